@@ -1,0 +1,256 @@
+import Glibc
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+import Substitution
+
+/// Serves a rule's answer to one request, where that takes more than one write: the file has to be read or checked
+/// first, the body is streamed from disk, or the rule asks for a delay or a rate.
+final class AnswerExchange: Exchange {
+    private let request: Request
+    private let loop: LoopContext
+    private weak var client: (any ExchangeClient)?
+    private var pieces: ArraySlice<AnswerPlan.Piece> = []
+    private var variant: ReadyAnswer.Variant?
+    private var rate: Int?
+    private var stream: FileStream?
+    private var handle: NIOFileHandle?
+    private var timer: Scheduled<Void>?
+    private var reloads = 0
+
+    init(request: Request, client: any ExchangeClient) {
+        self.request = request
+        self.client = client
+        loop = client.loop
+    }
+
+    var isFinished: Bool { client == nil }
+
+    /// A body that a mapped URL's request carries is read and not used.
+    func receive(_ body: ByteBuffer) {}
+    func receiveEnd(trailers: FieldSection?) {}
+    func clientBecameWritable() {}
+
+    func clientIsGone() {
+        client = nil
+        timer?.cancel()
+        closeFile()
+    }
+
+    /// Sends the answer, after the rule's delay.
+    func serve(_ answer: ReadyAnswer) {
+        guard client != nil else { return }
+        guard answer.options.delay != .zero else { return begin(answer) }
+        let delay = TimeAmount.nanoseconds(answer.options.delay.nanosecondsClamped)
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: delay) { [weak self] in self?.begin(answer) }
+    }
+
+    /// Gives the client away to another exchange.
+    func release() -> (any ExchangeClient)? {
+        let client = client
+        self.client = nil
+        return client
+    }
+
+    /// Answers with an error of the proxy's own.
+    func fail(_ error: ProxyError) {
+        let client = client
+        self.client = nil
+        client?.fail(error)
+        client?.flush()
+    }
+
+    private func begin(_ answer: ReadyAnswer) {
+        guard let client else { return }
+        let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
+        variant = plan.variant
+        pieces = request.isHead ? [] : plan.pieces[...]
+        rate = answer.options.rate
+        let isStreamed = plan.variant.body == nil && pieces.contains { if case .range = $0 { true } else { false } }
+        if isStreamed, let file = answer.file {
+            open(file, expecting: plan, answer)
+            return
+        }
+        client.start(plan.start(isHead: request.isHead))
+        sendNext()
+    }
+
+    // MARK: Sending
+
+    private func sendNext() {
+        guard let client else { return }
+        while let piece = pieces.first {
+            switch piece {
+            case .bytes(let bytes):
+                guard sendPaced(bytes) else { return }
+            case .range(let range):
+                guard let body = variant?.body else { return sendFromFile(range) }
+                guard let slice = body.getSlice(at: body.readerIndex &+ range.lowerBound, length: range.count)
+                else { return client.abort() }
+                guard sendPaced(slice) else { return }
+            }
+            pieces.removeFirst()
+        }
+        self.client = nil
+        closeFile()
+        client.finish(trailers: nil)
+        client.flush()
+    }
+
+    /// Sends bytes, or a tenth of a second's worth of them where the rule has a rate.
+    ///
+    /// - Returns: whether all were sent; else the rest stands first among the pieces and a timer is set.
+    private func sendPaced(_ bytes: ByteBuffer) -> Bool {
+        guard let client else { return false }
+        guard let rate else {
+            client.send(bytes)
+            return true
+        }
+        var rest = bytes
+        let portion = max(1, rate / 10)
+        guard let slice = rest.readSlice(length: min(portion, rest.readableBytes)) else { return true }
+        client.send(slice)
+        client.flush()
+        guard rest.readableBytes > 0 else { return true }
+        pieces[pieces.startIndex] = .bytes(rest)
+        // Below ten bytes a second one byte goes out at a time.
+        let interval = rate >= 10 ? TimeAmount.milliseconds(100) : .milliseconds(Int64(1000 / max(rate, 1)))
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: interval) { [weak self] in self?.sendNext() }
+        return false
+    }
+
+    // MARK: Files
+
+    private func open(_ file: LoadedFile, expecting plan: AnswerPlan, _ answer: ReadyAnswer) {
+        guard let wanted = file.variants.first(where: { $0.coding == plan.variant.coding }) else {
+            return fail(.internalError)
+        }
+        let files = loop.proxy.files
+        loop.onFilePool({ () throws(FileRefusal) -> FileStream? in try files.open(wanted, of: file) }) { [self] result in
+            guard let client else { return }
+            switch result {
+            case .success(let opened?):
+                stream = opened
+                client.start(plan.start(isHead: false))
+                sendNext()
+            case .success(nil):
+                // The file was replaced between the check and now: what was planned is not what would be sent.
+                reloads &+= 1
+                guard reloads < 5 else { return fail(.internalError) }
+                loop.reload(answer) { [self] fresh in
+                    if let fresh { begin(fresh) } else { fail(.internalError) }
+                }
+            case .failure(let refusal):
+                fail(.file(refusal, rule: answer.position, path: String(decoding: file.path, as: UTF8.self)))
+            }
+        }
+    }
+
+    /// Sends the first piece, which is a range of the file, a region at a time: each is read ahead off the event loop,
+    /// which also sees a file that was cut short, before `sendfile` sends it (FileRegion).
+    private func sendFromFile(_ range: Range<Int>) {
+        guard let stream else { return abort() }
+        guard !range.isEmpty else {
+            pieces.removeFirst()
+            return sendNext()
+        }
+        let portion = rate.map { max(1, $0 / 10) } ?? 1 << 20
+        let count = min(range.count, portion)
+        let offset = range.lowerBound
+        loop.onFilePool({ () throws(FileStreamError) -> Void in
+            try stream.prefetch(offset: offset, length: count)
+        }) { [self] result in
+            guard let client else { return }
+            guard case .success = result, let handle = regionHandle(stream) else { return abort() }
+            let region = FileRegion(fileHandle: handle, readerIndex: offset, endIndex: offset &+ count)
+            let sent = loop.eventLoop.makePromise(of: Void.self)
+            sent.futureResult.assumeIsolated().whenComplete { [self] result in
+                guard self.client != nil else { return closeFile() }
+                guard case .success = result else { return abort() }
+                pieces[pieces.startIndex] = .range(offset &+ count..<range.upperBound)
+                guard rate != nil else { return sendNext() }
+                timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
+                    self?.sendNext()
+                }
+            }
+            watch(stream, upTo: offset &+ count, sent.futureResult)
+            client.send(region, promise: sent)
+        }
+    }
+
+    /// Looks at a file again while a region of it is being sent: `sendfile` at the end of a file that was cut short
+    /// writes nothing, and would be called again and again.
+    private func watch(_ stream: FileStream, upTo end: Int, _ sent: EventLoopFuture<Void>) {
+        var isDone = false
+        sent.assumeIsolated().whenComplete { _ in isDone = true }
+        func check() {
+            guard !isDone, client != nil else { return }
+            loop.onFilePool({ () throws(FileStreamError) in try stream.prefetch(offset: end &- 1, length: 1) }) {
+                [weak self] result in
+                guard !isDone, let self, client != nil else { return }
+                guard case .success = result else { return abort() }
+                timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(250)) { check() }
+            }
+        }
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(250)) { check() }
+    }
+
+    private func regionHandle(_ stream: FileStream) -> NIOFileHandle? {
+        if handle == nil {
+            let copy = fcntl(stream.descriptor, F_DUPFD_CLOEXEC, 3)
+            if copy >= 0 { handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: copy) }
+        }
+        return handle
+    }
+
+    private func closeFile() {
+        try? handle?.close()
+        handle = nil
+        stream = nil
+    }
+
+    private func abort() {
+        let client = client
+        self.client = nil
+        timer?.cancel()
+        client?.record?.reason = "the file was cut short while it was sent"
+        client?.abort()
+        closeFile()
+    }
+}
+
+extension AnswerPlan {
+    func start(isHead: Bool) -> ResponseStart {
+        let body: ResponseStart.Body = isHead ? .none : length.map { .length($0) } ?? .none
+        return ResponseStart(status: status, reason: nil, lines: lines, body: body)
+    }
+
+    /// Sends a response whose pieces are all in memory.
+    func send(to client: any ExchangeClient, isHead: Bool) {
+        client.start(start(isHead: isHead))
+        if !isHead {
+            for piece in pieces {
+                switch piece {
+                case .bytes(let bytes): client.send(bytes)
+                case .range(let range):
+                    guard let body = variant.body,
+                        let slice = body.getSlice(at: body.readerIndex &+ range.lowerBound, length: range.count)
+                    else { return client.abort() }
+                    client.send(slice)
+                }
+            }
+        }
+        client.finish(trailers: nil)
+    }
+}
+
+extension Duration {
+    /// Nanoseconds, at most what an Int64 holds and at least 0.
+    var nanosecondsClamped: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0 else { return 0 }
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || carry ? .max : max(0, sum)
+    }
+}

@@ -1,0 +1,92 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// Makes the fields of a rule's answer: the representation's own, what the rule sets or removes, and what says that
+/// the map answered.
+enum AnswerFields {
+    private struct Field {
+        var name: String
+        var value: [UInt8]
+        var isContent: Bool
+    }
+
+    static func variant(
+        of body: AnswerContent.Body, in content: AnswerContent, options: RuleOptions, status: Int, position: String,
+        identity: ProxyIdentity
+    ) -> ReadyAnswer.Variant {
+        let hasContent = status >= 200 && status != 204 && status != 304
+        var fields: [Field] = []
+        if hasContent, content.location == nil || body.size > 0 {
+            fields.append(Field(name: "Content-Type", value: content.mediaType, isContent: true))
+        }
+        if let coding = body.coding {
+            fields.append(Field(name: "Content-Encoding", value: Array(coding.name.description.utf8), isContent: true))
+        }
+        if let location = content.location {
+            fields.append(Field(name: "Location", value: location, isContent: false))
+        }
+        if status == 200 {
+            fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
+            fields.append(Field(name: "ETag", value: body.etag, isContent: false))
+            if let lastModified = body.lastModified {
+                fields.append(Field(name: "Last-Modified", value: HTTPDate.bytes(lastModified), isContent: false))
+            }
+        }
+        fields.append(Field(name: "Cache-Control", value: Array("no-cache".utf8), isContent: false))
+        if content.bodies.count > 1 {
+            fields.append(Field(name: "Vary", value: Array("Accept-Encoding".utf8), isContent: false))
+        }
+        for header in options.headers {
+            let replaced = fields.first { $0.name.equalsIgnoringASCIICase(header.name) }
+            fields.removeAll { $0.name.equalsIgnoringASCIICase(header.name) }
+            guard let value = header.value else { continue }
+            fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
+        }
+
+        var contentLines = ByteBuffer()
+        var linesWithoutType = ByteBuffer()
+        var commonLines = ByteBuffer()
+        for field in fields {
+            if field.isContent {
+                MessageWriter.writeField(field.name, field.value, to: &contentLines)
+                guard !field.name.equalsIgnoringASCIICase("content-type") else { continue }
+                MessageWriter.writeField(field.name, field.value, to: &linesWithoutType)
+            } else {
+                MessageWriter.writeField(field.name, field.value, to: &commonLines)
+            }
+        }
+        StatusFields.writeHit(rule: position, to: &commonLines)
+        commonLines.writeImmutableBuffer(identity.viaLine)
+        var statusLine = ByteBuffer()
+        MessageWriter.writeStatusLine(status, to: &statusLine)
+        let etag = fields.first { $0.name.equalsIgnoringASCIICase("etag") }?.value
+        let mediaType = fields.first { $0.name.equalsIgnoringASCIICase("content-type") }?.value ?? content.mediaType
+        let lastModified = fields.first { $0.name.equalsIgnoringASCIICase("last-modified") }
+        return ReadyAnswer.Variant(
+            coding: body.coding, etag: etag, lastModified: lastModified == nil ? nil : body.lastModified,
+            size: hasContent ? body.size : 0, body: hasContent ? body.bytes : ByteBuffer(),
+            contentLines: contentLines, linesWithoutType: linesWithoutType, mediaType: mediaType,
+            commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,
+            hasContent: hasContent)
+    }
+
+    /// The names that a script of another origin may read besides the safelisted ones (Fetch standard,
+    /// "CORS-safelisted response-header name"): `*` does not count for requests with credentials.
+    private static func exposedNames(_ names: [String]) -> String {
+        let safelisted = [
+            "cache-control", "content-language", "content-length", "content-type", "expires", "last-modified", "pragma",
+        ]
+        let others = names.filter { name in !safelisted.contains { name.equalsIgnoringASCIICase($0) } }
+        return (others + ["Cache-Status", "Content-Range", "Date", "Via"]).joined(separator: ", ")
+    }
+}
+
+extension String {
+    /// Whether the names are the same but for the case of ASCII letters.
+    func equalsIgnoringASCIICase(_ other: String) -> Bool {
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+    }
+}

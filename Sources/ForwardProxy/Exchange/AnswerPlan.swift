@@ -1,0 +1,193 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+
+/// What of a ready answer a request gets: all of it, a 304, a 412, or ranges, with the fields that depend on the
+/// request. Made without I/O, so that it is the same for bytes in memory and for a file that is streamed.
+struct AnswerPlan {
+    /// A piece of the body.
+    enum Piece {
+        case bytes(ByteBuffer)
+        /// Offsets into the representation.
+        case range(Range<Int>)
+    }
+
+    var status: Int
+    var lines: ByteBuffer
+    var pieces: [Piece]
+    /// Content-Length of the response; nil where it has none (304, 204).
+    var length: Int?
+    var variant: ReadyAnswer.Variant
+
+    /// Plans the response to `request`.
+    ///
+    /// - Parameters:
+    ///   - now: Unix seconds.
+    ///   - random: bits of the multipart boundary, which must not be guessable.
+    static func make(
+        _ answer: ReadyAnswer, for request: Request, date: DateStamp,
+        random: () -> (UInt64, UInt64) = { (.random(in: .min ... .max), .random(in: .min ... .max)) }
+    ) -> AnswerPlan {
+        let fields = request.head.fields
+        let variant = answer.variant(accepting: fields)
+        var plan = AnswerPlan(
+            status: answer.status, lines: ByteBuffer(), pieces: [.range(0..<variant.size)], length: variant.size,
+            variant: variant)
+        guard answer.status == 200 else {
+            if answer.status == 204 || answer.status == 304 { plan.length = nil }
+            plan.pieces = variant.size > 0 ? plan.pieces : []
+            plan.writeLines(content: true, answer, fields, date)
+            return plan
+        }
+        let preconditions = variant.withTag { tag in
+            Preconditions.evaluate(
+                method: request.head.method, fields: fields, etag: tag, lastModified: variant.lastModified,
+                now: date.unixSeconds)
+        }
+        switch preconditions {
+        case .notModified:
+            plan.status = 304
+            plan.pieces = []
+            plan.length = nil
+            plan.writeLines(content: false, answer, fields, date)
+            return plan
+        case .failed:
+            plan.status = 412
+            plan.pieces = []
+            plan.length = 0
+            plan.writeLines(content: false, answer, fields, date)
+            return plan
+        case .proceed: break
+        }
+        var selection = ByteRangeSelection(method: request.head.method, fields: fields, size: variant.size)
+        if selection != .whole {
+            let holds = variant.withTag { tag in
+                Preconditions.ifRangeHolds(
+                    fields, etag: tag, lastModified: variant.lastModified, date: date.unixSeconds)
+            }
+            if !holds { selection = .whole }
+        }
+        plan.select(selection, answer, fields, date, random)
+        return plan
+    }
+
+    private mutating func select(
+        _ selection: ByteRangeSelection, _ answer: ReadyAnswer, _ fields: FieldSection, _ date: DateStamp,
+        _ random: () -> (UInt64, UInt64)
+    ) {
+        switch selection {
+        case .whole:
+            writeLines(content: true, answer, fields, date)
+        case .unsatisfiable:
+            status = 416
+            pieces = []
+            length = 0
+            writeLines(content: false, answer, fields, date)
+            MessageWriter.writeField("Content-Range", ContentRange.unsatisfied(size: variant.size), to: &lines)
+        case .satisfiable(let ranges):
+            if ranges.count == 1, let range = ranges.first {
+                status = 206
+                pieces = [.range(range)]
+                length = range.count
+                writeLines(content: true, answer, fields, date)
+                MessageWriter.writeField("Content-Range", ContentRange.satisfied(range, size: variant.size), to: &lines)
+                return
+            }
+            guard
+                let multipart = MultipartPlan(
+                    ranges: ranges, size: variant.size, partType: variant.mediaType, randomBits: random())
+            else { return writeLines(content: true, answer, fields, date) }
+            status = 206
+            length = multipart.totalLength
+            pieces = multipart.parts.flatMap { [.bytes(ByteBuffer(bytes: $0.head)), .range($0.range)] }
+            pieces.append(.bytes(ByteBuffer(bytes: multipart.closing)))
+            writeLines(content: true, answer, fields, date, type: multipart.contentType)
+        }
+    }
+
+    private mutating func writeLines(
+        content: Bool, _ answer: ReadyAnswer, _ fields: FieldSection, _ date: DateStamp, type: [UInt8]? = nil
+    ) {
+        if content {
+            if let type {
+                MessageWriter.writeField("Content-Type", type, to: &lines)
+                lines.writeImmutableBuffer(variant.linesWithoutType)
+            } else {
+                lines.writeImmutableBuffer(variant.contentLines)
+            }
+        }
+        if let length {
+            lines.writeStaticString("Content-Length: ")
+            lines.writeDecimal(length)
+            lines.writeStaticString("\r\n")
+        }
+        lines.writeImmutableBuffer(variant.commonLines)
+        if answer.answersCORS { CORSFields.write(for: fields, exposed: variant.exposed, to: &lines) }
+        lines.writeImmutableBuffer(date.line)
+    }
+}
+
+extension ReadyAnswer {
+    /// The encoding that a request gets (RFC 9110 §12.5.3).
+    func variant(accepting fields: FieldSection) -> Variant {
+        guard variants.count > 1 else { return variants[0] }
+        var available = ContentCodingSet.identity
+        for variant in variants {
+            if let coding = variant.coding { available.insert(ContentCodingSet(coding)) }
+        }
+        let coding = AcceptEncoding(fields).preferred(among: available)
+        return variants.first { $0.coding == coding } ?? variants[0]
+    }
+}
+
+extension ReadyAnswer.Variant {
+    func withTag<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        guard let etag else { return body(nil) }
+        return etag.withUnsafeBytes { body($0) }
+    }
+}
+
+/// Fields that let a script of another origin read a mapped response (Fetch standard, "CORS protocol").
+enum CORSFields {
+    /// Writes the fields for a request with `Origin`; nothing where there is none.
+    static func write(for fields: FieldSection, exposed: String, to lines: inout ByteBuffer) {
+        guard writeOrigin(fields, to: &lines) else { return }
+        lines.writeStaticString("Access-Control-Expose-Headers: ")
+        lines.writeString(exposed)
+        lines.writeStaticString("\r\nVary: Origin\r\n")
+    }
+
+    /// Writes what a preflight for a mapped URL is answered with.
+    ///
+    /// - Parameter methods: what the rule answers; empty stands for every method, so the requested one is named.
+    static func writePreflight(for fields: FieldSection, methods: [String], to lines: inout ByteBuffer) {
+        guard writeOrigin(fields, to: &lines) else { return }
+        var allowed = methods.joined(separator: ", ")
+        if allowed.isEmpty { allowed = fields.firstText(.accessControlRequestMethod) ?? "GET" }
+        lines.writeStaticString("Access-Control-Allow-Methods: ")
+        lines.writeString(allowed)
+        lines.writeStaticString("\r\n")
+        fields.withFirst(.accessControlRequestHeaders) { names in
+            guard FieldListElements(names).allSatisfy(\.isToken) else { return }
+            lines.writeStaticString("Access-Control-Allow-Headers: ")
+            lines.writeBytes(names)
+            lines.writeStaticString("\r\n")
+        }
+        if fields.contains(.accessControlRequestPrivateNetwork) {
+            lines.writeStaticString("Access-Control-Allow-Private-Network: true\r\n")
+        }
+        lines.writeStaticString("Access-Control-Max-Age: 5\r\n")
+        lines.writeStaticString(
+            "Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers\r\n")
+    }
+
+    private static func writeOrigin(_ fields: FieldSection, to lines: inout ByteBuffer) -> Bool {
+        guard fields.count(of: .origin) == 1 else { return false }
+        return fields.withFirst(.origin) { origin in
+            lines.writeStaticString("Access-Control-Allow-Origin: ")
+            lines.writeBytes(origin)
+            lines.writeStaticString("\r\nAccess-Control-Allow-Credentials: true\r\n")
+            return true
+        } ?? false
+    }
+}

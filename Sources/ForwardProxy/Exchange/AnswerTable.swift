@@ -1,0 +1,62 @@
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// The answers that one event loop has ready, by rule, or by rule and URL where the rule answers many.
+final class AnswerTable {
+    private struct Entry {
+        let rule: RuleID
+        let url: [UInt8]
+        let answer: ReadyAnswer
+    }
+
+    /// Answers kept at the most; beyond it the table starts afresh. Bodies are the store's, so an entry is small.
+    static let capacity = 8192
+
+    private var constant: [RuleID: ReadyAnswer] = [:]
+    private var byURL: [UInt64: Entry] = [:]
+
+    /// The answer of a rule that gives the same one for every URL it matches.
+    @inline(__always)
+    func find(_ rule: RuleID) -> ReadyAnswer? { constant[rule] }
+
+    /// The answer of a rule for a URL; `url` is the part that the answer depends on.
+    func find(_ rule: RuleID, url: UnsafeRawBufferPointer) -> ReadyAnswer? {
+        guard let entry = byURL[AnswerTable.hash(rule, url)], entry.rule == rule,
+            entry.url.elementsEqual(url)
+        else { return nil }
+        return entry.answer
+    }
+
+    func insert(_ answer: ReadyAnswer, for rule: RuleID) {
+        if constant.count >= AnswerTable.capacity { constant.removeAll(keepingCapacity: true) }
+        constant[rule] = answer
+    }
+
+    func insert(_ answer: ReadyAnswer, for rule: RuleID, url: UnsafeRawBufferPointer) {
+        if byURL.count >= AnswerTable.capacity { byURL.removeAll(keepingCapacity: true) }
+        byURL[AnswerTable.hash(rule, url)] = Entry(rule: rule, url: Array(url), answer: answer)
+    }
+
+    func remove(_ rule: RuleID) { constant[rule] = nil }
+
+    func remove(_ rule: RuleID, url: UnsafeRawBufferPointer) { byURL[AnswerTable.hash(rule, url)] = nil }
+
+    func removeAll() {
+        constant.removeAll()
+        byURL.removeAll()
+    }
+
+    /// Forgets answers made from a file, because the store has given its bytes up.
+    func remove(file key: FileKey) {
+        constant = constant.filter { $0.value.file?.key != key }
+        byURL = byURL.filter { $0.value.answer.file?.key != key }
+    }
+
+    private static func hash(_ rule: RuleID, _ url: UnsafeRawBufferPointer) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(rule)
+        hasher.combine(bytes: url)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}

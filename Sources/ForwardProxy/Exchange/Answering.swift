@@ -1,0 +1,253 @@
+import HTTP1
+import HTTPSemantics
+import Logging
+import NIOCore
+import NIOPosix
+import Substitution
+import YAML
+
+extension LoopContext {
+    /// Answers a request by a rule that has matched.
+    func answer(
+        _ match: RuleMatch, revalidates: Bool, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let rule = map.rule(match.id)
+        noteRule(rule.position, on: client)
+        client.record?.outcome = .substituted
+        if let ready = readyAnswer(match, uri), ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
+            return serve(ready, request, client)
+        }
+        switch map.resolve(match, uri: uri, scratch: scratch) {
+        case .file(let root, let path):
+            return answerFile(
+                folder(root), path, match, rule, revalidates: revalidates, request, uri, client)
+        case .body(let bytes, let type):
+            let content = AnswerContent.text(bytes, type: rule.options.type?.bytes ?? Array(type.utf8))
+            return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
+        case .redirect(let location):
+            var content = AnswerContent.text([], type: [])
+            content.defaultStatus = 302
+            content.location = location
+            return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
+        case .block:
+            let text = "subproxy: blocked by the map, \(rule.position)\n"
+            var content = AnswerContent.text(Array(text.utf8), type: Array("text/plain; charset=utf-8".utf8))
+            content.defaultStatus = 403
+            return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
+        case .forwardAsAsked, .forward:
+            client.fail(.internalError)
+        case .refused:
+            client.fail(.noSuchFile(rule: rule.position))
+        }
+        return nil
+    }
+
+    /// Serves a ready answer, at once where it is in memory and the rule doesn't ask for time.
+    private func serve(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
+        if answer.isPlain {
+            let plan = AnswerPlan.make(answer, for: request, date: dateStamp())
+            if plan.variant.body != nil || request.isHead {
+                plan.send(to: client, isHead: request.isHead)
+                return nil
+            }
+        }
+        let exchange = AnswerExchange(request: request, client: client)
+        exchange.serve(answer)
+        return exchange.isFinished ? nil : exchange
+    }
+
+    private func answerFile(
+        _ root: FolderRoot, _ path: [UInt8], _ match: RuleMatch, _ rule: Rule, revalidates: Bool, _ request: Request, _ uri: TargetURI,
+        _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let exchange = AnswerExchange(request: request, client: client)
+        let options = rule.options
+        let current = readyAnswer(match, uri)
+        func missing(_ refusal: FileRefusal) {
+            forget(match, uri)
+            let name = visibleText(of: path, limit: 300)
+            proxy.logger.warning("\(rule.position): \(root.path)/\(name): \(refusal)")
+            guard refusal == .notFound else {
+                return exchange.fail(.file(refusal, rule: rule.position, path: name))
+            }
+            switch options.missing {
+            case .notFound: exchange.fail(.noSuchFile(rule: rule.position))
+            case .error where AnswerContent.looksLikeTraversal(path): exchange.fail(.noSuchFile(rule: rule.position))
+            case .error: exchange.fail(.file(refusal, rule: rule.position, path: name))
+            case .forward:
+                guard !proxy.configuration.isOffline else { return exchange.fail(.offline) }
+                guard let client = exchange.release() else { return }
+                let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
+                client.resume(forward(request, to: uri, client, plan))
+            }
+        }
+        load(root, path, options.retain, current?.file) { [self] result in
+            switch result {
+            case .success(.current(let loaded)) where current != nil:
+                current?.checked(loaded, at: request.receivedAt)
+                current.map(exchange.serve)
+            case .success(.current(let loaded)), .success(.changed(let loaded)):
+                let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
+                exchange.serve(keep(content, match, rule, uri, checkedAt: request.receivedAt))
+            case .success(.gone(let refusal)): missing(refusal)
+            case .failure(let refusal): missing(refusal)
+            }
+        }
+        return exchange
+    }
+
+    // MARK: The table of ready answers
+
+    /// The answer that is ready for this rule and URL, if any.
+    @inline(__always)
+    func readyAnswer(_ match: RuleMatch, _ uri: TargetURI) -> ReadyAnswer? {
+        let rule = map.rule(match.id)
+        if rule.isConstant { return answers.find(match.id) }
+        return uri.withBytes { answers.find(match.id, url: rule.dependency(in: $0, uri)) }
+    }
+
+    private func keep(
+        _ content: AnswerContent, _ match: RuleMatch, _ rule: Rule, _ uri: TargetURI, checkedAt: UInt64
+    ) -> ReadyAnswer {
+        let answer = ReadyAnswer(
+            options: rule.options, position: rule.position, content: content, identity: proxy.identity,
+            checkedAt: content.file?.isPinned == true ? .max : checkedAt)
+        // What the store has not kept must not be kept here either, or its limit would not hold.
+        if let file = content.file, file.isInMemory, !proxy.files.holds(file) { return answer }
+        if rule.isConstant {
+            answers.insert(answer, for: match.id)
+        } else {
+            uri.withBytes { answers.insert(answer, for: match.id, url: rule.dependency(in: $0, uri)) }
+        }
+        return answer
+    }
+
+    private func forget(_ match: RuleMatch, _ uri: TargetURI) {
+        let rule = map.rule(match.id)
+        if rule.isConstant {
+            answers.remove(match.id)
+        } else {
+            uri.withBytes { answers.remove(match.id, url: rule.dependency(in: $0, uri)) }
+        }
+    }
+
+    // MARK: Files
+
+    /// Loads a file, or looks whether what was loaded is still what is on disk, off the event loop.
+    private func load(
+        _ root: FolderRoot, _ path: [UInt8], _ retain: RuleOptions.Retain, _ loaded: LoadedFile?,
+        _ completion: @escaping (Result<FileCheck, FileRefusal>) -> Void
+    ) {
+        let files = proxy.files
+        onFilePool(
+            { () throws(FileRefusal) -> FileCheck in
+                if let loaded { return files.recheck(loaded) }
+                return .current(try files.load(root, path, mode: RetentionMode(retain)))
+            }, completion)
+    }
+
+    /// Looks at the file of an answer that is about to need it, while the answer is still served.
+    func refresh(_ answer: ReadyAnswer) {
+        guard let loaded = answer.file else { return }
+        answer.isChecking = true
+        let files = proxy.files
+        let started = monotonicNanoseconds()
+        onFilePool({ () throws(FileRefusal) -> FileCheck in files.recheck(loaded) }) { result in
+            answer.isChecking = false
+            if case .success(.current(let file)) = result {
+                answer.checked(file, at: started)
+            } else {
+                // The next request finds the answer stale, and takes what is on disk now.
+                answer.checkedAt = 0
+            }
+        }
+    }
+
+    /// Makes the answer of a file anew, because it changed while it was about to be sent.
+    func reload(_ answer: ReadyAnswer, _ completion: @escaping (ReadyAnswer?) -> Void) {
+        guard let file = answer.file else { return completion(nil) }
+        let options = answer.options
+        let position = answer.position
+        load(file.root, file.path, options.retain, nil) { [self] result in
+            guard case .success(.current(let loaded)) = result else { return completion(nil) }
+            let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
+            completion(
+                ReadyAnswer(
+                    options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0))
+        }
+    }
+
+    private func folder(_ path: String) -> FolderRoot {
+        if let folder = folders[path] { return folder }
+        let folder = proxy.folder(path)
+        folders[path] = folder
+        return folder
+    }
+
+    /// Runs blocking file work on the pool, and `completion` on this loop.
+    func onFilePool<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () throws(Failure) -> Value,
+        _ completion: @escaping (Result<Value, Failure>) -> Void
+    ) {
+        let completion = NIOLoopBound(completion, eventLoop: eventLoop)
+        proxy.filePool.submit { [eventLoop, self] _ in
+            let result: Result<Value, Failure>
+            do throws(Failure) {
+                result = .success(try work())
+            } catch {
+                result = .failure(error)
+            }
+            eventLoop.execute { self.batch { completion.value(result) } }
+        }
+    }
+}
+
+extension Rule {
+    /// The part of a URL that the rule's answer depends on: the path, or for a regular expression the query too.
+    func dependency(in url: UnsafeRawBufferPointer, _ uri: TargetURI) -> UnsafeRawBufferPointer {
+        kind == .expression ? url : UnsafeRawBufferPointer(rebasing: url[0..<min(uri.pathEnd, url.count)])
+    }
+}
+
+extension RetentionMode {
+    init(_ retain: RuleOptions.Retain) {
+        switch retain {
+        case .whileUnchanged: self = .retain
+        case .pinned: self = .pinned
+        case .never: self = .none
+        }
+    }
+}
+
+extension AnswerContent {
+    /// A body that stands in the map itself.
+    static func text(_ bytes: [UInt8], type: [UInt8]) -> AnswerContent {
+        AnswerContent(
+            bodies: [
+                Body(
+                    coding: nil, etag: ContentTag.make(bytes), lastModified: nil, size: bytes.count,
+                    bytes: ByteBuffer(bytes: bytes))
+            ],
+            mediaType: type)
+    }
+
+    /// Whether a path that no file has looks like an attempt to leave the root: then nothing more is told of it.
+    static func looksLikeTraversal(_ path: [UInt8]) -> Bool {
+        if path.contains(UInt8(ascii: "\\")) || path.contains(where: { $0 < 0x20 }) { return true }
+        if String(validating: path, as: UTF8.self) == nil { return true }
+        return path.split(separator: UInt8(ascii: "/")).contains { segment in
+            segment.starts(with: Array("..".utf8)) || segment.starts(with: Array("%2e".utf8))
+                || segment.starts(with: Array("%2E".utf8))
+        }
+    }
+
+    static func file(_ file: LoadedFile, options: RuleOptions, types: ExtensionTable) -> AnswerContent {
+        AnswerContent(
+            bodies: file.variants.map { variant in
+                Body(
+                    coding: variant.coding, etag: variant.etag, lastModified: variant.lastModified,
+                    size: variant.size, bytes: variant.body)
+            },
+            mediaType: options.type?.bytes ?? types.type(forPath: file.path).withDefaultCharset.bytes, file: file)
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPSemantics
+import Substitution
+
+/// Why a request is forwarded: the `fwd` parameter of Cache-Status (RFC 9211 §2.2).
+enum ForwardReason: Sendable, Equatable {
+    /// No rule and nothing stored for this URL.
+    case uriMiss
+    /// The method is none that a stored response answers.
+    case method
+    /// The request asked for the origin's answer (no-cache).
+    case request
+    /// The map says that this URL goes to the origin.
+    case bypass
+
+    var parameter: StaticString {
+        switch self {
+        case .uriMiss: "uri-miss"
+        case .method: "method"
+        case .request: "request"
+        case .bypass: "bypass"
+        }
+    }
+}
+
+/// What an exchange gets, and why; what the log, Cache-Status and `explain` say comes from here.
+enum Decision {
+    /// The rule answers. `revalidates`: its validators are checked against the file on disk first.
+    case answer(RuleMatch, revalidates: Bool)
+    /// A reload-ignoring-cache request passes the rule by.
+    case bypass(RuleMatch)
+    /// The rule answers where the origin fails (`when: origin-fails`).
+    case originFirst(RuleMatch)
+    /// The origin answers; the rule, if any, says so (`forward`).
+    case forward(ForwardReason, rule: RuleMatch?)
+    case refuse(ProxyError, rule: RuleMatch?)
+}
+
+/// What a decision depends on besides the request and the map.
+struct DecisionContext {
+    var isOffline: Bool
+    /// The bypass mode over the rules' own.
+    var bypass: RuleOptions.Bypass?
+}
+
+extension Decision {
+    /// Decides by the contract's table: pure, from the request's cache directives and the rule found for it.
+    ///
+    /// - Parameters:
+    ///   - match: the rule that answers by its conditions, if any.
+    ///   - otherMethods: where no rule answers, the methods of a rule that matches but for its method.
+    static func make(
+        method: Method, scheme: URIScheme, schemeText: @autoclosure () -> String, directives: RequestCacheControl,
+        match: RuleMatch?, rule: Rule?, otherMethods: () -> String?,
+        context: DecisionContext
+    ) -> Decision {
+        guard let match, let rule else {
+            return unmapped(method, scheme, schemeText(), directives, otherMethods, context)
+        }
+        if rule.forwards {
+            guard !context.isOffline else { return .refuse(.offline, rule: match) }
+            return .forward(directives.isEndToEndReload ? .request : .bypass, rule: match)
+        }
+        guard !context.isOffline else { return .answer(match, revalidates: directives.isRevalidation) }
+        if directives.isEndToEndReload {
+            switch context.bypass ?? rule.options.bypass {
+            case .origin: return .bypass(match)
+            case .revalidate: return .answer(match, revalidates: true)
+            case .never: break
+            }
+        }
+        if rule.options.when == .originFails { return .originFirst(match) }
+        return .answer(match, revalidates: directives.isRevalidation)
+    }
+
+    private static func unmapped(
+        _ method: Method, _ scheme: URIScheme, _ schemeText: String, _ directives: RequestCacheControl,
+        _ otherMethods: () -> String?, _ context: DecisionContext
+    ) -> Decision {
+        guard scheme != .other else { return .refuse(.unsupportedScheme(schemeText), rule: nil) }
+        if context.isOffline {
+            if let allowed = otherMethods() { return .refuse(.methodNotAllowed(allowed), rule: nil) }
+            return .refuse(.offline, rule: nil)
+        }
+        if directives.onlyIfCached { return .refuse(.onlyIfCached, rule: nil) }
+        if method != .get && method != .head { return .forward(.method, rule: nil) }
+        return .forward(directives.isEndToEndReload ? .request : .uriMiss, rule: nil)
+    }
+}

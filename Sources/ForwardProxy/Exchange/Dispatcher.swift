@@ -1,0 +1,228 @@
+import HTTP1
+import HTTPSemantics
+import Logging
+import NIOCore
+import Substitution
+
+extension LoopContext {
+    /// Fields that make a request for a mapped URL more than a plain one, so that the ready bytes are not its answer.
+    private static let particular = FieldNameSet(
+        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .cacheControl, .pragma,
+        .origin, .expect)
+
+    /// Begins the exchange for a request: answers it at once where that is possible.
+    ///
+    /// - Returns: what goes on serving it; nil where it has been answered.
+    func begin(_ request: Request, client: any ExchangeClient) -> (any Exchange)? {
+        let target: RequestTarget
+        do throws(TargetError) {
+            target = try RequestTarget(request.head)
+        } catch {
+            client.record = record(request, url: nil)
+            client.fail(.badRequest("The request target is malformed: \(error)."))
+            return nil
+        }
+        switch target {
+        case .absolute(let uri): return begin(request, uri, client)
+        case .authority(let authority):
+            client.record = record(request, url: nil)
+            return beginTunnel(request, authority, client)
+        case .origin(let range):
+            client.record = record(request, url: nil)
+            return answerOwnSite(request, pathRange: range, client)
+        case .asterisk:
+            client.record = record(request, url: nil)
+            return answerOwnOptions(request, client)
+        }
+    }
+
+    private func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+        let head = request.head
+        client.record = record(request, url: uri)
+        let match = map.lookup(uri, head: head, scratch: &scratch)
+        if let match {
+            // The straight way: a plain GET of a mapped URL whose answer is ready.
+            if head.fields.present.isDisjoint(with: LoopContext.particular), head.method == .get || head.method == .head,
+                client.takesSerialisedResponse, let answer = readyAnswer(match, uri), answer.isPlain,
+                answer.options.when == .always, answer.isInMemory,
+                answer.variants.count == 1 || !head.fields.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
+            {
+                if answer.wantsRefresh(request.receivedAt) { refresh(answer) }
+                note(answer, on: client, isHead: head.method == .head)
+                answer.sendReady(to: client, isHead: head.method == .head, date: dateStamp())
+                return nil
+            }
+        }
+        if head.method == .options, let exchange = answerPreflight(request, uri, client) { return exchange.value }
+        let directives = RequestCacheControl(head.fields)
+        let rule = match.map { map.rule($0.id) }
+        let decision = Decision.make(
+            method: head.method, scheme: uri.scheme, schemeText: uri.schemeText, directives: directives,
+            match: match, rule: rule,
+            otherMethods: { methodsAnswered(uri, head.fields) },
+            context: DecisionContext(
+                isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass))
+        return perform(decision, request, uri, client)
+    }
+
+    private func perform(
+        _ decision: Decision, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        switch decision {
+        case .answer(let match, let revalidates):
+            guard expectationIsMet(request, client) else { return nil }
+            bypassWatch.reset(client.address)
+            return answer(match, revalidates: revalidates, request, uri, client)
+        case .bypass(let match):
+            let position = map.rule(match.id).position
+            noteRule(position, on: client)
+            client.record?.reason = "no-cache"
+            warnOfBypasses(client)
+            return forward(
+                request, to: uri, client,
+                ForwardPlan(reason: .request, outcome: .bypassed, detail: "no-cache \(position)"))
+        case .originFirst(let match):
+            noteRule(map.rule(match.id).position, on: client)
+            return forward(
+                request, to: uri, client,
+                ForwardPlan(reason: .bypass, outcome: .forwarded, detail: map.rule(match.id).position)
+            ) { [self] failure in
+                client.record?.reason = failure.failure
+                client.resume(answer(match, revalidates: false, request, uri, client))
+            }
+        case .forward(let reason, let match):
+            return forward(request, uri, client, reason, match)
+        case .refuse(let error, let match):
+            if let match { noteRule(map.rule(match.id).position, on: client) }
+            // A request for the proxy itself in absolute-form is no request that the map or an origin has to answer.
+            if match == nil, isOwn(uri) { return answerOwnSite(request, uri, client) }
+            client.fail(error)
+            return nil
+        }
+    }
+
+    private func forward(
+        _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, _ reason: ForwardReason, _ match: RuleMatch?
+    ) -> (any Exchange)? {
+        guard let match else {
+            if isOwn(uri) { return answerOwnSite(request, uri, client) }
+            return forward(request, to: uri, client, ForwardPlan(reason: reason, outcome: .forwarded, detail: ""))
+        }
+        let rule = map.rule(match.id)
+        noteRule(rule.position, on: client)
+        let plan = ForwardPlan(
+            reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
+        switch map.resolve(match, uri: uri, scratch: scratch) {
+        case .forward(let other): return forward(request, to: other, client, plan)
+        case .refused(let why):
+            client.fail(.badRequest("The rule at \(rule.position) makes no usable URL: \(why)."))
+            return nil
+        default: return forward(request, to: uri, client, plan)
+        }
+    }
+
+    /// Hands the request to the origin of `uri`.
+    func forward(
+        _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
+        fallback: ((ProxyError) -> Void)? = nil
+    ) -> (any Exchange)? {
+        guard expectationIsMet(request, client) else { return nil }
+        guard uri.scheme != .other else {
+            client.fail(.unsupportedScheme(uri.schemeText))
+            return nil
+        }
+        guard !proxy.identity.isNamed(in: request.head.fields) else {
+            client.fail(.loop)
+            return nil
+        }
+        if let answered = answerMaxForwards(request, client) { return answered.value }
+        if UpgradeRequest.isWanted(request) {
+            return beginUpgrade(request, to: uri, client, plan)
+        }
+        guard !(request.isHead && request.hasBody) else {
+            client.fail(.badRequest("A HEAD request with content can't be forwarded."))
+            return nil
+        }
+        let exchange = ForwardExchange(request: request, plan: plan, client: client, fallback: fallback)
+        exchange.begin(
+            OriginTransfer(
+                OriginRequest(request, to: uri, identity: proxy.identity),
+                loop: self, clientIsLocal: client.isLocal))
+        return exchange
+    }
+
+    /// The methods that a rule for this URL answers, where its method is what it misses.
+    private func methodsAnswered(_ uri: TargetURI, _ fields: FieldSection) -> String? {
+        for method in [Method.get, .post, .put, .patch, .delete, .options] {
+            let match = map.lookup(uri, method: RequestMethod(method), fields: fields, scratch: &scratch)
+            guard let match else { continue }
+            return map.rule(match.id).options.allowedMethods.joined(separator: ", ")
+        }
+        return nil
+    }
+
+    /// Whether the request's expectation is one that is known (RFC 9110 §10.1.1); else it has been answered.
+    private func expectationIsMet(_ request: Request, _ client: any ExchangeClient) -> Bool {
+        let fields = request.head.fields
+        guard fields.contains(.expect) else { return true }
+        if fields.count(of: .expect) == 1,
+            fields.withFirst(.expect, { $0.equalsIgnoringCase("100-continue") }) == true
+        {
+            return true
+        }
+        client.fail(.expectation)
+        return false
+    }
+
+    private func warnOfBypasses(_ client: any ExchangeClient) {
+        guard bypassWatch.countBypass(by: client.address) else { return }
+        proxy.logger.warning(
+            """
+            \(BypassWatch.threshold) requests in a row from \(client.address) bypassed the map with no-cache: is \
+            "Disable cache" ticked in the browser's developer tools? --bypass never answers them from the map
+            """)
+    }
+}
+
+// MARK: The log's record
+
+extension LoopContext {
+    func record(_ request: Request, url: TargetURI?) -> ExchangeRecord {
+        let head = request.head
+        let bytes = head.bytes
+        let method =
+            bytes.getSlice(at: bytes.readerIndex &+ head.methodRange.lowerBound, length: head.methodRange.count)
+            ?? ByteBuffer()
+        let target =
+            url?.bytes
+            ?? bytes.getSlice(at: bytes.readerIndex &+ head.targetRange.lowerBound, length: head.targetRange.count)
+            ?? ByteBuffer()
+        return ExchangeRecord(startedAt: request.receivedAt, method: method, url: target)
+    }
+
+    func noteRule(_ position: String, on client: any ExchangeClient) {
+        client.record?.rule = position
+        client.record?.isMapped = true
+    }
+
+    @inline(__always)
+    private func note(_ answer: ReadyAnswer, on client: any ExchangeClient, isHead: Bool) {
+        client.record?.rule = answer.position
+        client.record?.isMapped = true
+        client.record?.outcome = .substituted
+        client.record?.status = answer.status
+        client.record?.bodyBytes = isHead ? 0 : answer.variants[0].size
+        bypassWatch.reset(client.address)
+    }
+
+    /// The exchange is over: one line in the log, one more in the counts.
+    func finish(_ record: ExchangeRecord, client: String) {
+        count(record.outcome)
+        log.record(record, client: client, now: monotonicNanoseconds())
+    }
+}
+
+/// A synchronous answer's result: nothing more to serve, or the exchange that goes on.
+struct Begun {
+    var value: (any Exchange)?
+}

@@ -1,0 +1,80 @@
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+
+/// The head of a response as an exchange gives it to the client's side, which adds what its HTTP version needs.
+struct ResponseStart {
+    enum Body: Equatable {
+        /// No body follows, whatever the fields say: HEAD, 204, 304.
+        case none
+        case length(Int)
+        /// The length is known only at the end: chunked, or delimited by closing for HTTP/1.0.
+        case unknown
+    }
+
+    var status: Int
+    /// The reason phrase as received from an origin; nil writes the standard one.
+    var reason: ByteBuffer?
+    /// End-to-end field lines, each with its CRLF, Content-Length among them where it is known.
+    var lines: ByteBuffer
+    var body: Body
+}
+
+/// The client's side of an exchange: an HTTP/1 connection, or another protocol's stream.
+///
+/// All calls are on the client's event loop.
+protocol ExchangeClient: AnyObject {
+    var loop: LoopContext { get }
+    /// The client's IP address as text, and whether it is on this machine.
+    var address: String { get }
+    var isLocal: Bool { get }
+    /// Whether what is written soon leaves; else an exchange stops its source until it is told.
+    var isWritable: Bool { get }
+    /// Whether the client takes a whole HTTP/1.1 response as bytes, and this one may keep the connection open.
+    var takesSerialisedResponse: Bool { get }
+    /// The log's record of the exchange under way.
+    var record: ExchangeRecord? { get set }
+
+    func sendContinue()
+    func sendInterim(status: Int, lines: ByteBuffer)
+    /// A whole response that was serialised before; only where ``takesSerialisedResponse``.
+    func sendSerialised(_ response: ByteBuffer)
+    func sendSerialised(_ head: ByteBuffer, _ body: ByteBuffer)
+    func start(_ response: ResponseStart)
+    func send(_ body: ByteBuffer)
+    func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)
+    /// Ends the response; `trailers` are field lines, each with its CRLF.
+    func finish(trailers: ByteBuffer?)
+    /// Cuts the connection off, so that the client sees an incomplete response.
+    func abort()
+    func flush()
+    /// Whether the exchange wants more of the request's body now.
+    func setWantsBody(_ wants: Bool)
+    /// Answers with an error of the proxy's own, if no response has begun; else cuts the connection off.
+    func fail(_ error: ProxyError)
+    /// Goes on with another exchange in the place of the one that has released the client.
+    func resume(_ exchange: (any Exchange)?)
+    /// Gives the connection to a tunnel, with the bytes that were read behind the request's head.
+    func takeOver() -> (channel: any Channel, unread: ByteBuffer)?
+}
+
+/// What serves one request; the client's side calls it on its event loop.
+protocol Exchange: AnyObject {
+    func receive(_ body: ByteBuffer)
+    func receiveEnd(trailers: FieldSection?)
+    func clientBecameWritable()
+    /// The client has gone, or its request turned out malformed: nothing more is sent.
+    func clientIsGone()
+}
+
+/// A request as the dispatcher gets it.
+struct Request {
+    var head: RequestHead
+    /// Bytes of the body: nil where it is chunked, 0 where there is none.
+    var bodyLength: Int?
+    /// The monotonic time at which its head was complete, in nanoseconds.
+    var receivedAt: UInt64
+
+    var hasBody: Bool { bodyLength != 0 }
+    var isHead: Bool { head.method == .head }
+}

@@ -1,0 +1,17 @@
+import HTTP1
+import NIOCore
+
+extension MessageWriter {
+    /// Writes a field whose parts were checked when they came in: one that would break the section is left out.
+    static func writeField(_ name: String, _ value: some Collection<UInt8>, to lines: inout ByteBuffer) {
+        try? writeField(name: name.utf8, value: value, to: &lines)
+    }
+}
+
+extension MessageWriter {
+    /// Writes a status line with the reason phrase an origin sent; the standard one where that one can't be sent.
+    static func writeStatusLine(_ status: Int, checkedReason reason: ByteBuffer, to out: inout ByteBuffer) {
+        let isWritten: Void? = reason.withUnsafeReadableBytes { try? writeStatusLine(status, reason: $0, to: &out) }
+        if isWritten == nil { writeStatusLine(status, to: &out) }
+    }
+}

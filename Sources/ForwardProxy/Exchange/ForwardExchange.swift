@@ -1,0 +1,194 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// Why a request goes to the origin, and what the log and Cache-Status say of it.
+struct ForwardPlan {
+    var reason: ForwardReason
+    var outcome: Outcome
+    /// The detail of Cache-Status: the rule's position, after the directive that let the rule be passed by.
+    var detail: String
+    /// Fields that the rule sets or removes on the origin's response.
+    var headers: [RuleOptions.FieldChange] = []
+}
+
+/// Hands one request to the origin and its response to the client, both as streams with bounded memory.
+final class ForwardExchange: Exchange {
+    /// Interim responses that one exchange passes on; an origin that sends more is cut off.
+    static let interimLimit = 256
+
+    private let request: Request
+    private let plan: ForwardPlan
+    private let loop: LoopContext
+    private weak var client: (any ExchangeClient)?
+    private var transfer: (any OriginTransport)?
+    /// Answers in the origin's place when it fails before its response began (`when: origin-fails`).
+    private var fallback: ((ProxyError) -> Void)?
+    private var hasStarted = false
+    private var interimCount = 0
+    private var unacknowledged = 0
+    private var trailers: ByteBuffer?
+
+    init(request: Request, plan: ForwardPlan, client: any ExchangeClient, fallback: ((ProxyError) -> Void)? = nil) {
+        self.request = request
+        self.plan = plan
+        self.client = client
+        self.fallback = fallback
+        loop = client.loop
+    }
+
+    /// Sends the request on.
+    func begin(_ transfer: any OriginTransport) {
+        self.transfer = transfer
+        transfer.start(sink: self)
+    }
+
+    // MARK: The client's side
+
+    func receive(_ body: ByteBuffer) {
+        guard let transfer else { return }
+        if !transfer.upload(body) { client?.setWantsBody(false) }
+    }
+
+    func receiveEnd(trailers: FieldSection?) {
+        transfer?.endUpload(trailers: trailers.map(ForwardExchange.permitted) ?? [])
+    }
+
+    func clientBecameWritable() {
+        guard unacknowledged > 0 else { return }
+        transfer?.acknowledge(unacknowledged)
+        unacknowledged = 0
+    }
+
+    func clientIsGone() {
+        client = nil
+        fallback = nil
+        transfer?.cancel()
+        transfer = nil
+    }
+
+    // MARK: The origin's side
+
+    private func start(_ head: ResponseHead) {
+        guard let client else { return }
+        hasStarted = true
+        fallback = nil
+        let fields = head.fields
+        let hopByHop = HopByHop(fields)
+        let isBodyless = request.isHead || head.status == 204 || head.status == 304
+        let length = head.isChunked ? nil : head.contentLength
+        var lines = ByteBuffer()
+        lines.reserveCapacity(fields.bytes.readableBytes &+ 160)
+        MessageWriter.writeFields(of: fields, to: &lines) { line in
+            if line.name == .contentLength { return head.status != 204 && (length != nil || isBodyless) }
+            return !hopByHop.isConnectionLevel(line) && !plan.replaces(fields, line)
+        }
+        for header in plan.headers {
+            guard let value = header.value else { continue }
+            MessageWriter.writeField(header.name, value, to: &lines)
+        }
+        if !fields.contains(.date) { lines.writeImmutableBuffer(loop.dateStamp().line) }
+        StatusFields.writeForward(plan.reason, detail: plan.detail, to: &lines)
+        lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        let body: ResponseStart.Body = isBodyless ? .none : length.map { .length($0) } ?? .unknown
+        client.record?.outcome = plan.outcome
+        client.start(ResponseStart(status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, lines: lines, body: body))
+    }
+
+    private func end(_ failure: ProxyError?) {
+        transfer = nil
+        guard let client else { return }
+        guard let failure else {
+            self.client = nil
+            return client.finish(trailers: trailers)
+        }
+        if hasStarted {
+            self.client = nil
+            client.record?.outcome = .failed
+            client.record?.reason = failure.failure
+            return client.abort()
+        }
+        if let fallback {
+            self.client = nil
+            self.fallback = nil
+            return fallback(failure)
+        }
+        self.client = nil
+        client.fail(failure)
+    }
+
+    /// The field lines of a trailer section that may be passed on (RFC 9110 §6.5.1).
+    private static func permitted(_ trailers: FieldSection) -> [[UInt8]] {
+        trailers.lines.compactMap { line in
+            guard !TrailerFilter.isForbidden(line, in: trailers) else { return nil }
+            return trailers.withName(line, { Array($0) }) + [0x3a, 0x20] + trailers.withValue(line, { Array($0) })
+        }
+    }
+}
+
+extension ForwardExchange: OriginSink {
+    func originSentInterim(_ head: ResponseHead) {
+        interimCount &+= 1
+        guard let client, interimCount <= ForwardExchange.interimLimit else {
+            return fail(.originProtocol("sent more than \(ForwardExchange.interimLimit) interim responses"))
+        }
+        guard head.status != 100 else { return client.sendContinue() }
+        let hopByHop = HopByHop(head.fields)
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
+        client.sendInterim(status: head.status, lines: lines)
+    }
+
+    func originSentHead(_ head: ResponseHead) {
+        guard head.status != 101 else { return fail(.originProtocol("switched protocols without being asked to")) }
+        if head.status >= 500, let fallback {
+            self.fallback = nil
+            client = nil
+            transfer?.cancel()
+            transfer = nil
+            return fallback(.originProtocol("answered \(head.status)"))
+        }
+        start(head)
+    }
+
+    func originSentBody(_ body: ByteBuffer) {
+        guard let client else { return }
+        client.send(body)
+        if client.isWritable {
+            transfer?.acknowledge(body.readableBytes)
+        } else {
+            unacknowledged &+= body.readableBytes
+        }
+    }
+
+    func originSentTrailers(_ fields: FieldSection) {
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: fields, to: &lines) { !TrailerFilter.isForbidden($0, in: fields) }
+        trailers = lines
+    }
+
+    func originWantsBody() { client?.sendContinue() }
+
+    func originTookBody() { client?.setWantsBody(true) }
+
+    func originFinished(_ failure: ProxyError?) { end(failure) }
+
+    private func fail(_ error: ProxyError) {
+        transfer?.cancel()
+        end(error)
+    }
+}
+
+extension ForwardPlan {
+    /// Whether the rule sets or removes this field of the origin's response.
+    fileprivate func replaces(_ fields: FieldSection, _ line: FieldSection.Line) -> Bool {
+        guard !headers.isEmpty else { return false }
+        return fields.withName(line) { name in
+            headers.contains { header in
+                header.name.utf8.count == name.count
+                    && zip(header.name.utf8, name).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import HTTPSemantics
+import NIOCore
+
+/// Writes the fields that say what happened to an exchange: Cache-Status (RFC 9211), Proxy-Status (RFC 9209).
+enum StatusFields {
+    /// `Cache-Status: subproxy; hit; detail="substitutions.yaml:12"`.
+    static func writeHit(rule: String, to lines: inout ByteBuffer) {
+        lines.writeStaticString("Cache-Status: subproxy; hit; detail=")
+        writeString(rule, to: &lines)
+        lines.writeStaticString("\r\n")
+    }
+
+    /// `Cache-Status: subproxy; fwd=uri-miss`, with the rule's position where one took part.
+    static func writeForward(_ reason: ForwardReason, detail: String, to lines: inout ByteBuffer) {
+        lines.writeStaticString("Cache-Status: subproxy; fwd=")
+        lines.writeStaticString(reason.parameter)
+        if !detail.isEmpty {
+            lines.writeStaticString("; detail=")
+            writeString(detail, to: &lines)
+        }
+        lines.writeStaticString("\r\n")
+    }
+
+    /// `Proxy-Status: subproxy; error=connection_refused; details="…"`.
+    static func writeError(_ error: ProxyError, to lines: inout ByteBuffer) {
+        guard error.type.utf8CodeUnitCount > 0 else { return }
+        lines.writeStaticString("Proxy-Status: subproxy; error=")
+        lines.writeStaticString(error.type)
+        lines.writeStaticString("; details=")
+        writeString(error.failure, to: &lines)
+        lines.writeStaticString("\r\n")
+    }
+
+    /// A structured-field string: printable ASCII in quotes (RFC 9651 §3.3.3).
+    private static func writeString(_ text: String, to lines: inout ByteBuffer) {
+        lines.writeInteger(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case 0x22, 0x5c:
+                lines.writeInteger(UInt8(ascii: "\\"))
+                lines.writeInteger(byte)
+            case 0x20..<0x7f: lines.writeInteger(byte)
+            default: lines.writeInteger(UInt8(ascii: "?"))
+            }
+        }
+        lines.writeInteger(UInt8(ascii: "\""))
+    }
+}

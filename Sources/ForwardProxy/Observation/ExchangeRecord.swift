@@ -1,0 +1,53 @@
+public import NIOCore
+
+/// What happened to an exchange: the closed set that the log, Cache-Status and the status page speak of.
+public enum Outcome: UInt8, Sendable, CaseIterable {
+    case substituted, bypassed, stored, validated, forwarded, tunnelled, refused, failed
+
+    /// The word in the log.
+    public var name: StaticString {
+        switch self {
+        case .substituted: "substituted"
+        case .bypassed: "bypassed"
+        case .stored: "stored"
+        case .validated: "validated"
+        case .forwarded: "forwarded"
+        case .tunnelled: "tunnelled"
+        case .refused: "refused"
+        case .failed: "failed"
+        }
+    }
+}
+
+/// One exchange as the access log shows it.
+public struct ExchangeRecord: Sendable {
+    /// When the request's first byte was handled, in nanoseconds of the monotonic clock.
+    public var startedAt: UInt64
+    /// The request method as received.
+    public var method: ByteBuffer
+    /// The target URI in normal form, or the target as received where it is none.
+    public var url: ByteBuffer
+    /// Whether query values may be shown: the URL is one that the map names.
+    public var isMapped: Bool
+    /// The final status; 0 where the connection ended before one was sent.
+    public var status: Int
+    /// Bytes of the response's body that were written to the client.
+    public var bodyBytes: Int
+    public var outcome: Outcome
+    /// The rule's position (`substitutions.yaml:12`), empty where no rule took part.
+    public var rule: String
+    /// Why: the reason that the decision or the failure gave.
+    public var reason: String
+
+    public init(startedAt: UInt64, method: ByteBuffer, url: ByteBuffer) {
+        self.startedAt = startedAt
+        self.method = method
+        self.url = url
+        isMapped = false
+        status = 0
+        bodyBytes = 0
+        outcome = .failed
+        rule = ""
+        reason = ""
+    }
+}

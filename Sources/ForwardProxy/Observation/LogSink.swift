@@ -1,0 +1,126 @@
+import Dispatch
+import Glibc
+public import NIOCore
+import Synchronization
+
+/// Writes the access log's buffers to a descriptor on a queue of its own, so that a slow disk, a full one or a blocked
+/// pipe never holds an exchange up.
+///
+/// What does not fit into the queue, or can't be written, is dropped and counted.
+public final class LogSink: Sendable {
+    private struct State {
+        var waiting: [ByteBuffer] = []
+        var waitingBytes = 0
+        var droppedBytes = 0
+        var isScheduled = false
+        var descriptor: CInt
+    }
+
+    /// What the sink writes to.
+    public enum Destination: Sendable {
+        /// An open descriptor that somebody else owns, such as standard output.
+        case descriptor(CInt)
+        /// A file, opened for appending and opened anew by ``reopen()``.
+        case file(String)
+    }
+
+    private let destination: Destination
+    private let capacity: Int
+    private let state: Mutex<State>
+    private let queue = DispatchQueue(label: "subproxy.access-log")
+
+    /// Opens the destination.
+    ///
+    /// - Parameter capacity: bytes that may wait to be written; the default is 4 MiB.
+    /// - Throws: `IOError` where the file can't be opened.
+    public init(_ destination: Destination, capacity: Int = 4 << 20) throws {
+        self.destination = destination
+        self.capacity = capacity
+        switch destination {
+        case .descriptor(let descriptor): state = Mutex(State(descriptor: descriptor))
+        case .file(let path): state = Mutex(State(descriptor: try LogSink.open(path)))
+        }
+    }
+
+    deinit {
+        if case .file = destination { Glibc.close(state.withLock(\.descriptor)) }
+    }
+
+    /// Bytes of log lines that were given up so far.
+    public var droppedBytes: Int { state.withLock(\.droppedBytes) }
+
+    /// Takes a buffer of whole lines; never blocks for longer than the lock.
+    public func submit(_ buffer: ByteBuffer) {
+        let mustSchedule = state.withLock { state in
+            guard state.waitingBytes &+ buffer.readableBytes <= capacity else {
+                state.droppedBytes &+= buffer.readableBytes
+                return false
+            }
+            state.waiting.append(buffer)
+            state.waitingBytes &+= buffer.readableBytes
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if mustSchedule { queue.async { self.drain() } }
+    }
+
+    /// Closes and opens the file again, for log rotation; nothing happens for a descriptor.
+    public func reopen() {
+        guard case .file(let path) = destination else { return }
+        queue.async {
+            guard let fresh = try? LogSink.open(path) else { return }
+            let old = self.state.withLock { state in
+                defer { state.descriptor = fresh }
+                return state.descriptor
+            }
+            Glibc.close(old)
+        }
+    }
+
+    /// Waits until all that was submitted has been written, at most `seconds`.
+    public func close(waitingAtMost seconds: Double = 1) {
+        let done = DispatchSemaphore(value: 0)
+        queue.async { done.signal() }
+        _ = done.wait(timeout: .now() + seconds)
+    }
+
+    private func drain() {
+        while true {
+            let (batch, descriptor) = state.withLock { state in
+                defer { state.waiting = [] }
+                if state.waiting.isEmpty { state.isScheduled = false }
+                return (state.waiting, state.descriptor)
+            }
+            guard !batch.isEmpty else { return }
+            for buffer in batch {
+                let written = buffer.withUnsafeReadableBytes { LogSink.writeAll($0, to: descriptor) }
+                state.withLock { state in
+                    state.waitingBytes &-= buffer.readableBytes
+                    state.droppedBytes &+= buffer.readableBytes &- written
+                }
+            }
+        }
+    }
+
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> Int {
+        var written = 0
+        while written < bytes.count, let base = bytes.baseAddress {
+            let count = Glibc.write(descriptor, base + written, bytes.count &- written)
+            if count > 0 {
+                written &+= count
+            } else if count < 0, errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&ready, 1, 1000)
+            } else if count == 0 || errno != EINTR {
+                return written
+            }
+        }
+        return written
+    }
+
+    private static func open(_ path: String) throws -> CInt {
+        let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "opening the log file \(path)") }
+        return descriptor
+    }
+}

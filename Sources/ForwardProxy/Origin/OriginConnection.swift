@@ -1,0 +1,119 @@
+import Curl
+import Glibc
+import HTTPSemantics
+import Logging
+import NIOCore
+import NIOPosix
+
+/// A connection to an origin without a request, for tunnels and upgrades: libcurl resolves, connects and goes through a
+/// parent proxy, and hands the socket over.
+final class OriginConnection: TransferDelegate, @unchecked Sendable {
+    // Unchecked: `completion`, `transfer` and `thread` are the event loop's; `descriptor`, `failure` and `outbox` the
+    // transfer thread's.
+
+    private let loop: LoopContext
+    private let clientIsLocal: Bool
+    private var completion: ((Result<CInt, ProxyError>) -> Void)?
+    private var transfer: Transfer?
+    private var thread: TransferLoop?
+    private var host = ""
+    private var outbox: TransferOutbox?
+    private var descriptor: CInt?
+    private var failure: ProxyError?
+
+    /// - Parameter completion: called once on the event loop, unless ``cancel()`` came before; it owns the descriptor.
+    init(loop: LoopContext, clientIsLocal: Bool, completion: @escaping (Result<CInt, ProxyError>) -> Void) {
+        self.loop = loop
+        self.clientIsLocal = clientIsLocal
+        self.completion = completion
+    }
+
+    func connect(host: String, port: UInt16) {
+        self.host = host
+        do {
+            let (thread, outbox) = try loop.proxy.transports.loop(clientIsLocal: clientIsLocal)
+            self.thread = thread
+            self.outbox = outbox
+            transfer = thread.start(.connection(to: host, port: port), delegate: self)
+        } catch {
+            loop.proxy.logger.error("\(error)")
+            loop.eventLoop.execute { self.complete(.failure(.internalError)) }
+        }
+    }
+
+    func cancel() {
+        completion = nil
+        if let transfer { thread?.cancel(transfer) }
+        transfer = nil
+    }
+
+    private func complete(_ result: Result<CInt, ProxyError>) {
+        transfer = nil
+        guard let completion else {
+            if case .success(let descriptor) = result { OriginConnection.close(descriptor) }
+            return
+        }
+        self.completion = nil
+        completion(result)
+    }
+
+    // MARK: The transfer thread's side
+
+    func transfer(_ transfer: Transfer, didReceiveHeaderLine line: UnsafeRawBufferPointer) -> HeaderVerdict { .proceed }
+    func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> BodyVerdict { .consumed }
+    func transfer(_ transfer: Transfer, readBodyInto space: UnsafeMutableRawBufferPointer) -> ReadVerdict { .end }
+    func trailers(of transfer: Transfer) -> [[UInt8]] { [] }
+
+    func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
+        let policy = loop.proxy.addressPolicy
+        switch policy.judge(address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal) {
+        case .allowed: return true
+        case .ownListener: failure = .loop
+        case .prohibited(let why): failure = .prohibited(why)
+        }
+        return false
+    }
+
+    func transfer(_ transfer: Transfer, didConnect descriptor: CInt) { self.descriptor = descriptor }
+
+    func transferDidFinish(_ transfer: Transfer, _ result: TransferResult) {
+        let outcome: Result<CInt, ProxyError>
+        if let descriptor {
+            outcome = .success(descriptor)
+        } else {
+            outcome = .failure(ProxyError(result, host: host, known: failure))
+        }
+        outbox?.add(loop) { self.complete(outcome) }
+    }
+}
+
+extension OriginConnection {
+    static func close(_ descriptor: CInt) { Glibc.close(descriptor) }
+
+    /// Makes a channel of a connected socket.
+    ///
+    /// - Parameter completion: called on the event loop with whether the channel is open, `handler` in its pipeline.
+    static func adopt(
+        _ descriptor: CInt, on eventLoop: any EventLoop, handler: any ChannelHandler,
+        _ completion: @escaping (Bool) -> Void
+    ) {
+        let handler = NIOLoopBound(handler, eventLoop: eventLoop)
+        let completion = NIOLoopBound(completion, eventLoop: eventLoop)
+        ClientBootstrap(group: eventLoop)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelOption(
+                .writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 64 << 10)
+            )
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(handler.value)
+                }
+            }
+            .withConnectedSocket(descriptor)
+            .whenComplete { result in
+                if case .failure = result { close(descriptor) }
+                completion.value((try? result.get()) != nil)
+            }
+    }
+}

@@ -1,0 +1,81 @@
+import Curl
+import HTTP1
+import NIOCore
+import Substitution
+
+/// What is told of an origin that did not answer as it should (RFC 9209 §2.3 names the kinds).
+extension ProxyError {
+    static func originProtocol(_ what: String) -> ProxyError {
+        ProxyError(
+            status: 502, type: "http_protocol_error", failure: "The origin \(what).",
+            advice: "The origin's response can't be passed on; its operator has to mend it.")
+    }
+
+    static func dns(_ host: String) -> ProxyError {
+        ProxyError(
+            status: 502, type: "dns_error", failure: "The host name \(host) was not found.",
+            advice: "Check the name, this machine's resolver, or give the address with --resolve.")
+    }
+
+    static func notReached(_ host: String, _ why: String) -> ProxyError {
+        ProxyError(
+            status: 502, type: "connection_refused", failure: "No connection to \(host): \(why).",
+            advice: "Check that the server runs and listens on that port.")
+    }
+
+    static func connectTimeout(_ host: String) -> ProxyError {
+        ProxyError(
+            status: 504, type: "connection_timeout", failure: "The connection to \(host) was not made in time.",
+            advice: "Check the network, or raise --connect-timeout.")
+    }
+
+    static func silent(_ host: String) -> ProxyError {
+        ProxyError(
+            status: 504, type: "http_response_timeout", failure: "The origin \(host) was silent for too long.",
+            advice: "Try again, or raise --origin-timeout.")
+    }
+
+    static func terminated(_ host: String, _ why: String) -> ProxyError {
+        ProxyError(
+            status: 502, type: "connection_terminated", failure: "The origin \(host) broke the connection off: \(why).",
+            advice: "Try again; the origin's own log may say more.")
+    }
+
+    static func tls(_ host: String, _ why: String, isCertificate: Bool) -> ProxyError {
+        ProxyError(
+            status: 502, type: isCertificate ? "tls_certificate_error" : "tls_protocol_error",
+            failure: "No trusted TLS connection to \(host): \(why).",
+            advice: isCertificate
+                ? "The origin's certificate is always verified; trust its issuer with --origin-ca if it is yours."
+                : "The origin must speak TLS 1.2 or later on this port.")
+    }
+
+    /// What is told of a file that can't be served.
+    static func file(_ refusal: FileRefusal, rule: String, path name: String) -> ProxyError {
+        switch refusal {
+        case .notFound:
+            return ProxyError(
+                status: 502, type: "proxy_configuration_error",
+                failure: "The rule at \(rule) names the file \(name), which does not exist.",
+                advice: "Create the file below the map's root, or change the rule (see its option `missing`).")
+        case .tooManyOpenFiles, .io:
+            return ProxyError(
+                status: 503, type: "proxy_internal_error",
+                failure: "The rule at \(rule) answers with a file that can't be read just now: \(refusal).",
+                advice: "Try again.")
+        default:
+            return ProxyError(
+                status: 403, type: "http_request_denied",
+                failure: "The rule at \(rule) answers with a file that may not be served: \(refusal).",
+                advice: "Only regular files below the map's root, reached without symbolic links, are served.",
+                isRefusal: true)
+        }
+    }
+
+    /// The file does not exist, and the rule says `missing: 404`, or nothing can have that name.
+    static func noSuchFile(rule: String) -> ProxyError {
+        ProxyError(
+            status: 404, failure: "The rule at \(rule) has no file for this URL.",
+            advice: "Create the file below the map's root.", isRefusal: true)
+    }
+}

@@ -1,0 +1,107 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+
+/// A request as the origin gets it: the received field lines in their order and spelling, less those that belong to the
+/// client's connection, with Host made from the target and this proxy added to Via (RFC 9112 §3.2.2, RFC 9110 §7.6).
+struct OriginRequest {
+    enum Body: Equatable {
+        case none
+        case length(Int)
+        case chunked
+    }
+
+    var method: [UInt8]
+    var isHTTPS: Bool
+    /// IPv6 addresses with their brackets.
+    var host: String
+    var port: UInt16
+    /// Path and query as received.
+    var pathAndQuery: [UInt8]
+    /// Lines without CRLF, Host first.
+    var lines: [[UInt8]]
+    var body: Body
+    var isHead: Bool
+    /// Whether repeating the request does no harm: only then may a kept connection be used, since one that turns out
+    /// closed makes the request be sent again.
+    var isIdempotent: Bool
+    var expectsContinue: Bool
+
+    init(_ request: Request, to uri: TargetURI, identity: ProxyIdentity) {
+        let head = request.head
+        method = head.methodBytes
+        isHTTPS = uri.scheme == .https
+        host = uri.host
+        port = uri.port
+        pathAndQuery = Array(buffer: uri.rawPathAndQuery)
+        isHead = head.method == .head
+        isIdempotent = head.method.isIdempotent
+        let hopByHop = HopByHop(head.fields)
+        switch request.bodyLength {
+        case 0?: body = .none
+        case let length?: body = .length(length)
+        case nil: body = .chunked
+        }
+        expectsContinue = body != .none && head.fields.contains(.expect)
+        lines = OriginRequest.lines(of: request, hopByHop, authority: uri.authority, identity)
+    }
+
+    private static func lines(
+        of request: Request, _ hopByHop: HopByHop, authority: String, _ identity: ProxyIdentity
+    ) -> [[UInt8]] {
+        let fields = request.head.fields
+        var lines: [[UInt8]] = []
+        lines.reserveCapacity(fields.count &+ 3)
+        lines.append(Array("Host: \(authority)".utf8))
+        let isMeasured = request.head.method == .options || request.head.method == .trace
+        for line in fields.lines {
+            switch line.name {
+            case .host: continue
+            case .transferEncoding where !request.hasBody || request.bodyLength != nil: continue
+            case .transferEncoding: break
+            case .expect where !request.hasBody: continue
+            case .maxForwards where isMeasured:
+                if let left = fields.withValue(line, { $0.decimalValue }), left > 0 {
+                    lines.append(Array("Max-Forwards: \(left &- 1)".utf8))
+                    continue
+                }
+            default: if hopByHop.isConnectionLevel(line) { continue }
+            }
+            lines.append(raw(line, fields))
+        }
+        if fields.contains(.te), fields.contains(token: "trailers", in: .te) {
+            lines.append(Array("TE: trailers".utf8))
+            lines.append(Array("Connection: TE".utf8))
+        }
+        lines.append(Array("Via: 1.1 \(identity.name)".utf8))
+        return lines
+    }
+
+    /// `Name: value` in the bytes received.
+    private static func raw(_ line: FieldSection.Line, _ fields: FieldSection) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(Int(line.nameLength) &+ 2 &+ Int(line.valueLength))
+        fields.withName(line) { out.append(contentsOf: $0) }
+        out.append(0x3a)
+        out.append(0x20)
+        fields.withValue(line) { out.append(contentsOf: $0) }
+        return out
+    }
+
+    /// The head of an upgrade request, which is sent without libcurl's framing: it has no content.
+    static func upgradeHead(_ request: Request, to uri: TargetURI, identity: ProxyIdentity) -> ByteBuffer {
+        let origin = OriginRequest(request, to: uri, identity: identity)
+        var out = ByteBuffer()
+        out.writeBytes(origin.method)
+        out.writeStaticString(" ")
+        out.writeBytes(origin.pathAndQuery)
+        out.writeStaticString(" HTTP/1.1\r\n")
+        for line in origin.lines where !line.starts(with: Array("Connection:".utf8)) {
+            out.writeBytes(line)
+            out.writeStaticString("\r\n")
+        }
+        MessageWriter.writeFields(of: request.head.fields, to: &out) { $0.name == .upgrade }
+        out.writeStaticString("Connection: Upgrade\r\n\r\n")
+        return out
+    }
+}

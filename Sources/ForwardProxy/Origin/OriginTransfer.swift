@@ -1,0 +1,253 @@
+import Curl
+import Glibc
+import HTTP1
+import HTTPSemantics
+import Logging
+import NIOCore
+import Synchronization
+
+/// One request to an origin through libcurl: the bridge between the transfer thread, where libcurl calls, and the
+/// client's event loop, where the exchange is.
+///
+/// Bytes on their way are counted in both directions: the transfer is paused while as many as
+/// ``ProxyLimits/bodyBytes`` allows wait for the client, and the client's reading while as many wait for the origin.
+final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendable {
+    // Unchecked: `sink` and `transfer` are the event loop's, `parser` and what follows it the transfer thread's, and
+    // what both touch is atomic or behind the mutex.
+
+    private struct Upload {
+        var chunks: [ByteBuffer] = []
+        var bytes = 0
+        var hasEnded = false
+        var trailers: [[UInt8]] = []
+        var isStarved = false
+        var clientIsHeld = false
+    }
+
+    private let request: OriginRequest
+    private let loop: LoopContext
+    private let clientIsLocal: Bool
+    private let limit: Int
+
+    private weak var sink: (any OriginSink)?
+    private var transfer: Transfer?
+    private var thread: TransferLoop?
+
+    private let delivered = Atomic<Int>(0)
+    private let isPaused = Atomic<Bool>(false)
+    private let upload = Mutex(Upload())
+
+    private var outbox: TransferOutbox?
+    private var parser: ResponseHeadParser
+    private var hasHead = false
+    private var hasAskedForBody = false
+    private var failure: ProxyError?
+
+    init(_ request: OriginRequest, loop: LoopContext, clientIsLocal: Bool) {
+        self.request = request
+        self.loop = loop
+        self.clientIsLocal = clientIsLocal
+        limit = loop.proxy.configuration.limits.bodyBytes
+        parser = ResponseHeadParser(limits: loop.proxy.configuration.limits.message)
+    }
+
+    // MARK: The event loop's side
+
+    func start(sink: any OriginSink) {
+        self.sink = sink
+        do {
+            let (thread, outbox) = try loop.proxy.transports.loop(clientIsLocal: clientIsLocal)
+            self.thread = thread
+            self.outbox = outbox
+            transfer = thread.start(TransferRequest(request), delegate: self)
+        } catch {
+            loop.proxy.logger.error("\(error)")
+            loop.eventLoop.execute { self.sink?.originFinished(.internalError) }
+        }
+    }
+
+    func upload(_ body: ByteBuffer) -> Bool {
+        let (mustResume, mayGoOn) = upload.withLock { upload in
+            upload.chunks.append(body)
+            upload.bytes &+= body.readableBytes
+            upload.clientIsHeld = upload.bytes >= limit / 2
+            defer { upload.isStarved = false }
+            return (upload.isStarved, !upload.clientIsHeld)
+        }
+        if mustResume, let transfer { thread?.resumeSending(transfer) }
+        return mayGoOn
+    }
+
+    func endUpload(trailers: [[UInt8]]) {
+        let mustResume = upload.withLock { upload in
+            upload.hasEnded = true
+            upload.trailers = trailers
+            defer { upload.isStarved = false }
+            return upload.isStarved
+        }
+        if mustResume, let transfer { thread?.resumeSending(transfer) }
+    }
+
+    func acknowledge(_ count: Int) {
+        let left = delivered.subtract(count, ordering: .sequentiallyConsistent).newValue
+        guard left <= limit / 4, isPaused.exchange(false, ordering: .sequentiallyConsistent), let transfer else { return }
+        thread?.resumeReceiving(transfer)
+    }
+
+    func cancel() {
+        sink = nil
+        guard let transfer else { return }
+        self.transfer = nil
+        thread?.cancel(transfer)
+    }
+
+    private func deliver(_ event: @escaping (any OriginSink) -> Void) {
+        // The closure is made here and runs on the event loop; it holds only values.
+        let event = UncheckedEvent(event)
+        outbox?.add(loop) {
+            guard let sink = self.sink else { return }
+            event.run(sink)
+        }
+    }
+
+    // MARK: The transfer thread's side
+
+    func transfer(_ transfer: Transfer, didReceiveHeaderLine line: UnsafeRawBufferPointer) -> HeaderVerdict {
+        do throws(HTTP1Error) {
+            switch try parser.line(line) {
+            case .statusLine, .field, .trailer: break
+            case .interimHead(let head):
+                deliver { $0.originSentInterim(head) }
+            case .head(let head):
+                hasHead = true
+                deliver { $0.originSentHead(head) }
+            }
+            return .proceed
+        } catch {
+            failure = .originProtocol("sent a malformed response: \(error)")
+            return .abort
+        }
+    }
+
+    func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> BodyVerdict {
+        guard hasHead else {
+            failure = .originProtocol("sent something that is no HTTP response")
+            return .abort
+        }
+        guard delivered.load(ordering: .sequentiallyConsistent) < limit / 2 else {
+            isPaused.store(true, ordering: .sequentiallyConsistent)
+            // The client may have taken all of it between the two lines above: then nobody else would resume.
+            if delivered.load(ordering: .sequentiallyConsistent) > limit / 4
+                || !isPaused.exchange(false, ordering: .sequentiallyConsistent)
+            {
+                return .pause
+            }
+            return take(bytes)
+        }
+        return take(bytes)
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) -> BodyVerdict {
+        delivered.add(bytes.count, ordering: .sequentiallyConsistent)
+        let body = ByteBuffer(bytes: bytes)
+        deliver { $0.originSentBody(body) }
+        return .consumed
+    }
+
+    func transfer(_ transfer: Transfer, readBodyInto space: UnsafeMutableRawBufferPointer) -> ReadVerdict {
+        if !hasAskedForBody {
+            hasAskedForBody = true
+            deliver { $0.originWantsBody() }
+        }
+        let (verdict, mustRelease) = upload.withLock { upload -> (ReadVerdict, Bool) in
+            var count = 0
+            while count < space.count, var chunk = upload.chunks.first {
+                let portion = min(chunk.readableBytes, space.count &- count)
+                chunk.readWithUnsafeReadableBytes { bytes in
+                    UnsafeMutableRawBufferPointer(rebasing: space[count..<count &+ portion])
+                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[0..<portion]))
+                    return portion
+                }
+                count &+= portion
+                if chunk.readableBytes == 0 { upload.chunks.removeFirst() } else { upload.chunks[0] = chunk }
+            }
+            upload.bytes &-= count
+            let mustRelease = upload.clientIsHeld && upload.bytes <= limit / 8
+            if mustRelease { upload.clientIsHeld = false }
+            if count > 0 { return (.bytes(count), mustRelease) }
+            if upload.hasEnded { return (.end, mustRelease) }
+            upload.isStarved = true
+            return (.pause, mustRelease)
+        }
+        if mustRelease { deliver { $0.originTookBody() } }
+        return verdict
+    }
+
+    func trailers(of transfer: Transfer) -> [[UInt8]] { upload.withLock(\.trailers) }
+
+    func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
+        let policy = loop.proxy.addressPolicy
+        switch policy.judge(address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal) {
+        case .allowed: return true
+        case .ownListener: failure = .loop
+        case .prohibited(let why): failure = .prohibited(why)
+        }
+        return false
+    }
+
+    func transfer(_ transfer: Transfer, didConnect descriptor: CInt) { close(descriptor) }
+
+    func transferDidFinish(_ transfer: Transfer, _ result: TransferResult) {
+        if result.isSuccess, hasHead {
+            if let trailers = parser.takeTrailers() { deliver { $0.originSentTrailers(trailers) } }
+            deliver { $0.originFinished(nil) }
+        } else if !result.isCancelled {
+            let error = result.isSuccess
+                ? .originProtocol("sent no response") : ProxyError(result, host: request.host, known: failure)
+            deliver { $0.originFinished(error) }
+        }
+    }
+}
+
+/// An event on its way to the event loop.
+private struct UncheckedEvent: @unchecked Sendable {
+    // Unchecked: the closure captures only values that are Sendable, which its type can't say for an existential.
+    let run: (any OriginSink) -> Void
+    init(_ run: @escaping (any OriginSink) -> Void) { self.run = run }
+}
+
+extension TransferRequest {
+    fileprivate init(_ request: OriginRequest) {
+        let body: TransferRequest.Body =
+            switch request.body {
+            case .none: .none
+            case .length(let length): .length(length)
+            case .chunked: .chunked
+            }
+        self.init(
+            method: request.method, isHTTPS: request.isHTTPS, host: request.host, port: request.port,
+            pathAndQuery: request.pathAndQuery, lines: request.lines, body: body, isHead: request.isHead,
+            expectsContinue: request.expectsContinue, needsFreshConnection: !request.isIdempotent)
+    }
+}
+
+extension ProxyError {
+    /// What a client is told of a transfer that failed; `known` is what a callback found before libcurl gave up.
+    init(_ result: TransferResult, host: String, known: ProxyError?) {
+        if let known, result.kind != .silence {
+            self = known
+            return
+        }
+        switch result.kind {
+        case .silence: self = .silent(host)
+        case .hostNotFound, .proxyNotFound: self = .dns(host)
+        case .notConnected: self = .notReached(host, result.message)
+        case .connectTimeout: self = .connectTimeout(host)
+        case .incomplete: self = .terminated(host, "its response is incomplete")
+        case .reset: self = .terminated(host, result.message)
+        case .tlsCertificate: self = .tls(host, result.message, isCertificate: true)
+        case .tlsProtocol: self = .tls(host, result.message, isCertificate: false)
+        case .malformed, .other, .success, .cancelled: self = .originProtocol("could not be read: \(result.message)")
+        }
+    }
+}

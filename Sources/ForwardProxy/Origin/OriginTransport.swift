@@ -1,0 +1,34 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+
+/// What carries one request to an origin and its response back: libcurl, or a connection of its own for an upgrade.
+///
+/// Called on the client's event loop.
+protocol OriginTransport: AnyObject {
+    func start(sink: any OriginSink)
+    /// Takes bytes of the request's body.
+    ///
+    /// - Returns: whether more may follow at once; else ``OriginSink/originTookBody()`` says when.
+    func upload(_ body: ByteBuffer) -> Bool
+    /// The request's body is complete; `trailers` are lines without CRLF.
+    func endUpload(trailers: [[UInt8]])
+    /// The client has taken bytes of the response's body: as many more may come.
+    func acknowledge(_ count: Int)
+    /// Ends the transfer; nothing more is told to the sink.
+    func cancel()
+}
+
+/// What learns of an origin's response, on the client's event loop.
+protocol OriginSink: AnyObject {
+    func originSentInterim(_ head: ResponseHead)
+    func originSentHead(_ head: ResponseHead)
+    func originSentBody(_ body: ByteBuffer)
+    func originSentTrailers(_ fields: FieldSection)
+    /// The origin is ready for the request's body.
+    func originWantsBody()
+    /// Bytes of the request's body that waited have been sent.
+    func originTookBody()
+    /// The exchange with the origin is over; nil where the response is complete.
+    func originFinished(_ failure: ProxyError?)
+}

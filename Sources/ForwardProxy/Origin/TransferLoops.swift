@@ -1,0 +1,81 @@
+import Curl
+import HTTPSemantics
+import NIOCore
+import Synchronization
+
+/// The transfer threads: one for clients on this machine, and where others are let in, one for those.
+///
+/// Kept connections are shared by all transfers of a thread, so clients that may reach different addresses must not
+/// share one.
+final class TransferLoops: Sendable {
+    private let configuration: TransferLoopConfiguration
+    private let local: TransferLoop
+    private let remote = Mutex<TransferLoop?>(nil)
+    private let outbox = TransferOutbox()
+    private let remoteOutbox = TransferOutbox()
+
+    init(_ proxy: ProxyConfiguration) throws {
+        var configuration = TransferLoopConfiguration()
+        configuration.upstreamProxy = proxy.upstreamProxy
+        configuration.noProxy = proxy.noProxy
+        configuration.resolve = proxy.resolve
+        configuration.caFile = proxy.originCAFile
+        configuration.connectTimeoutMilliseconds = proxy.limits.connectTimeout.milliseconds
+        configuration.silenceTimeoutMilliseconds = proxy.limits.silenceTimeout.milliseconds
+        self.configuration = configuration
+        let outbox = outbox
+        local = try TransferLoop(configuration) { outbox.flush() }
+    }
+
+    /// The thread for a client's transfers, and where its events are gathered.
+    func loop(clientIsLocal: Bool) throws -> (TransferLoop, TransferOutbox) {
+        if clientIsLocal { return (local, outbox) }
+        let outbox = remoteOutbox
+        let configuration = configuration
+        let loop = try remote.withLock { remote in
+            if let remote { return remote }
+            let made = try TransferLoop(configuration) { outbox.flush() }
+            remote = made
+            return made
+        }
+        return (loop, remoteOutbox)
+    }
+
+    /// Ends all transfers and the threads.
+    func shutdown() {
+        local.shutdown()
+        remote.withLock { $0 }?.shutdown()
+    }
+}
+
+extension TimeAmount {
+    fileprivate var milliseconds: Int { max(1, Int(clamping: nanoseconds / 1_000_000)) }
+}
+
+/// Gathers what happens on a transfer thread in one turn, and hands it to each event loop in one go.
+///
+/// Belongs to its transfer thread.
+final class TransferOutbox: @unchecked Sendable {
+    // Unchecked: touched on one transfer thread only, by delegates and at the end of its turns.
+
+    private var batches: [(loop: LoopContext, events: [@Sendable () -> Void])] = []
+
+    func add(_ loop: LoopContext, _ event: @escaping @Sendable () -> Void) {
+        for index in batches.indices where batches[index].loop === loop {
+            batches[index].events.append(event)
+            return
+        }
+        batches.append((loop, [event]))
+    }
+
+    func flush() {
+        guard !batches.isEmpty else { return }
+        let gathered = batches
+        batches.removeAll(keepingCapacity: true)
+        for (loop, events) in gathered {
+            loop.eventLoop.execute {
+                loop.batch { for event in events { event() } }
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+
+extension ClientConnection: ExchangeClient {
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    var takesSerialisedResponse: Bool {
+        requestVersion == .http1_1 && state.isPersistent && !state.isStopping && !state.awaitsContinue
+    }
+
+    func sendContinue() {
+        guard state.awaitsContinue else { return }
+        state.sentContinue()
+        write(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")))
+        flush()
+    }
+
+    func sendInterim(status: Int, lines: ByteBuffer) {
+        // An HTTP/1.0 client does not know interim responses (RFC 9110 §15.2).
+        guard requestVersion == .http1_1 else { return }
+        var out = ByteBuffer()
+        MessageWriter.writeStatusLine(status, to: &out)
+        out.writeImmutableBuffer(lines)
+        out.writeStaticString("\r\n")
+        write(.byteBuffer(out))
+        flush()
+    }
+
+    func sendSerialised(_ response: ByteBuffer) {
+        _ = state.startedResponse()
+        write(.byteBuffer(response))
+        responseIsComplete()
+    }
+
+    func sendSerialised(_ head: ByteBuffer, _ body: ByteBuffer) {
+        _ = state.startedResponse()
+        write(.byteBuffer(head))
+        write(.byteBuffer(body))
+        responseIsComplete()
+    }
+
+    func start(_ response: ResponseStart) {
+        chunksBody = false
+        if response.body == .unknown {
+            if requestVersion == .http1_1 { chunksBody = true } else { state.mustClose() }
+        }
+        let isPersistent = state.startedResponse()
+        var out = ByteBuffer()
+        out.reserveCapacity(response.lines.readableBytes &+ 160)
+        if let reason = response.reason {
+            MessageWriter.writeStatusLine(response.status, checkedReason: reason, to: &out)
+        } else {
+            MessageWriter.writeStatusLine(response.status, to: &out)
+        }
+        out.writeImmutableBuffer(response.lines)
+        if chunksBody { out.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        if !isPersistent {
+            out.writeStaticString("Connection: close\r\n")
+        } else if requestVersion == .http1_0 {
+            out.writeStaticString("Connection: keep-alive\r\n")
+        }
+        out.writeStaticString("\r\n")
+        record?.status = response.status
+        write(.byteBuffer(out))
+    }
+
+    func send(_ body: ByteBuffer) {
+        guard body.readableBytes > 0 else { return }
+        record?.bodyBytes &+= body.readableBytes
+        guard chunksBody else { return write(.byteBuffer(body)) }
+        var chunk = ByteBuffer()
+        MessageWriter.writeChunkHead(body.readableBytes, to: &chunk)
+        if body.readableBytes <= 16 << 10 {
+            chunk.writeImmutableBuffer(body)
+            chunk.writeStaticString("\r\n")
+            write(.byteBuffer(chunk))
+        } else {
+            write(.byteBuffer(chunk))
+            write(.byteBuffer(body))
+            write(.byteBuffer(ByteBuffer(string: "\r\n")))
+        }
+    }
+
+    func send(_ region: FileRegion, promise: EventLoopPromise<Void>?) {
+        guard let context else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        record?.bodyBytes &+= region.readableBytes
+        context.writeAndFlush(wrapOutboundOut(.fileRegion(region)), promise: promise)
+    }
+
+    func finish(trailers: ByteBuffer?) {
+        if chunksBody {
+            var out = ByteBuffer()
+            out.writeStaticString("0\r\n")
+            if let trailers { out.writeImmutableBuffer(trailers) }
+            out.writeStaticString("\r\n")
+            write(.byteBuffer(out))
+        }
+        responseIsComplete()
+    }
+
+    func abort() {
+        exchange = nil
+        if record?.outcome != .refused { record?.outcome = .failed }
+        finishRecord()
+        flush()
+        perform(state.aborted())
+    }
+
+    func flush() { flushIfNeeded() }
+
+    func setWantsBody(_ wants: Bool) {
+        guard wants != bodyIsWanted else { return }
+        bodyIsWanted = wants
+        if wants {
+            expect(.body)
+            resumeReading()
+        }
+    }
+
+    func resume(_ exchange: (any Exchange)?) { self.exchange = exchange }
+
+    func fail(_ error: ProxyError) {
+        guard !responseHasStarted else { return abort() }
+        if error.status == 400 || error.status == 417 { state.mustClose() }
+        let accepts = exchangeFields.map(AcceptPreference.prefersHTML) ?? false
+        let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
+        let page = ErrorPage.body(for: error, asked: asked, prefersHTML: accepts)
+        var lines = ByteBuffer()
+        let type = accepts ? "text/html; charset=utf-8" : "text/plain; charset=utf-8"
+        MessageWriter.writeField("Content-Type", Array(type.utf8), to: &lines)
+        MessageWriter.writeField("Content-Length", decimal: page.readableBytes, to: &lines)
+        if let allow = error.allow { MessageWriter.writeField("Allow", Array(allow.utf8), to: &lines) }
+        lines.writeStaticString("Cache-Control: no-store\r\n")
+        StatusFields.writeError(error, to: &lines)
+        lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        lines.writeImmutableBuffer(loop.dateStamp().line)
+        record?.outcome = error.isRefusal ? .refused : .failed
+        record?.reason = error.failure
+        start(ResponseStart(status: error.status, reason: nil, lines: lines, body: isHead ? .none : .length(page.readableBytes)))
+        if !isHead { send(page) }
+        finish(trailers: nil)
+    }
+
+    func takeOver() -> (channel: any Channel, unread: ByteBuffer)? {
+        guard let context else { return nil }
+        let unread = parser.takeRemaining()
+        state.startedRelaying()
+        expect(.nothing)
+        exchange = nil
+        return (context.channel, unread)
+    }
+}
+
+extension ProxyError {
+    /// What the client is told of bytes that are no HTTP/1 request.
+    init(_ error: HTTP1Error) {
+        self.init(
+            status: error.status, type: "http_request_error", failure: error.description,
+            advice: "Correct the request; the connection is closed, because nothing behind it can be read reliably.",
+            isRefusal: true)
+    }
+}

@@ -1,0 +1,366 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+
+/// One HTTP/1 connection from a client: it feeds the parser, performs what ``ConnectionState`` says, and is the
+/// client's side of the exchange under way. Decisions are the dispatcher's.
+final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = IOData
+
+    /// What the deadline is for.
+    enum Wait { case nothing, request, head, body, lingering }
+
+    let loop: LoopContext
+    let address: String
+    let isLocal: Bool
+    var record: ExchangeRecord?
+    var state = ConnectionState()
+    var parser: RequestParser
+    var exchange: (any Exchange)?
+    var context: ChannelHandlerContext?
+    var requestVersion = HTTPVersion.http1_1
+    var chunksBody = false
+    var bodyIsWanted = true
+    /// The header section of the request under way, for an error page.
+    var exchangeFields: FieldSection?
+    var isHead = false
+
+    private var isInRead = false
+    private var isProcessing = false
+    private var needsFlush = false
+    private var readIsPending = false
+    private var wait = Wait.nothing
+    private var deadline = UInt64.max
+    private var nextProbe = UInt64.max
+
+    init(loop: LoopContext, address: String, isLocal: Bool) {
+        self.loop = loop
+        self.address = address
+        self.isLocal = isLocal
+        parser = RequestParser(limits: loop.proxy.configuration.limits.message)
+    }
+
+    // MARK: Channel events
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        loop.add(self)
+        expect(.request)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        loop.remove(self)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard state.phase != .lingering else { return }
+        isInRead = true
+        var bytes = unwrapInboundIn(data)
+        parser.feed(&bytes)
+        if wait == .body { expect(.body) }
+        process()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isInRead = false
+        flushIfNeeded()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if state.wantsBytes(bodyIsWanted: bodyIsWanted) {
+            context.read()
+        } else {
+            readIsPending = true
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .some(.inputClosed) = event as? ChannelEvent else { return }
+        let wasInExchange = exchange != nil
+        perform(state.inputEnded())
+        if wasInExchange, exchange != nil {
+            // A client that has gone looks like one that has only closed its output: it is asked, see `check`.
+            nextProbe = monotonicNanoseconds() &+ 200_000_000
+            process()
+            if case .exchange(requestIsComplete: false, _) = state.phase { truncatedRequest() }
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { exchange?.clientBecameWritable() }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        state.closed()
+        endExchange(reason: "client closed the connection")
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    // MARK: Requests
+
+    /// Reads events from the parser for as long as nothing is in the way.
+    func process() {
+        guard !isProcessing else { return }
+        isProcessing = true
+        defer { isProcessing = false }
+        while true {
+            switch state.phase {
+            case .lingering, .relaying, .closed: return
+            case .exchange(requestIsComplete: true, _): return
+            case .idle, .draining, .exchange: break
+            }
+            do throws(HTTP1Error) {
+                guard let event = try parser.next() else {
+                    awaitMore()
+                    return
+                }
+                try handle(event)
+            } catch {
+                malformed(error)
+                return
+            }
+        }
+    }
+
+    private func handle(_ event: RequestEvent) throws(HTTP1Error) {
+        switch event {
+        case .head(let head, let framing):
+            expect(.nothing)
+            requestVersion = head.version
+            exchangeFields = head.fields
+            isHead = head.method == .head
+            bodyIsWanted = true
+            chunksBody = false
+            nextProbe = .max
+            // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
+            state.receivedHead(
+                isPersistent: HopByHop(head.fields).options.persists(head.version, honouringKeepAlive: false),
+                expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
+            let length: Int?
+            switch framing {
+            case .none:
+                // A request without a body ends with its head.
+                _ = try parser.next()
+                _ = state.receivedEnd()
+                length = 0
+            case .length(let count): length = count
+            case .chunked, .untilClose: length = nil
+            }
+            let request = Request(head: head, bodyLength: length, receivedAt: monotonicNanoseconds())
+            exchange = loop.begin(request, client: self)
+            if framing != .none, exchange != nil { expect(.body) }
+        case .body(let bytes):
+            switch state.receivedBody(bytes.readableBytes) {
+            case .deliver: exchange?.receive(bytes)
+            case .discard: break
+            case .closeOutput: perform(.closeOutput)
+            }
+        case .end(let trailers):
+            if wait == .body { expect(.nothing) }
+            let action = state.receivedEnd()
+            exchange?.receiveEnd(trailers: trailers)
+            perform(action)
+        }
+    }
+
+    private func awaitMore() {
+        guard state.isIdle else { return }
+        if state.inputHasEnded {
+            perform(state.inputEnded())
+        } else if parser.headStarted {
+            if wait != .head { expect(.head) }
+        } else if wait != .request {
+            expect(.request)
+        }
+    }
+
+    private func malformed(_ error: HTTP1Error) {
+        let failure = ProxyError(error)
+        let wasIdle = state.isIdle
+        endRequest(failure)
+        guard wasIdle || !responseHasStarted else { return perform(state.aborted()) }
+        respondAndClose(failure)
+    }
+
+    private func truncatedRequest() {
+        let failure = ProxyError.badRequest("The connection was closed inside the request's body.")
+        endRequest(failure)
+        if responseHasStarted { perform(state.aborted()) } else { respondAndClose(failure) }
+    }
+
+    /// Takes the exchange away whose request turned out unusable.
+    private func endRequest(_ failure: ProxyError) {
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.clientIsGone()
+        if record == nil {
+            record = ExchangeRecord(
+                startedAt: monotonicNanoseconds(), method: ByteBuffer(string: "-"), url: ByteBuffer(string: "-"))
+        }
+        record?.outcome = .refused
+        record?.reason = failure.failure
+    }
+
+    var responseHasStarted: Bool {
+        if case .exchange(_, responseHasStarted: true) = state.phase { return true }
+        if case .draining = state.phase { return true }
+        return false
+    }
+
+    private func respondAndClose(_ error: ProxyError) {
+        state.mustClose()
+        var page = ErrorPage.body(for: error, asked: "a malformed request", prefersHTML: false)
+        let length = page.readableBytes
+        var out = ByteBuffer()
+        MessageWriter.writeStatusLine(error.status, to: &out)
+        out.writeStaticString("Content-Type: text/plain; charset=utf-8\r\n")
+        writeClosingFields(for: error, length: length, to: &out)
+        out.writeBuffer(&page)
+        write(.byteBuffer(out))
+        record?.status = error.status
+        record?.bodyBytes = length
+        finishRecord()
+        perform(state.finishedErrorResponse())
+    }
+
+    private func writeClosingFields(for error: ProxyError, length: Int, to out: inout ByteBuffer) {
+        out.writeStaticString("Content-Length: ")
+        out.writeDecimal(length)
+        out.writeStaticString("\r\nConnection: close\r\n")
+        StatusFields.writeError(error, to: &out)
+        out.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        out.writeImmutableBuffer(loop.dateStamp().line)
+        out.writeStaticString("\r\n")
+    }
+
+    // MARK: Actions
+
+    func perform(_ action: ConnectionState.Action) {
+        switch action {
+        case .none: break
+        case .proceed:
+            if state.isIdle, !parser.headStarted { expect(.request) }
+            process()
+            resumeReading()
+        case .closeOutput:
+            expect(.lingering)
+            closeOutput()
+            resumeReading()
+        case .close: context?.close(promise: nil)
+        }
+    }
+
+    /// Closes the output behind all that is pending.
+    private func closeOutput() {
+        guard let context else { return }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
+            guard let self, let context = self.context else { return }
+            context.close(mode: self.state.inputHasEnded ? .all : .output, promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: written)
+    }
+
+    func resumeReading() {
+        guard readIsPending, state.wantsBytes(bodyIsWanted: bodyIsWanted), let context else { return }
+        readIsPending = false
+        context.read()
+    }
+
+    func write(_ data: IOData) {
+        guard let context else { return }
+        context.write(wrapOutboundOut(data), promise: nil)
+        needsFlush = true
+        if !isInRead { loop.flushLater(self) }
+    }
+
+    func flushIfNeeded() {
+        guard needsFlush else { return }
+        needsFlush = false
+        context?.flush()
+    }
+
+    /// The exchange has written its last byte.
+    func responseIsComplete() {
+        exchange = nil
+        finishRecord()
+        perform(state.finishedResponse())
+    }
+
+    /// The exchange ends without a complete response; what happened goes to the log.
+    private func endExchange(reason: String) {
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.clientIsGone()
+        if record != nil {
+            record?.outcome = .failed
+            if record?.reason.isEmpty == true { record?.reason = reason }
+            finishRecord()
+        }
+    }
+
+    func finishRecord() {
+        guard let record else { return }
+        self.record = nil
+        loop.finish(record, client: address)
+    }
+
+    // MARK: Timeouts
+
+    func expect(_ wait: Wait) {
+        self.wait = wait
+        let limits = loop.proxy.configuration.limits
+        let amount: TimeAmount? =
+            switch wait {
+            case .nothing: nil
+            case .request: limits.idleTimeout
+            case .head: limits.headerTimeout
+            case .body: limits.silenceTimeout
+            case .lingering: .seconds(2)
+            }
+        deadline = amount.map { monotonicNanoseconds() &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
+    }
+
+    private func timedOut() {
+        switch wait {
+        case .nothing: break
+        case .request, .lingering: perform(state.aborted())
+        case .head:
+            endRequest(.headerTimeout)
+            respondAndClose(.headerTimeout)
+        case .body:
+            // The client may owe nothing just now: reading is held back until the origin takes more.
+            guard bodyIsWanted else { return expect(.body) }
+            endRequest(.bodyTimeout)
+            if responseHasStarted { perform(state.aborted()) } else { respondAndClose(.bodyTimeout) }
+        }
+        flushIfNeeded()
+    }
+
+    /// Asks a client that has closed its output whether it is still there: an interim response to a closed socket is
+    /// answered by a reset, and one that is only half closed ignores it (RFC 9110 §15.2).
+    private func probe(_ now: UInt64) {
+        nextProbe = now &+ 1_000_000_000
+        guard exchange != nil, !responseHasStarted, requestVersion == .http1_1 else { return }
+        write(.byteBuffer(ByteBuffer(string: "HTTP/1.1 102 Processing\r\n\r\n")))
+        flushIfNeeded()
+    }
+}
+
+extension ClientConnection: TimedConnection {
+    func check(now: UInt64) {
+        if now >= deadline { timedOut() }
+        if now >= nextProbe { probe(now) }
+    }
+
+    func stop() { perform(state.stop()) }
+
+    func cut() { context?.close(promise: nil) }
+}

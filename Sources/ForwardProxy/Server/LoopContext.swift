@@ -1,0 +1,181 @@
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+import Substitution
+
+/// What one event loop has for itself, so that exchanges on several loops never meet: the map in force, answers ready
+/// to send, the date, the log's buffer, and the clock that drives timeouts.
+final class LoopContext: @unchecked Sendable {
+    // Unchecked: everything mutable is touched on `eventLoop` only; other threads just hand the reference back to it.
+
+    let eventLoop: any EventLoop
+    let proxy: ProxyCore
+    let log: AccessLog
+    let answers: AnswerTable
+    var map: SubstitutionMap
+    var scratch = LookupScratch()
+    /// The folders that files were asked from, each with its descriptor.
+    var folders: [String: FolderRoot] = [:]
+    /// The ports that the map's rules name, which CONNECT may name too.
+    private(set) var namedPorts: Set<UInt16>
+    var bypassWatch = BypassWatch()
+    private var date = DateStamp(unixSeconds: 0)
+    private var connections: [ObjectIdentifier: any TimedConnection] = [:]
+    private var ticker: RepeatedTask?
+    private var isStopping = false
+    private var batchDepth = 0
+    private var unflushed: [ClientConnection] = []
+    private var counts = [Int](repeating: 0, count: Outcome.allCases.count)
+    private var whenEmpty: (() -> Void)?
+
+    /// How often timeouts are looked at.
+    static let tick = TimeAmount.milliseconds(250)
+
+    init(eventLoop: any EventLoop, proxy: ProxyCore, map: SubstitutionMap, namedPorts: Set<UInt16>) {
+        self.eventLoop = eventLoop
+        self.proxy = proxy
+        self.map = map
+        self.namedPorts = namedPorts
+        let configuration = proxy.configuration
+        log = AccessLog(
+            sink: proxy.logSink, format: configuration.logFormat, showsQueryValues: configuration.logsQueryValues)
+        answers = AnswerTable()
+        log.needsFlush = { [unowned self] in
+            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { [weak self] in self?.log.flush() }
+        }
+    }
+
+    /// The Date field of now, formatted once a second.
+    func dateStamp() -> DateStamp {
+        let seconds = Int64(truncatingIfNeeded: wallNanoseconds() / 1_000_000_000)
+        if date.unixSeconds != seconds { date = DateStamp(unixSeconds: seconds) }
+        return date
+    }
+
+    /// Puts another map in force; answers made from the old one are forgotten.
+    func adopt(_ map: SubstitutionMap, namedPorts: Set<UInt16>) {
+        eventLoop.preconditionInEventLoop()
+        self.map = map
+        self.namedPorts = namedPorts
+        folders.removeAll()
+        scratch = LookupScratch()
+        answers.removeAll()
+    }
+
+    /// Performs `body`, and flushes what it writes to clients once at its end.
+    func batch(_ body: () -> Void) {
+        batchDepth &+= 1
+        body()
+        batchDepth &-= 1
+        guard batchDepth == 0, !unflushed.isEmpty else { return }
+        let connections = unflushed
+        unflushed.removeAll(keepingCapacity: true)
+        for connection in connections { connection.flushIfNeeded() }
+    }
+
+    /// Flushes a connection that was written to outside of its own read: at once, or at the end of the batch.
+    func flushLater(_ connection: ClientConnection) {
+        if batchDepth > 0 { unflushed.append(connection) } else { connection.flushIfNeeded() }
+    }
+
+    func count(_ outcome: Outcome) { counts[Int(outcome.rawValue)] &+= 1 }
+
+    /// Hands the counts of this loop to the shared ones.
+    func publishCounts() {
+        proxy.counters.add(counts)
+        for index in counts.indices { counts[index] = 0 }
+    }
+
+    func add(_ connection: any TimedConnection) {
+        connections[ObjectIdentifier(connection)] = connection
+        if isStopping { connection.stop() }
+        guard ticker == nil else { return }
+        ticker = eventLoop.scheduleRepeatedTask(
+            initialDelay: LoopContext.tick, delay: LoopContext.tick
+        ) { [weak self] _ in self?.checkTimeouts() }
+    }
+
+    func remove(_ connection: any TimedConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+        guard connections.isEmpty else { return }
+        ticker?.cancel()
+        ticker = nil
+        log.flush()
+        whenEmpty?()
+        whenEmpty = nil
+    }
+
+    var connectionCount: Int { connections.count }
+
+    /// Closes idle connections, lets the others finish, and calls back when none is left.
+    func stop(whenEmpty: @escaping () -> Void) {
+        isStopping = true
+        for connection in connections.values { connection.stop() }
+        guard !connections.isEmpty else {
+            log.flush()
+            return whenEmpty()
+        }
+        self.whenEmpty = whenEmpty
+    }
+
+    /// Cuts every connection that is left.
+    func cut() {
+        for connection in connections.values { connection.cut() }
+        log.flush()
+    }
+
+    private func checkTimeouts() {
+        publishCounts()
+        let now = monotonicNanoseconds()
+        for connection in connections.values { connection.check(now: now) }
+    }
+}
+
+/// A connection whose timeouts the loop looks after.
+protocol TimedConnection: AnyObject {
+    func check(now: UInt64)
+    /// The server stops: close if idle, else after the exchange under way.
+    func stop()
+    /// Close at once.
+    func cut()
+}
+
+/// Notices clients that bypass the map again and again, to name the likely cause once.
+struct BypassWatch {
+    static let threshold = 5
+    private var runs: [String: Int] = [:]
+
+    /// Counts a bypass of a mapped URL by a client.
+    ///
+    /// - Returns: whether this one is the one to warn at: the fifth in a row.
+    mutating func countBypass(by client: String) -> Bool {
+        if runs.count > 1000 { runs.removeAll() }
+        let count = (runs[client] ?? 0) &+ 1
+        runs[client] = count
+        return count == BypassWatch.threshold
+    }
+
+    /// A mapped answer was served: the run is over.
+    mutating func reset(_ client: String) {
+        // The table is empty but for clients that bypass, so a hit costs no hashing.
+        if !runs.isEmpty { runs[client] = nil }
+    }
+}
+
+/// A Date field line for one second, ready to be copied.
+struct DateStamp: Equatable {
+    let unixSeconds: Int64
+    /// `Date: Sat, 21 Nov 2026 14:02:11 GMT` with its CRLF; always of the same length.
+    let line: ByteBuffer
+
+    init(unixSeconds: Int64) {
+        self.unixSeconds = unixSeconds
+        var line = ByteBuffer()
+        line.writeStaticString("Date: ")
+        line.writeBytes(HTTPDate.bytes(unixSeconds))
+        line.writeStaticString("\r\n")
+        self.line = line
+    }
+
+    static func == (lhs: DateStamp, rhs: DateStamp) -> Bool { lhs.unixSeconds == rhs.unixSeconds }
+}

@@ -1,0 +1,46 @@
+import Substitution
+
+/// A proxy auto-configuration file that sends only the hosts of the map to the proxy.
+enum ProxyAutoConfiguration {
+    /// The script: `FindProxyForURL` with the map's hosts and host patterns; every other host is reached directly.
+    ///
+    /// - Parameter proxy: `host:port` of this proxy as the client knows it.
+    static func script(for map: SubstitutionMap, proxy: String) -> String {
+        guard !map.hasExpressions else {
+            return """
+                // subproxy: the map has rules for hosts that can't be listed, so every request goes to the proxy.
+                function FindProxyForURL(url, host) {
+                  return "PROXY \(quoted(proxy)); DIRECT";
+                }
+
+                """
+        }
+        let hosts = Set(map.namedHosts().filter { $0.scheme == "http" || $0.scheme == "https" }.map(\.host))
+        let exact = hosts.filter { !$0.contains("*") }.sorted().map { "  \"\(quoted($0))\": 1" }.joined(separator: ",\n")
+        let patterns = hosts.filter { $0.contains("*") }.sorted().map { "  \"\(quoted($0))\"" }.joined(separator: ",\n")
+        return """
+            // subproxy: only the hosts of the map go to the proxy.
+            var hosts = {
+            \(exact)
+            };
+            var patterns = [
+            \(patterns)
+            ];
+            function FindProxyForURL(url, host) {
+              host = host.toLowerCase();
+              var found = Object.prototype.hasOwnProperty.call(hosts, host);
+              for (var i = 0; !found && i < patterns.length; i++) found = shExpMatch(host, patterns[i]);
+              return found ? "PROXY \(quoted(proxy)); DIRECT" : "DIRECT";
+            }
+
+            """
+    }
+
+    /// Text inside a JavaScript string: host names need no escapes, so anything else is left out.
+    private static func quoted(_ text: String) -> String {
+        String(decoding: text.utf8.filter { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                || ".-_:[]*".utf8.contains(byte)
+        }, as: UTF8.self)
+    }
+}

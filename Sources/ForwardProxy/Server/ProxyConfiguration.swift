@@ -1,0 +1,69 @@
+import HTTP1
+public import NIOCore
+public import Substitution
+
+/// The bounds that keep one client, origin or request from costing the others; each has an option.
+public struct ProxyLimits: Sendable {
+    /// Bytes of a header section; the default is 64 KiB. Beyond it the answer is 431.
+    public var headerSectionBytes = 64 << 10
+    /// Fields of a header section; the default is 200. Beyond it the answer is 431.
+    public var headerFields = 200
+    /// Bytes of a request target; the default is 32 KiB. Beyond it the answer is 414.
+    public var requestTargetBytes = 32 << 10
+    /// How long a connection may be idle between requests; the default is 75 s.
+    public var idleTimeout = TimeAmount.seconds(75)
+    /// How long a header section may take to arrive; the default is 10 s. Then the answer is 408.
+    public var headerTimeout = TimeAmount.seconds(10)
+    /// How long a connection attempt to an origin may take; the default is 10 s.
+    public var connectTimeout = TimeAmount.seconds(10)
+    /// How long an origin, or a client that owes the rest of a body, may be silent; the default is 60 s.
+    public var silenceTimeout = TimeAmount.seconds(60)
+    /// How long a tunnel may carry nothing; the default is one hour.
+    public var tunnelIdleTimeout = TimeAmount.hours(1)
+    /// Client connections at a time; the default is 10,000.
+    public var connections = 10_000
+    /// Bytes of one exchange's body held in memory each way; the default is 256 KiB.
+    public var bodyBytes = 256 << 10
+    /// How long exchanges under way may take to finish when the proxy stops; the default is 10 s.
+    public var shutdownGrace = TimeAmount.seconds(10)
+
+    public init() {}
+
+    /// The limits of messages, as the parser takes them.
+    var message: MessageLimits {
+        MessageLimits(
+            headerSectionBytes: headerSectionBytes, fieldCount: headerFields, targetBytes: requestTargetBytes)
+    }
+}
+
+/// Everything that a ``ProxyServer`` is told at start.
+public struct ProxyConfiguration: Sendable {
+    /// Addresses to listen on; the default is 127.0.0.1:8888. Port 0 picks a free one.
+    public var listeners: [SocketAddress] = []
+    /// Never ask an origin.
+    public var isOffline = false
+    /// What reload-ignoring-cache requests get, over the rules' own `bypass`.
+    public var bypass: RuleOptions.Bypass?
+    /// Retained files: memory in all and the largest file kept.
+    public var retention = RetentionLimits()
+    /// A parent proxy (`http://`, `socks5://` or `socks5h://`), or nil to connect directly.
+    public var upstreamProxy: String?
+    /// Hosts that are reached without the parent proxy, as libcurl's CURLOPT_NOPROXY: a comma-separated list.
+    public var noProxy = ""
+    /// `HOST:PORT:ADDRESS` entries, as CURLOPT_RESOLVE.
+    public var resolve: [String] = []
+    /// A file of certificates to trust for origins instead of the system's.
+    public var originCAFile: String?
+    /// Ports that CONNECT may name, besides those that the map names; the default is 443 and 8443.
+    public var connectPorts: Set<UInt16> = [443, 8443]
+    /// Whether clients on other machines may reach loopback and private addresses; the default is no.
+    public var allowsPrivateForRemote = false
+    /// Event loops; the default is one for each core, at most four.
+    public var threads = max(1, min(System.coreCount, 4))
+    public var limits = ProxyLimits()
+    public var logFormat = LogFormat.text
+    /// Whether query values of unmapped URLs are logged; they are at `--log-level debug`.
+    public var logsQueryValues = false
+
+    public init() {}
+}

@@ -1,0 +1,131 @@
+import Glibc
+import HTTPSemantics
+import Logging
+import NIOCore
+import NIOPosix
+import Substitution
+import Synchronization
+
+/// What all event loops share; immutable but for counters.
+final class ProxyCore: Sendable {
+    let configuration: ProxyConfiguration
+    let addressPolicy: AddressPolicy
+    let logSink: LogSink
+    let logger: Logger
+    let files: RetainedFiles
+    let filePool: NIOThreadPool
+    let identity: ProxyIdentity
+    let counters = Counters()
+    let ownNames: OwnNames
+    let transports: TransferLoops
+    let mediaTypes: ExtensionTable
+    private let folders = Mutex<[String: FolderRoot]>([:])
+
+    /// The folder of a path, one for all event loops, so that its descriptor is opened once.
+    func folder(_ path: String) -> FolderRoot {
+        folders.withLock { folders in
+            if let folder = folders[path] { return folder }
+            let folder = FolderRoot(path: path)
+            folders[path] = folder
+            return folder
+        }
+    }
+
+    init(
+        configuration: ProxyConfiguration, addressPolicy: AddressPolicy, logSink: LogSink, logger: Logger,
+        files: RetainedFiles, filePool: NIOThreadPool, identity: ProxyIdentity, ownNames: OwnNames
+    ) throws {
+        self.configuration = configuration
+        self.addressPolicy = addressPolicy
+        self.logSink = logSink
+        self.logger = logger
+        self.files = files
+        self.filePool = filePool
+        self.identity = identity
+        self.ownNames = ownNames
+        transports = try TransferLoops(configuration)
+        mediaTypes = ExtensionTable.system()
+    }
+}
+
+/// Counts since the start, for the status page.
+final class Counters: Sendable {
+    private let outcomes: Mutex<[Int]> = Mutex(Array(repeating: 0, count: Outcome.allCases.count))
+    let connections = Atomic<Int>(0)
+    private let hasRefused = Atomic<Bool>(false)
+
+    /// Notes that a connection was refused for want of room.
+    ///
+    /// - Returns: whether it is the first one.
+    func countRefusedConnection() -> Bool { !hasRefused.exchange(true, ordering: .relaxed) }
+
+    func add(_ counts: [Int]) {
+        outcomes.withLock { total in
+            for index in total.indices where index < counts.count { total[index] &+= counts[index] }
+        }
+    }
+
+    var totals: [(name: String, count: Int)] {
+        let counts = outcomes.withLock { $0 }
+        return zip(Outcome.allCases, counts).map { ($0.name.description, $1) }
+    }
+}
+
+/// This instance's name in Via: `subproxy-` and eight hex digits made at start, so that two proxies in a chain are no
+/// loop (RFC 9110 §7.6.3).
+struct ProxyIdentity: Sendable {
+    /// The pseudonym.
+    let name: String
+    /// The field line `Via: 1.1 subproxy-…` with its CRLF.
+    let viaLine: ByteBuffer
+
+    /// Whether a request has been here already: this instance is named in its Via.
+    func isNamed(in fields: FieldSection) -> Bool {
+        guard fields.contains(.via) else { return false }
+        return Array(name.utf8).withUnsafeBytes { Via.contains(pseudonym: $0, in: fields) }
+    }
+
+    init(random: UInt32 = .random(in: .min ... .max)) {
+        var buffer = ByteBuffer()
+        for shift in stride(from: 24, through: 0, by: -8) {
+            buffer.writeHexByte(UInt8(truncatingIfNeeded: random >> UInt32(shift)))
+        }
+        name = "subproxy-" + String(buffer: buffer)
+        viaLine = ByteBuffer(string: "Via: 1.1 \(name)\r\n")
+    }
+}
+
+/// The names under which requests for the proxy itself come: its listeners' addresses and `localhost`.
+struct OwnNames: Sendable {
+    private(set) var authorities: Set<String> = []
+
+    mutating func add(host: String, port: UInt16) {
+        authorities.insert("\(host):\(port)")
+        if port == 80 { authorities.insert(host) }
+    }
+
+    /// Whether `host[:port]`, compared without case, is one of the names.
+    func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
+        guard authority.count < 300 else { return false }
+        return authorities.contains(String(decoding: authority.map { $0.asciiLowercased }, as: UTF8.self))
+    }
+}
+
+extension ExtensionTable {
+    /// The built-in media types, and beyond them those of `/etc/mime.types` where there is one of at most 1 MiB.
+    static func system() -> ExtensionTable {
+        let descriptor = open("/etc/mime.types", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return builtIn }
+        defer { close(descriptor) }
+        var text = [UInt8](repeating: 0, count: 1 << 20)
+        var length = 0
+        while length < text.count {
+            let count = text.withUnsafeMutableBytes { space in
+                space.baseAddress.map { read(descriptor, $0 + length, space.count - length) } ?? 0
+            }
+            guard count > 0 else { break }
+            length += count
+        }
+        return builtIn.adding(mimeTypes: Array(text[..<length]))
+    }
+}

@@ -1,0 +1,219 @@
+import Dispatch
+import Glibc
+public import Logging
+import NIOConcurrencyHelpers
+public import NIOCore
+import NIOPosix
+public import Substitution
+import Synchronization
+
+/// A running forward proxy: listeners, event loops, the transfer thread, and the map in force.
+public final class ProxyServer: Sendable {
+    private struct State {
+        var map: SubstitutionMap
+        var listeners: [any Channel] = []
+        var isStopping = false
+    }
+
+    /// The addresses that the proxy listens on, ports resolved.
+    public let addresses: [SocketAddress]
+
+    private let core: ProxyCore
+    private let group: MultiThreadedEventLoopGroup
+    private let contexts: [LoopContext]
+    private let state: NIOLockedValueBox<State>
+
+    /// Binds the listeners and starts to serve.
+    ///
+    /// - Parameters:
+    ///   - configuration: what the command line says.
+    ///   - map: the map in force until ``adopt(_:)``.
+    ///   - logSink: where the access log goes.
+    ///   - logger: the program's own messages.
+    /// - Throws: ``BindError`` where an address can't be listened on; nothing is left running then.
+    public init(
+        configuration: ProxyConfiguration, map: SubstitutionMap, logSink: LogSink, logger: Logger
+    ) throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threads))
+        var bound: [any Channel] = []
+        let registry = ContextRegistry()
+        do {
+            for address in configuration.listeners {
+                bound.append(try ProxyServer.bind(address, group, registry))
+            }
+        } catch {
+            for channel in bound { try? channel.close().wait() }
+            try? group.syncShutdownGracefully()
+            throw error
+        }
+        addresses = bound.compactMap(\.localAddress)
+        var policy = AddressPolicy(allowsPrivateForRemote: configuration.allowsPrivateForRemote)
+        var names = OwnNames()
+        for address in addresses {
+            policy.addListener(address)
+            names.add(listener: address)
+        }
+        let filePool = NIOThreadPool(numberOfThreads: 8)
+        filePool.start()
+        let evictions = EvictionRelay()
+        let files = RetainedFiles(
+            limits: configuration.retention, now: { wallNanoseconds() }, onEvict: { evictions.tell($0) })
+        core = try ProxyCore(
+            configuration: configuration, addressPolicy: policy, logSink: logSink, logger: logger, files: files,
+            filePool: filePool, identity: ProxyIdentity(), ownNames: names)
+        self.group = group
+        let core = core
+        let ports = ProxyServer.ports(of: map)
+        contexts = group.makeIterator().map { LoopContext(eventLoop: $0, proxy: core, map: map, namedPorts: ports) }
+        state = NIOLockedValueBox(State(map: map, listeners: bound))
+        let contexts = contexts
+        evictions.fill(contexts)
+        // Connections that came before this moment wait in the listeners' queues.
+        registry.fill(contexts)
+        for channel in bound { channel.setOption(.autoRead, value: true).whenComplete { _ in channel.read() } }
+    }
+
+    /// The map in force.
+    public var map: SubstitutionMap { state.withLockedValue(\.map) }
+
+    /// Puts another map in force for all requests from now on; exchanges under way keep theirs.
+    public func adopt(_ map: SubstitutionMap) {
+        state.withLockedValue { $0.map = map }
+        let ports = ProxyServer.ports(of: map)
+        for context in contexts { context.eventLoop.execute { context.adopt(map, namedPorts: ports) } }
+    }
+
+    /// Stops accepting, closes idle connections, waits for the exchanges under way at most
+    /// ``ProxyLimits/shutdownGrace``, cuts what is left, and ends all threads.
+    public func stop() {
+        let listeners = state.withLockedValue { state -> [any Channel]? in
+            guard !state.isStopping else { return nil }
+            state.isStopping = true
+            return state.listeners
+        }
+        guard let listeners else { return }
+        for channel in listeners { try? channel.close().wait() }
+        let drained = DispatchGroup()
+        for context in contexts {
+            drained.enter()
+            context.eventLoop.execute { context.stop { drained.leave() } }
+        }
+        let grace = Double(core.configuration.limits.shutdownGrace.nanoseconds) / 1e9
+        if drained.wait(timeout: .now() + grace) == .timedOut {
+            for context in contexts { context.eventLoop.execute { context.cut() } }
+            _ = drained.wait(timeout: .now() + 1)
+        }
+        core.transports.shutdown()
+        for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
+        core.logSink.close()
+        try? group.syncShutdownGracefully()
+        try? core.filePool.syncShutdownGracefully()
+    }
+
+    private static func ports(of map: SubstitutionMap) -> Set<UInt16> { Set(map.namedHosts().compactMap(\.port)) }
+
+    private static func bind(
+        _ address: SocketAddress, _ group: MultiThreadedEventLoopGroup, _ registry: ContextRegistry
+    ) throws -> any Channel {
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.maxMessagesPerRead, value: 16)
+            .serverChannelOption(.autoRead, value: false)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.maxMessagesPerRead, value: 4)
+            .childChannelOption(
+                .writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 64 << 10)
+            )
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try registry.accept(channel) }
+            }
+        do {
+            return try bootstrap.bind(to: address).wait()
+        } catch let error as IOError {
+            throw BindError(address: address, code: error.errnoCode)
+        }
+    }
+}
+
+/// An address can't be listened on.
+public struct BindError: Error, CustomStringConvertible {
+    public let address: SocketAddress
+    /// The error number of `bind` or `listen`, such as EADDRINUSE.
+    public let code: CInt
+
+    public var description: String {
+        let place = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
+        return "can't listen on \(place): \(String(cString: strerror(code)))"
+    }
+}
+
+/// Tells every event loop of a file whose bytes the store has given up.
+private final class EvictionRelay: Sendable {
+    private let contexts = NIOLockedValueBox<[LoopContext]>([])
+
+    func fill(_ all: [LoopContext]) { contexts.withLockedValue { $0 = all } }
+
+    func tell(_ key: FileKey) {
+        for context in contexts.withLockedValue({ $0 }) {
+            context.eventLoop.execute { context.answers.remove(file: key) }
+        }
+    }
+}
+
+/// The event loops' contexts, which are made after the listeners are bound and before they accept.
+private final class ContextRegistry: Sendable {
+    private let contexts = NIOLockedValueBox<[ObjectIdentifier: LoopContext]>([:])
+
+    func fill(_ all: [LoopContext]) {
+        contexts.withLockedValue { contexts in
+            for context in all { contexts[ObjectIdentifier(context.eventLoop)] = context }
+        }
+    }
+
+    func accept(_ channel: any Channel) throws {
+        let context = contexts.withLockedValue { $0[ObjectIdentifier(channel.eventLoop)] }
+        guard let context, context.proxy.admitConnection(channel) else { throw ChannelError.ioOnClosedChannel }
+        let remote = channel.remoteAddress
+        let connection = ClientConnection(
+            loop: context, address: remote?.ipAddress ?? "-",
+            isLocal: remote.map { AddressBytes.isThisMachine($0, connectedTo: channel.localAddress) } ?? false)
+        try channel.pipeline.syncOperations.addHandler(connection)
+    }
+}
+
+extension ProxyCore {
+    /// Counts a connection in, and out again when it closes; refuses it beyond the limit.
+    fileprivate func admitConnection(_ channel: any Channel) -> Bool {
+        let count = counters.connections.add(1, ordering: .relaxed).newValue
+        channel.closeFuture.whenComplete { [counters] _ in counters.connections.subtract(1, ordering: .relaxed) }
+        guard count > configuration.limits.connections else { return true }
+        if counters.countRefusedConnection() {
+            logger.warning("\(configuration.limits.connections) connections are open: more are closed at once")
+        }
+        return false
+    }
+}
+
+extension OwnNames {
+    /// Adds the names under which a listener's address is asked for.
+    fileprivate mutating func add(listener address: SocketAddress) {
+        guard let port = address.port.flatMap(UInt16.init(exactly:)), let text = address.ipAddress else { return }
+        let isIPv6 = address.protocol == .inet6
+        add(host: isIPv6 ? "[\(text)]" : text, port: port)
+        let bytes: AddressBytes? = address.withSockAddr { pointer, _ in AddressBytes(pointer) }
+        guard let bytes, bytes.isLoopback || bytes.isUnspecified else { return }
+        for name in ["localhost", "127.0.0.1", "[::1]"] { add(host: name, port: port) }
+        guard bytes.isUnspecified else { return }
+        for address in (try? System.enumerateDevices())?.compactMap(\.address) ?? [] {
+            guard let text = address.ipAddress else { continue }
+            add(host: address.protocol == .inet6 ? "[\(text)]" : text, port: port)
+        }
+        var name = [CChar](repeating: 0, count: 256)
+        if gethostname(&name, 255) == 0 {
+            let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            add(host: host.lowercased(), port: port)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+import Substitution
+
+/// Serves a CONNECT request: connects, answers 200, and relays bytes untouched (RFC 9110 §9.3.6).
+final class TunnelExchange: Exchange {
+    private let loop: LoopContext
+    private weak var client: (any ExchangeClient)?
+    private var connecting: OriginConnection?
+
+    init(client: any ExchangeClient) {
+        self.client = client
+        loop = client.loop
+    }
+
+    func receive(_ body: ByteBuffer) {}
+    func receiveEnd(trailers: FieldSection?) {}
+    func clientBecameWritable() {}
+
+    func clientIsGone() {
+        client = nil
+        connecting?.cancel()
+        connecting = nil
+    }
+
+    func begin(_ authority: Authority) {
+        guard let client else { return }
+        let connection = OriginConnection(loop: loop, clientIsLocal: client.isLocal) { [self] result in
+            connecting = nil
+            connected(result)
+        }
+        connecting = connection
+        connection.connect(host: authority.host, port: authority.port)
+    }
+
+    private func connected(_ result: Result<CInt, ProxyError>) {
+        guard let client else {
+            if case .success(let descriptor) = result { OriginConnection.close(descriptor) }
+            return
+        }
+        switch result {
+        case .failure(let error):
+            self.client = nil
+            client.fail(error)
+            client.flush()
+        case .success(let descriptor):
+            self.client = nil
+            var reply = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n")
+            reply.writeImmutableBuffer(loop.proxy.identity.viaLine)
+            reply.writeStaticString("\r\n")
+            loop.relay(client, descriptor, toClient: reply, status: 200)
+        }
+    }
+}
+
+extension LoopContext {
+    /// Answers a CONNECT request by the port policy, or begins a tunnel.
+    func beginTunnel(
+        _ request: Request, _ authority: Authority, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let configuration = proxy.configuration
+        guard configuration.connectPorts.contains(authority.port) || namedPorts.contains(authority.port)
+        else {
+            client.fail(.connectPort(authority.port))
+            return nil
+        }
+        guard !configuration.isOffline else {
+            client.fail(.offline)
+            return nil
+        }
+        guard !request.hasBody else {
+            client.fail(.badRequest("A CONNECT request has no content."))
+            return nil
+        }
+        guard !proxy.identity.isNamed(in: request.head.fields) else {
+            client.fail(.loop)
+            return nil
+        }
+        let exchange = TunnelExchange(client: client)
+        exchange.begin(authority)
+        return exchange
+    }
+
+    /// Joins a client's connection and a connected socket to a tunnel.
+    ///
+    /// - Parameter toClient: what the client gets first: the head of the response that opens the tunnel.
+    func relay(_ client: any ExchangeClient, _ descriptor: CInt, toClient: ByteBuffer, status: Int) {
+        let tunnel = makeTunnel(client, status)
+        guard let (channel, unread) = client.takeOver() else { return OriginConnection.close(descriptor) }
+        let sides = RelayHandler.pair(tunnel, toClient: toClient, toOrigin: unread)
+        add(tunnel)
+        OriginConnection.adopt(descriptor, on: eventLoop, handler: sides.origin) { [self] opened in
+            guard opened else {
+                remove(tunnel)
+                return channel.close(promise: nil)
+            }
+            join(channel, sides.client, replacing: ClientConnection.self, tunnel)
+        }
+    }
+
+    /// Joins a client's connection and an origin's, whose protocol was switched, to a tunnel.
+    func relay(
+        _ client: any ExchangeClient, _ origin: any Channel, toClient: ByteBuffer, status: Int
+    ) {
+        let tunnel = makeTunnel(client, status)
+        guard let (channel, unread) = client.takeOver() else { return origin.close(promise: nil) }
+        let sides = RelayHandler.pair(tunnel, toClient: toClient, toOrigin: unread)
+        add(tunnel)
+        join(origin, sides.origin, replacing: UpgradeTransport.self, tunnel)
+        join(channel, sides.client, replacing: ClientConnection.self, tunnel)
+    }
+
+    private func makeTunnel(_ client: any ExchangeClient, _ status: Int) -> Tunnel {
+        var record = client.record
+        client.record = nil
+        let address = client.address
+        return Tunnel(
+            idleLimit: UInt64(max(0, proxy.configuration.limits.tunnelIdleTimeout.nanoseconds)),
+            clock: { monotonicNanoseconds() }
+        ) { [self] tunnel in
+            remove(tunnel)
+            record?.outcome = .tunnelled
+            record?.status = status
+            record?.bodyBytes = tunnel.bytesToClient
+            if let record { finish(record, client: address) }
+        }
+    }
+
+    private func join<Old: RemovableChannelHandler>(
+        _ channel: any Channel, _ side: RelayHandler, replacing old: Old.Type, _ tunnel: Tunnel
+    ) {
+        do {
+            try channel.pipeline.syncOperations.addHandler(side)
+            if let handler = try? channel.pipeline.syncOperations.handler(type: old) {
+                channel.pipeline.syncOperations.removeHandler(handler, promise: nil)
+            }
+            channel.read()
+        } catch {
+            tunnel.close()
+            channel.close(promise: nil)
+        }
+    }
+}
+
+extension Tunnel: TimedConnection {
+    func check(now: UInt64) {
+        if now > lastActivity, now &- lastActivity > idleLimit { close() }
+    }
+
+    /// A tunnel is no exchange that ends by itself soon: it goes on until the server cuts what is left.
+    func stop() {}
+
+    func cut() { close() }
+}

@@ -1,0 +1,205 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+
+/// Carries an upgrade request over a connection of its own. Until a valid 101 comes, it is an exchange like any other:
+/// nothing that the client sent behind its request has left.
+final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let request: Request
+    private let head: ByteBuffer
+    private let loop: LoopContext
+    private let clientIsLocal: Bool
+    private let authority: Authority
+    private var parser: ResponseParser
+    private weak var sink: (any OriginSink)?
+    private var connecting: OriginConnection?
+    private var context: ChannelHandlerContext?
+    private var unacknowledged = 0
+    private var readIsPending = false
+    private var isOver = false
+    private var silence: Scheduled<Void>?
+    /// Takes the connection over when the protocol was switched: the 101's head, and what came behind it.
+    var onSwitch: ((ResponseHead, any Channel, ByteBuffer) -> Void)?
+
+    /// - Parameters:
+    ///   - head: the request's head as it is sent, with its Upgrade and Connection fields.
+    ///   - authority: where to connect.
+    init(request: Request, head: ByteBuffer, authority: Authority, loop: LoopContext, clientIsLocal: Bool) {
+        self.request = request
+        self.head = head
+        self.authority = authority
+        self.loop = loop
+        self.clientIsLocal = clientIsLocal
+        parser = ResponseParser(
+            respondingTo: request.head.method, limits: loop.proxy.configuration.limits.message)
+    }
+
+    func start(sink: any OriginSink) {
+        self.sink = sink
+        let connection = OriginConnection(loop: loop, clientIsLocal: clientIsLocal) { [self] result in
+            connecting = nil
+            switch result {
+            case .failure(let error): end(error)
+            case .success(let descriptor):
+                guard !isOver else { return OriginConnection.close(descriptor) }
+                OriginConnection.adopt(descriptor, on: loop.eventLoop, handler: self) { [self] opened in
+                    if !opened { end(.internalError) }
+                }
+            }
+        }
+        connecting = connection
+        connection.connect(host: authority.host, port: authority.port)
+    }
+
+    func upload(_ body: ByteBuffer) -> Bool { true }
+    func endUpload(trailers: [[UInt8]]) {}
+
+    func acknowledge(_ count: Int) {
+        unacknowledged = max(0, unacknowledged &- count)
+        guard readIsPending, mayRead, let context else { return }
+        readIsPending = false
+        context.read()
+    }
+
+    func cancel() {
+        isOver = true
+        sink = nil
+        onSwitch = nil
+        silence?.cancel()
+        connecting?.cancel()
+        connecting = nil
+        context?.close(promise: nil)
+    }
+
+    // MARK: The origin's connection
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        guard !isOver else { return context.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        watchSilence()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        var bytes = unwrapInboundIn(data)
+        parser.feed(&bytes)
+        loop.batch { process() }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if mayRead { context.read() } else { readIsPending = true }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .some(.inputClosed) = event as? ChannelEvent else { return }
+        inputEnded()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        inputEnded()
+        self.context = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        end(.terminated(authority.description, "reset"))
+    }
+
+    private var mayRead: Bool { unacknowledged < loop.proxy.configuration.limits.bodyBytes / 2 }
+
+    private func inputEnded() {
+        guard !isOver else { return }
+        parser.end()
+        loop.batch { process() }
+    }
+
+    private func process() {
+        while !isOver {
+            do throws(HTTP1Error) {
+                guard let event = try parser.next() else { return }
+                silence?.cancel()
+                handle(event)
+            } catch {
+                end(
+                    error == .unexpectedEnd
+                        ? .terminated(authority.description, "its response is incomplete")
+                        : .originProtocol("sent a malformed response: \(error)"))
+            }
+        }
+    }
+
+    private func handle(_ event: ResponseEvent) {
+        switch event {
+        case .interimHead(let head): sink?.originSentInterim(head)
+        case .head(let head, _) where head.status == 101:
+            guard UpgradeRequest.isAnswered(request, by: head), let context, let onSwitch else {
+                return end(.originProtocol("switched protocols with a handshake that is not valid"))
+            }
+            isOver = true
+            sink = nil
+            self.onSwitch = nil
+            onSwitch(head, context.channel, parser.takeRemaining())
+        case .head(let head, _): sink?.originSentHead(head)
+        case .body(let body):
+            unacknowledged &+= body.readableBytes
+            sink?.originSentBody(body)
+        case .end(let trailers):
+            if let trailers { sink?.originSentTrailers(trailers) }
+            end(nil)
+        }
+    }
+
+    private func end(_ failure: ProxyError?) {
+        guard !isOver else { return }
+        isOver = true
+        silence?.cancel()
+        onSwitch = nil
+        let sink = sink
+        self.sink = nil
+        context?.close(promise: nil)
+        loop.batch { sink?.originFinished(failure) }
+    }
+
+    private func watchSilence() {
+        let limit = loop.proxy.configuration.limits.silenceTimeout
+        silence = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in
+            guard let self else { return }
+            end(.silent(authority.description))
+        }
+    }
+}
+
+extension LoopContext {
+    /// Tries an upgrade; what comes of it is a tunnel, or a response like any other.
+    func beginUpgrade(
+        _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan
+    ) -> (any Exchange)? {
+        guard uri.scheme == .http else {
+            client.fail(.badRequest("An upgrade over an https URL needs CONNECT."))
+            return nil
+        }
+        let exchange = ForwardExchange(request: request, plan: plan, client: client)
+        let transport = UpgradeTransport(
+            request: request, head: OriginRequest.upgradeHead(request, to: uri, identity: proxy.identity),
+            authority: Authority(host: uri.host, port: uri.port), loop: self, clientIsLocal: client.isLocal)
+        transport.onSwitch = { [weak client, self] head, channel, rest in
+            guard let client else { return channel.close(promise: nil) }
+            var reply = ByteBuffer()
+            MessageWriter.writeStatusLine(101, to: &reply)
+            MessageWriter.writeFields(of: head.fields, to: &reply)
+            reply.writeImmutableBuffer(proxy.identity.viaLine)
+            reply.writeStaticString("\r\n")
+            reply.writeImmutableBuffer(rest)
+            relay(client, channel, toClient: reply, status: 101)
+        }
+        exchange.begin(transport)
+        return exchange
+    }
+}

@@ -1,0 +1,52 @@
+import HTTPSemantics
+
+/// What the fields that frame and route a message say, checked as each of their lines is completed (RFC 9112 §6).
+///
+/// Where recipients are known to differ over the meaning, there is no meaning: two lengths that are equal, a list of
+/// lengths, a length beside a transfer coding are errors.
+struct FramingFields {
+    private(set) var hasHost = false
+    private(set) var contentLength: Int?
+    private(set) var isChunked = false
+    /// The version of the start line, which precedes all fields.
+    var version = HTTPVersion.http1_1
+
+    /// The names that ``note(_:_:)`` must be told of.
+    static let requestNames = FieldNameSet(.host, .contentLength, .transferEncoding)
+    static let responseNames = FieldNameSet(.contentLength, .transferEncoding)
+
+    /// Takes a complete line into account.
+    mutating func note(_ name: FieldName, _ value: UnsafeRawBufferPointer) throws(HTTP1Error) {
+        switch name {
+        case .host:
+            guard !hasHost else { throw .repeatedHost }
+            guard HostField.isValid(value) else { throw .invalidHost }
+            hasHost = true
+        case .contentLength:
+            guard contentLength == nil else { throw .repeatedContentLength }
+            guard !isChunked else { throw .contentLengthWithTransferEncoding }
+            guard let length = value.decimalValue else { throw .invalidContentLength }
+            contentLength = length
+        case .transferEncoding:
+            guard !isChunked else { throw .repeatedTransferEncoding }
+            guard contentLength == nil else { throw .contentLengthWithTransferEncoding }
+            // RFC 9112 §6.1: the framing of such a message is faulty even if it has a Content-Length.
+            guard version > .http1_0 else { throw .transferEncodingInHTTP10 }
+            guard value.equalsIgnoringCase("chunked") else { throw TransferCoding.refusal(of: value) }
+            isChunked = true
+        default: break
+        }
+    }
+
+    /// The framing of a request, once its head is complete (RFC 9112 §6.3).
+    func requestFraming(_ method: Method) throws(HTTP1Error) -> BodyFraming {
+        guard hasHost || version == .http1_0 else { throw .missingHost }
+        if method == .connect {
+            // Content-Length: 0 is what WinINet sends.
+            guard !isChunked, contentLength ?? 0 == 0 else { throw .contentInConnect }
+            return .none
+        }
+        if isChunked { return .chunked }
+        return contentLength.map { .length($0) } ?? .none
+    }
+}

@@ -1,0 +1,192 @@
+public import HTTPSemantics
+public import NIOCore
+
+/// What a ``RequestParser`` found next.
+public enum RequestEvent: Sendable {
+    /// A request's head, and how the end of its body is found.
+    case head(RequestHead, BodyFraming)
+    /// A piece of the body, never empty: a slice of what was received.
+    case body(ByteBuffer)
+    /// The end of the message, with the trailer section if there is one that is not empty.
+    case end(trailers: FieldSection?)
+}
+
+/// Parses the requests of one connection as their bytes come, strictly (RFC 9112).
+///
+/// Give it what is received with ``feed(_:)``, then call ``next()`` until it returns nil. After ``RequestEvent/end(trailers:)``
+/// the next request of a pipeline is looked at only when ``next()`` is called again: who paces requests stops there, and
+/// stops reading, because what is fed is kept. However the bytes are cut, the events and errors are the same, but that a
+/// body comes in other pieces.
+public struct RequestParser: Sendable {
+    private enum Phase {
+        case head
+        case body(remaining: Int)
+        case chunked
+        case detached
+        case failed(HTTP1Error)
+    }
+
+    /// Empty lines that are skipped before a request line (RFC 9112 §2.2).
+    private static let maximumEmptyLines = 4
+
+    private let limits: MessageLimits
+    private var input = InputBuffer()
+    private var phase = Phase.head
+    private var emptyLines = 0
+    private var scanner = RequestHeadScanner()
+    private var decoder: ChunkedDecoder
+    /// Whether ``next()`` has returned nil since bytes came.
+    private var isStarved = false
+    private var inputHasEnded = false
+
+    public init(limits: MessageLimits = MessageLimits()) {
+        self.limits = limits
+        decoder = ChunkedDecoder(limits: limits)
+    }
+
+    /// Takes what was received, and leaves `buffer` empty.
+    ///
+    /// Nothing is copied unless a part of a head is waiting for its rest.
+    public mutating func feed(_ buffer: inout ByteBuffer) {
+        if case .failed = phase {
+            buffer = ByteBuffer()
+            return
+        }
+        isStarved = false
+        input.append(&buffer)
+    }
+
+    /// The next event, or nil where more bytes are needed.
+    ///
+    /// - Throws: What is wrong with the request, as soon as its bytes show it, and the same from then on. After
+    ///   ``end()``, ``HTTP1Error/unexpectedEnd`` where the input ended inside a message.
+    public mutating func next() throws(HTTP1Error) -> RequestEvent? {
+        do throws(HTTP1Error) {
+            return try advance()
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
+    /// Says that no more bytes will come.
+    ///
+    /// Requests that were received before it are still parsed.
+    ///
+    /// - Throws: ``HTTP1Error/unexpectedEnd`` where the input ended inside a message and ``next()`` has returned nil for
+    ///   want of the rest; where events are still to be fetched, ``next()`` throws it after them.
+    public mutating func end() throws(HTTP1Error) {
+        inputHasEnded = true
+        if case .failed(let error) = phase { throw error }
+        guard isStarved, !isBetweenMessages else { return }
+        fail(.unexpectedEnd)
+        throw .unexpectedEnd
+    }
+
+    /// Whether bytes were fed that no event has covered yet.
+    public var hasBufferedBytes: Bool { !input.isEmpty }
+
+    /// Whether no message is under way: the last one, if any, has ended, and no byte of another has come.
+    public var isBetweenMessages: Bool {
+        if case .head = phase { return input.isEmpty }
+        return false
+    }
+
+    /// Whether some bytes of a head have come and its end has not: what a timeout for heads counts from.
+    public var headStarted: Bool {
+        if case .head = phase { return !input.isEmpty }
+        return false
+    }
+
+    /// Takes the bytes after the last event, for a tunnel or a protocol that was switched to.
+    ///
+    /// From then on nothing is parsed: what is fed can only be taken again.
+    public mutating func takeRemaining() -> ByteBuffer {
+        phase = .detached
+        return input.take(input.bytes.readableBytes)
+    }
+
+    /// Takes the storage of a head that is no longer used, for the next one.
+    ///
+    /// It helps where no copy of the head is left.
+    public mutating func recycle(_ head: consuming RequestHead) {
+        var lines = head.fields.lines
+        // The lines have one owner only once the head has lost them, which the end of its scope would be too late for.
+        head.fields = FieldSection()
+        scanner.recycle(&lines)
+    }
+
+    private mutating func fail(_ error: HTTP1Error) {
+        phase = .failed(error)
+        input = InputBuffer()
+    }
+
+    private mutating func advance() throws(HTTP1Error) -> RequestEvent? {
+        switch phase {
+        case .head:
+            return try advanceHead()
+        case .body(let remaining):
+            guard remaining > 0 else {
+                phase = .head
+                return .end(trailers: nil)
+            }
+            guard !input.isEmpty else { return try needMore() }
+            let piece = input.takeAtMost(remaining)
+            phase = .body(remaining: remaining &- piece.readableBytes)
+            return .body(piece)
+        case .chunked:
+            switch try decoder.next(&input.bytes) {
+            case nil: return try needMore()
+            case .data(let piece): return .body(piece)
+            case .end(let trailers):
+                phase = .head
+                return .end(trailers: trailers)
+            }
+        case .detached: return nil
+        case .failed(let error):
+            throw error
+        }
+    }
+
+    private mutating func advanceHead() throws(HTTP1Error) -> RequestEvent? {
+        guard try skipEmptyLines() else { return try needMore() }
+        guard try RequestParser.scan(input.bytes, &scanner, limits) else { return try needMore() }
+        let (head, framing) = try scanner.finish(input.take(scanner.length))
+        emptyLines = 0
+        switch framing {
+        case .length(let length): phase = .body(remaining: length)
+        case .chunked:
+            decoder.reset()
+            phase = .chunked
+        case .none, .untilClose: phase = .body(remaining: 0)
+        }
+        return .head(head, framing)
+    }
+
+    private static func scan(
+        _ buffer: ByteBuffer, _ scanner: inout RequestHeadScanner, _ limits: MessageLimits
+    ) throws(HTTP1Error) -> Bool {
+        try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in try scanner.scan(bytes, limits) }
+    }
+
+    /// Passes over CRLFs before a request line; false where what follows has not come yet.
+    private mutating func skipEmptyLines() throws(HTTP1Error) -> Bool {
+        while true {
+            let index = input.bytes.readerIndex
+            guard let byte = input.bytes.getInteger(at: index, as: UInt8.self) else { return false }
+            guard byte == Byte.carriageReturn else { return true }
+            guard let second = input.bytes.getInteger(at: index &+ 1, as: UInt8.self) else { return false }
+            guard second == Byte.lineFeed else { throw .bareCarriageReturn }
+            emptyLines &+= 1
+            guard emptyLines <= RequestParser.maximumEmptyLines else { throw .invalidRequestLine }
+            _ = input.take(2)
+        }
+    }
+
+    /// What to return where the bytes have run out.
+    private mutating func needMore() throws(HTTP1Error) -> RequestEvent? {
+        isStarved = true
+        guard inputHasEnded, !isBetweenMessages else { return nil }
+        throw .unexpectedEnd
+    }
+}

@@ -1,0 +1,124 @@
+/// A field name that decisions depend on, recognised once while the head is scanned; any other is `.other`.
+///
+/// The bytes as received, case included, stay in the section.
+public enum FieldName: UInt8, Sendable, CaseIterable {
+    case other
+    case accept, acceptEncoding, accessControlAllowOrigin, accessControlRequestHeaders, accessControlRequestMethod
+    case accessControlRequestPrivateNetwork, age, authorization, cacheControl, cacheStatus, connection
+    case contentEncoding, contentLength, contentLocation, contentRange, contentType, cookie, date, etag, expect
+    case expires, host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, keepAlive, lastModified
+    case location, maxForwards, origin, pragma, proxyAuthenticate, proxyAuthenticationInfo, proxyAuthorization
+    case proxyConnection, proxyStatus, range, setCookie, te, trailer, transferEncoding, upgrade, userAgent, vary
+    case via, http2Settings, link, server, retryAfter
+
+    /// The name in lower case, `""` for `.other`.
+    public var lowercaseName: StaticString {
+        switch self {
+        case .other: ""
+        case .accept: "accept"
+        case .acceptEncoding: "accept-encoding"
+        case .accessControlAllowOrigin: "access-control-allow-origin"
+        case .accessControlRequestHeaders: "access-control-request-headers"
+        case .accessControlRequestMethod: "access-control-request-method"
+        case .accessControlRequestPrivateNetwork: "access-control-request-private-network"
+        case .age: "age"
+        case .authorization: "authorization"
+        case .cacheControl: "cache-control"
+        case .cacheStatus: "cache-status"
+        case .connection: "connection"
+        case .contentEncoding: "content-encoding"
+        case .contentLength: "content-length"
+        case .contentLocation: "content-location"
+        case .contentRange: "content-range"
+        case .contentType: "content-type"
+        case .cookie: "cookie"
+        case .date: "date"
+        case .etag: "etag"
+        case .expect: "expect"
+        case .expires: "expires"
+        case .host: "host"
+        case .ifMatch: "if-match"
+        case .ifModifiedSince: "if-modified-since"
+        case .ifNoneMatch: "if-none-match"
+        case .ifRange: "if-range"
+        case .ifUnmodifiedSince: "if-unmodified-since"
+        case .keepAlive: "keep-alive"
+        case .lastModified: "last-modified"
+        case .location: "location"
+        case .maxForwards: "max-forwards"
+        case .origin: "origin"
+        case .pragma: "pragma"
+        case .proxyAuthenticate: "proxy-authenticate"
+        case .proxyAuthenticationInfo: "proxy-authentication-info"
+        case .proxyAuthorization: "proxy-authorization"
+        case .proxyConnection: "proxy-connection"
+        case .proxyStatus: "proxy-status"
+        case .range: "range"
+        case .setCookie: "set-cookie"
+        case .te: "te"
+        case .trailer: "trailer"
+        case .transferEncoding: "transfer-encoding"
+        case .upgrade: "upgrade"
+        case .userAgent: "user-agent"
+        case .vary: "vary"
+        case .via: "via"
+        case .http2Settings: "http2-settings"
+        case .link: "link"
+        case .server: "server"
+        case .retryAfter: "retry-after"
+        }
+    }
+
+    /// A table of 256 slots by ``slot(_:)``; names that share a slot stand in the next free ones.
+    private static let slots: [FieldName] = {
+        var slots = [FieldName](repeating: .other, count: 256)
+        for name in allCases where name != .other {
+            let literal = name.lowercaseName
+            var index = slot(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+            while slots[index] != .other { index = (index &+ 1) & 255 }
+            slots[index] = name
+        }
+        return slots
+    }()
+
+    private static func slot(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard bytes.count > 1 else { return 0 }
+        let first = Int(bytes[0] | 0x20)
+        let last = Int(bytes[bytes.count &- 1] | 0x20)
+        let middle = Int(bytes[bytes.count >> 1] | 0x20)
+        return (bytes.count &* 37 &+ first &* 5 &+ middle &* 11 &+ last) & 255
+    }
+
+    /// Recognises a field name, case ignored.
+    public init(_ bytes: UnsafeRawBufferPointer) {
+        var index = FieldName.slot(bytes)
+        while true {
+            let candidate = FieldName.slots[index]
+            if candidate == .other || bytes.equalsIgnoringCase(candidate.lowercaseName) {
+                self = candidate
+                return
+            }
+            index = (index &+ 1) & 255
+        }
+    }
+}
+
+/// A set of recognised field names: which of them a section has at all.
+public struct FieldNameSet: Sendable, Equatable {
+    public private(set) var rawValue: UInt64 = 0
+
+    public init() {}
+
+    public init(_ names: FieldName...) {
+        for name in names { insert(name) }
+    }
+
+    @inline(__always)
+    public mutating func insert(_ name: FieldName) { rawValue |= 1 << UInt64(name.rawValue) }
+
+    @inline(__always)
+    public func contains(_ name: FieldName) -> Bool { rawValue & (1 << UInt64(name.rawValue)) != 0 }
+
+    @inline(__always)
+    public func isDisjoint(with other: FieldNameSet) -> Bool { rawValue & other.rawValue == 0 }
+}

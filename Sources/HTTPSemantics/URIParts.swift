@@ -1,0 +1,143 @@
+/// The parts of an absolute URI as offsets into the bytes received, and whether they are in normal form already.
+///
+/// One pass, no allocation: what a request in the form that clients usually send needs.
+struct URIParts {
+    var scheme: URIScheme
+    var schemeLength: Int
+    /// Host without user information and port.
+    var host: Range<Int>
+    /// The port given, if any.
+    var port: UInt16?
+    /// Path and query, without the fragment.
+    var rawPath: Range<Int>
+    /// Where `?` stands, or the end of `rawPath`.
+    var queryStart: Int
+    var isNormalised: Bool
+
+    var rawPathStartsWithQuery: Bool { queryStart == rawPath.lowerBound }
+
+    init(absolute bytes: UnsafeRawBufferPointer) throws(TargetError) {
+        guard bytes.count > 0 else { throw .empty }
+        guard bytes.count <= 1 << 20 else { throw .tooLong }
+        isNormalised = true
+
+        // scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ), RFC 3986 §3.1
+        var index = 0
+        guard bytes[0].isMember(of: .alpha) else { throw .notAbsolute }
+        while index < bytes.count, bytes[index] != UInt8(ascii: ":") {
+            let byte = bytes[index]
+            guard byte.isMember(of: [.alpha, .digit]) || byte == 0x2b || byte == 0x2d || byte == 0x2e else {
+                throw .invalidScheme
+            }
+            if byte &- 0x41 < 26 { isNormalised = false }
+            index &+= 1
+        }
+        schemeLength = index
+        guard index &+ 2 < bytes.count, bytes[index &+ 1] == 0x2f, bytes[index &+ 2] == 0x2f else { throw .notAbsolute }
+        let schemeBytes = UnsafeRawBufferPointer(rebasing: bytes[0..<index])
+        scheme =
+            schemeBytes.equalsIgnoringCase("http")
+            ? .http : schemeBytes.equalsIgnoringCase("https") ? .https : .other
+        index &+= 3
+
+        let authorityStart = index
+        var at: Int?
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == 0x2f || byte == 0x3f || byte == 0x23 { break }
+            guard byte > 0x20, byte < 0x7f, byte != 0x5c else { throw .invalidByte }
+            if byte == UInt8(ascii: "@") {
+                // A second "@" is where parsers differ over which host is meant.
+                guard at == nil else { throw .invalidAuthority }
+                at = index
+            }
+            index &+= 1
+        }
+        let authorityEnd = index
+        var hostStart = authorityStart
+        if let at {
+            hostStart = at &+ 1
+            isNormalised = false
+        }
+        (host, port) = try URIParts.hostAndPort(bytes, hostStart..<authorityEnd, scheme, &isNormalised)
+
+        let pathStart = index
+        var queryStart: Int?
+        var segmentStart = index
+        scan: while index < bytes.count {
+            let byte = bytes[index]
+            if !byte.isMember(of: .plainTarget) {
+                switch byte {
+                case 0x23: break scan
+                case 0x5c, 0x25, 0x80...: isNormalised = false
+                default: throw .invalidByte
+                }
+            }
+            if queryStart == nil {
+                if byte == 0x3f {
+                    if URIParts.isDotSegment(bytes, segmentStart..<index) { isNormalised = false }
+                    queryStart = index
+                } else if byte == 0x2f {
+                    if URIParts.isDotSegment(bytes, segmentStart..<index) { isNormalised = false }
+                    segmentStart = index &+ 1
+                }
+            }
+            index &+= 1
+        }
+        if queryStart == nil, URIParts.isDotSegment(bytes, segmentStart..<index) { isNormalised = false }
+        if index == pathStart || queryStart == pathStart { isNormalised = false }
+        rawPath = pathStart..<index
+        self.queryStart = queryStart ?? index
+    }
+
+    private static func isDotSegment(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
+        switch range.count {
+        case 1: bytes[range.lowerBound] == 0x2e
+        case 2: bytes[range.lowerBound] == 0x2e && bytes[range.lowerBound &+ 1] == 0x2e
+        default: false
+        }
+    }
+
+    /// Splits `host [ ":" port ]` and validates both (RFC 3986 §3.2.2, §3.2.3).
+    static func hostAndPort(
+        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ scheme: URIScheme, _ isNormalised: inout Bool
+    ) throws(TargetError) -> (host: Range<Int>, port: UInt16?) {
+        var hostEnd = range.lowerBound
+        if hostEnd < range.upperBound, bytes[hostEnd] == UInt8(ascii: "[") {
+            while hostEnd < range.upperBound, bytes[hostEnd] != UInt8(ascii: "]") {
+                if bytes[hostEnd] &- 0x41 < 26 { isNormalised = false }
+                hostEnd &+= 1
+            }
+            guard hostEnd < range.upperBound else { throw .invalidHost }
+            hostEnd &+= 1
+            let inner = range.lowerBound &+ 1..<hostEnd &- 1
+            guard IPAddressText.isIPv6(UnsafeRawBufferPointer(rebasing: bytes[inner])) else { throw .invalidHost }
+        } else {
+            while hostEnd < range.upperBound, bytes[hostEnd] != UInt8(ascii: ":") {
+                let byte = bytes[hostEnd]
+                if !byte.isMember(of: .lowerHost) {
+                    guard byte.isMember(of: .alpha) || (byte == UInt8(ascii: "*") && scheme == .other) else {
+                        throw .invalidHost
+                    }
+                    isNormalised = false
+                }
+                hostEnd &+= 1
+            }
+        }
+        let host = range.lowerBound..<hostEnd
+        guard !host.isEmpty || scheme == .other else { throw .invalidHost }
+        guard hostEnd < range.upperBound else { return (host, nil) }
+        guard bytes[hostEnd] == UInt8(ascii: ":") else { throw .invalidPort }
+        let digits = UnsafeRawBufferPointer(rebasing: bytes[hostEnd &+ 1..<range.upperBound])
+        if digits.isEmpty {
+            isNormalised = false
+            return (host, nil)
+        }
+        guard digits.count <= 5, let value = digits.decimalValue, (1...65535).contains(value) else {
+            throw .invalidPort
+        }
+        let port = UInt16(truncatingIfNeeded: value)
+        if port == scheme.defaultPort || digits[0] == 0x30 { isNormalised = false }
+        return (host, port)
+    }
+}

@@ -1,0 +1,177 @@
+import Glibc
+
+/// A blocking TCP socket on loopback, for tests: every wait has a bound, so that a test that fails does not hang.
+public final class Socket: @unchecked Sendable {
+    // Unchecked: the descriptor never changes but for `close`, and the kernel serialises its use.
+
+    public enum Failure: Error, CustomStringConvertible {
+        case failed(String, code: CInt)
+        case timedOut
+
+        public var description: String {
+            switch self {
+            case .failed(let call, let code): "\(call): \(String(cString: strerror(code)))"
+            case .timedOut: "timed out"
+            }
+        }
+    }
+
+    public private(set) var descriptor: CInt
+
+    public init(taking descriptor: CInt) { self.descriptor = descriptor }
+
+    deinit { close() }
+
+    /// Connects to a port of 127.0.0.1.
+    ///
+    /// - Parameter seconds: how long a read or a write may take before it fails.
+    public static func connect(port: UInt16, seconds: Int = 10, receiveBuffer: CInt? = nil) throws -> Socket {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
+        let socket = Socket(taking: descriptor)
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        }
+        socket.setTimeout(seconds)
+        var address = loopback(port)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure.failed("connect", code: errno) }
+        var one: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+        return socket
+    }
+
+    /// Listens on a free port of 127.0.0.1.
+    public static func listen() throws -> (socket: Socket, port: UInt16) {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
+        let socket = Socket(taking: descriptor)
+        var one: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
+        var address = loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> CInt in
+                guard bind(descriptor, pointer, length) == 0, Glibc.listen(descriptor, 512) == 0 else { return -1 }
+                return getsockname(descriptor, pointer, &length)
+            }
+        }
+        guard result == 0 else { throw Failure.failed("listen", code: errno) }
+        return (socket, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Accepts a connection; nil when the socket was shut down.
+    public func accept() -> Socket? {
+        while true {
+            let client = Glibc.accept4(descriptor, nil, nil, O_CLOEXEC)
+            if client >= 0 {
+                let socket = Socket(taking: client)
+                socket.setTimeout(30)
+                return socket
+            }
+            guard errno == EINTR || errno == ECONNABORTED else { return nil }
+        }
+    }
+
+    public func setTimeout(_ seconds: Int) {
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
+    }
+
+    public func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    public func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress.map { $0 + sent }, $0.count - sent, CInt(MSG_NOSIGNAL.rawValue)) }
+            if count > 0 {
+                sent += count
+            } else if errno == EAGAIN {
+                throw Failure.timedOut
+            } else if errno != EINTR {
+                throw Failure.failed("send", code: errno)
+            }
+        }
+    }
+
+    /// Reads what is there, at most `limit` bytes; empty at the end of input.
+    public func receive(_ limit: Int = 65536) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        while true {
+            let count = recv(descriptor, &bytes, limit, 0)
+            if count >= 0 { return Array(bytes[..<count]) }
+            if errno == EAGAIN { throw Failure.timedOut }
+            guard errno == EINTR else { throw Failure.failed("recv", code: errno) }
+        }
+    }
+
+    /// Reads until the peer closes; a reset counts as the end.
+    public func receiveAll() throws -> [UInt8] {
+        var all: [UInt8] = []
+        while true {
+            do {
+                let bytes = try receive()
+                guard !bytes.isEmpty else { return all }
+                all += bytes
+            } catch Failure.failed(_, code: ECONNRESET) {
+                return all
+            }
+        }
+    }
+
+    /// Reads until `text` has come, and returns everything up to its end.
+    public func receive(until text: String) throws -> [UInt8] {
+        let wanted = Array(text.utf8)
+        var all: [UInt8] = []
+        while true {
+            let bytes = try receive(1)
+            guard !bytes.isEmpty else { return all }
+            all += bytes
+            if all.count >= wanted.count, all.suffix(wanted.count).elementsEqual(wanted) { return all }
+        }
+    }
+
+    /// Reads exactly `count` bytes, fewer only at the end of input.
+    public func receive(exactly count: Int) throws -> [UInt8] {
+        var all: [UInt8] = []
+        while all.count < count {
+            let bytes = try receive(min(65536, count - all.count))
+            guard !bytes.isEmpty else { break }
+            all += bytes
+        }
+        return all
+    }
+
+    /// Closes the output.
+    public func finish() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+    /// Ends both directions, which wakes threads that wait on the socket.
+    public func interrupt() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+
+    /// Closes with a reset instead of an orderly end.
+    public func reset() {
+        var option = Glibc.linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<Glibc.linger>.size))
+        close()
+    }
+
+    public func close() {
+        guard descriptor >= 0 else { return }
+        Glibc.close(descriptor)
+        descriptor = -1
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,50 @@
+import NIOCore
+
+/// Reads a file whole, and sees to it that what was read is one state of the file.
+struct BodyReader: Sendable {
+    /// The largest file that is read, in bytes.
+    let limit: Int
+    let read: PositionedRead
+
+    struct Outcome {
+        /// The file's state that the content belongs to.
+        var identity: FileIdentity
+        /// nil where the file is over the limit.
+        var body: ByteBuffer?
+        /// Whether the file stood still while it was read.
+        var isConsistent = true
+    }
+
+    /// Reads until a state was read whole; a file that keeps changing gives what the last attempt read.
+    func read(_ file: borrowing OpenFile) throws(FileRefusal) -> Outcome {
+        var outcome = Outcome(identity: file.identity)
+        for _ in 0..<4 {
+            let size = outcome.identity.size
+            guard size <= limit else { return Outcome(identity: outcome.identity) }
+            let body = try content(of: file, size: size)
+            let after = try file.currentIdentity()
+            outcome.isConsistent = after == outcome.identity && body.readableBytes == size
+            outcome.identity = after
+            outcome.body = body
+            if outcome.isConsistent { break }
+        }
+        return outcome
+    }
+
+    /// Reads up to `size` bytes; fewer where the file ends before.
+    private func content(of file: borrowing OpenFile, size: Int) throws(FileRefusal) -> ByteBuffer {
+        var body = ByteBufferAllocator().buffer(capacity: size)
+        let descriptor = file.descriptor
+        while body.readableBytes < size {
+            let offset = body.readableBytes
+            let missing = size &- offset
+            let count = try body.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) {
+                (space) throws(FileRefusal) -> Int in
+                let target = UnsafeMutableRawBufferPointer(rebasing: space.prefix(missing))
+                return try retryingRead(descriptor, target, offset, by: read)
+            }
+            if count == 0 { break }
+        }
+        return body
+    }
+}

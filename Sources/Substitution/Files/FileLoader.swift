@@ -1,0 +1,98 @@
+import HTTPSemantics
+import NIOCore
+
+/// Reads a file with its encoded siblings, and tells whether a state that was read is still the file's.
+struct FileLoader: Sendable {
+    let bodies: BodyReader
+    /// Wall-clock nanoseconds.
+    let now: @Sendable () -> UInt64
+
+    /// How many seconds an encoded sibling may be older than its file, for tools that write both in any order.
+    static let staleAfter: Int64 = 2
+
+    /// Reads the file; with `none` its content stays on disk.
+    func load(_ root: FolderRoot, _ path: RelativePath, mode: RetentionMode) throws(FileRefusal) -> LoadedFile {
+        let directory = try root.directory(of: path)
+        var reading = Reading(start: now(), mode: mode)
+        let file = try directory.open(path.name())
+        try add(file, coding: nil, to: &reading)
+        for case let coding? in ContentCoding.siblings {
+            let name = path.name(suffix: coding.fileExtension)
+            guard let identity = try? directory.identity(of: name) else {
+                reading.seen.append(nil)
+                continue
+            }
+            guard identity.size > 0, !identity.modified.isOlder(than: reading.modified, byMoreThan: Self.staleAfter)
+            else {
+                reading.seen.append(identity)
+                continue
+            }
+            try addSibling(directory, name, coding, identity, to: &reading)
+        }
+        return LoadedFile(
+            root: root, path: path.bytes, mode: mode, variants: reading.variants, seen: reading.seen,
+            isSettled: reading.isSettled)
+    }
+
+    /// Whether the path still leads to the file, and the file and its siblings are as they were read.
+    ///
+    /// - Throws: where the path leads to no file that may be served.
+    func isCurrent(_ loaded: LoadedFile) throws(FileRefusal) -> Bool {
+        let path = try RelativePath(loaded.path)
+        let directory = try loaded.root.directory(of: path)
+        guard try directory.identity(of: path.name()) == loaded.seen.first else { return false }
+        return zip(ContentCoding.siblings, loaded.seen).dropFirst().allSatisfy { coding, identity in
+            guard let coding else { return true }
+            return (try? directory.identity(of: path.name(suffix: coding.fileExtension))) == identity
+        }
+    }
+
+    /// What has been read so far.
+    private struct Reading {
+        /// Before anything was read, so that a write after the reading bears a later time.
+        let start: UInt64
+        let mode: RetentionMode
+        var variants: [FileVariant] = []
+        var seen: [FileIdentity?] = []
+        var isSettled = true
+
+        /// The file's own time of modification.
+        var modified: FileTime { variants.first?.identity.modified ?? FileTime(seconds: .min) }
+    }
+
+    private func addSibling(
+        _ directory: DirectoryDescriptor, _ name: [UInt8], _ coding: ContentCoding, _ identity: FileIdentity,
+        to reading: inout Reading
+    ) throws(FileRefusal) {
+        do {
+            let file = try directory.open(name)
+            try add(file, coding: coding, to: &reading)
+        } catch .tooManyOpenFiles {
+            throw .tooManyOpenFiles
+        } catch {
+            // The file is served without this coding, and looked at again when the sibling changes.
+            reading.seen.append(identity)
+        }
+    }
+
+    private func add(
+        _ file: borrowing OpenFile, coding: ContentCoding?, to reading: inout Reading
+    ) throws(FileRefusal) {
+        var outcome = BodyReader.Outcome(identity: file.identity)
+        if reading.mode != .none { outcome = try bodies.read(file) }
+        let identity = outcome.identity
+        let isSettled = outcome.isConsistent && identity.isSettled(at: reading.start)
+        let etag: [UInt8]
+        if let body = outcome.body {
+            etag = EntityTagMaking.tag(of: body, coding: coding)
+        } else {
+            etag = EntityTagMaking.tag(of: identity, salt: isSettled ? 0 : reading.start, coding: coding)
+        }
+        reading.variants.append(
+            FileVariant(
+                coding: coding, identity: identity, etag: etag,
+                size: outcome.body?.readableBytes ?? identity.size, body: outcome.body))
+        reading.seen.append(identity)
+        reading.isSettled = reading.isSettled && isSettled
+    }
+}

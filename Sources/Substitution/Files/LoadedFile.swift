@@ -1,0 +1,139 @@
+public import HTTPSemantics
+public import NIOCore
+
+/// A local file as it was when it was read, with its encoded siblings.
+///
+/// Immutable; a later state of the file is another value.
+public final class LoadedFile: Sendable {
+    public let root: FolderRoot
+    /// The path below the root, without empty components and `.`.
+    public let path: [UInt8]
+    public let mode: RetentionMode
+    /// The file itself first, then those of `.br`, `.zst` and `.gz` that are there and not stale.
+    public let variants: [FileVariant]
+    /// Whether a later write is sure to show in the file's times; else the next check reads the bytes again.
+    public let isSettled: Bool
+
+    /// The states of the file and of its siblings, in the order of ``ContentCoding/siblings``; nil where there is none.
+    let seen: [FileIdentity?]
+
+    init(
+        root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
+        isSettled: Bool
+    ) {
+        self.root = root
+        self.path = path
+        self.mode = mode
+        self.variants = variants
+        self.seen = seen
+        self.isSettled = isSettled
+    }
+
+    /// Which file this is a state of.
+    public var key: FileKey { FileKey(root: root.path, path: path) }
+
+    /// Whether every variant's bytes are in memory.
+    public var isInMemory: Bool { variants.allSatisfy { $0.body != nil } }
+
+    /// Whether it stays as first read, whatever becomes of the file.
+    ///
+    /// A file that is too large to be kept can't be pinned, and is treated like a retained one.
+    public var isPinned: Bool { mode == .pinned && isInMemory }
+
+    /// The bytes of all bodies.
+    var bodyBytes: Int { variants.reduce(0) { $0 &+ ($1.body?.readableBytes ?? 0) } }
+
+    /// Whether a response made from the other is right for this one too, byte for byte.
+    func answersLike(_ other: LoadedFile) -> Bool {
+        variants.elementsEqual(other.variants) { $0.isSameRepresentation(as: $1) }
+    }
+
+    /// The same, with the bodies of `other` where they are equal, so that equal bytes are in memory once.
+    func sharingBodies(with other: LoadedFile) -> LoadedFile {
+        let shared = variants.map { variant in
+            let twin = other.variants.first { $0.etag == variant.etag && $0.body != nil }
+            guard variant.body != nil, let twin else { return variant }
+            var variant = variant
+            variant.body = twin.body
+            return variant
+        }
+        return LoadedFile(root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled)
+    }
+}
+
+/// A file in one content coding.
+public struct FileVariant: Sendable {
+    /// nil for the file itself.
+    public let coding: ContentCoding?
+    public let identity: FileIdentity
+    /// A strong entity tag with its quotes, another for each variant (RFC 9110 §8.8.3).
+    public let etag: [UInt8]
+    /// Unix seconds.
+    public let lastModified: Int64
+    /// The length of the content in bytes.
+    public let size: Int
+    /// The content; nil where it is over the limit or not to be kept, and is streamed from disk.
+    public internal(set) var body: ByteBuffer?
+
+    init(coding: ContentCoding?, identity: FileIdentity, etag: [UInt8], size: Int, body: ByteBuffer?) {
+        self.coding = coding
+        self.identity = identity
+        self.etag = etag
+        lastModified = identity.modified.seconds
+        self.size = size
+        self.body = body
+    }
+
+    func isSameRepresentation(as other: FileVariant) -> Bool {
+        coding == other.coding && etag == other.etag && lastModified == other.lastModified && size == other.size
+            && (body == nil) == (other.body == nil)
+    }
+}
+
+/// How long a file's bytes stay in memory.
+public enum RetentionMode: Hashable, Sendable {
+    /// Until the file changes, or the memory is needed.
+    case retain
+    /// For good, as first read.
+    case pinned
+    /// Not at all.
+    case none
+}
+
+/// Which file, below which root; compared byte for byte.
+public struct FileKey: Hashable, Sendable {
+    /// The root's path.
+    public let root: String
+    /// The path below the root, without empty components and `.`.
+    public let path: [UInt8]
+
+    public init(root: String, path: [UInt8]) {
+        self.root = root
+        self.path = path
+    }
+
+    // Equal strings can be different names: String compares by Unicode's canonical equivalence.
+    public static func == (lhs: FileKey, rhs: FileKey) -> Bool {
+        lhs.path == rhs.path && lhs.root.utf8.elementsEqual(rhs.root.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(path)
+        for byte in root.utf8 { hasher.combine(byte) }
+    }
+}
+
+extension ContentCoding {
+    /// The variants that are looked for, the file itself first.
+    static let siblings: [ContentCoding?] = [nil, .brotli, .zstandard, .gzip]
+
+    /// What the name of an encoded sibling ends in, also the end of its entity tag.
+    var fileExtension: StaticString {
+        switch self {
+        case .brotli: ".br"
+        case .zstandard: ".zst"
+        case .gzip: ".gz"
+        case .identity: ""
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+
+/// A regular file, open for reading.
+///
+/// Owns the descriptor, and closes it when it goes out of scope.
+public struct OpenFile: ~Copyable, Sendable {
+    /// Borrowed: valid as long as the file is.
+    public let descriptor: CInt
+    /// The file's state when it was opened.
+    public let identity: FileIdentity
+
+    /// Takes the descriptor over, also where it refuses it.
+    ///
+    /// - Throws: `notRegularFile`, or the error of fstat(2).
+    init(owning descriptor: CInt) throws(FileRefusal) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw FileRefusal(errno: code)
+        }
+        guard FileKind(status) == .regular else {
+            close(descriptor)
+            throw .notRegularFile(FileKind(status))
+        }
+        self.descriptor = descriptor
+        identity = FileIdentity(status)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Hands the descriptor over; to close it is the caller's from here on.
+    public consuming func takeDescriptor() -> CInt {
+        let descriptor = descriptor
+        discard self
+        return descriptor
+    }
+
+    /// The file's state now (fstat(2)).
+    public func currentIdentity() throws(FileRefusal) -> FileIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileRefusal(errno: errno) }
+        return FileIdentity(status)
+    }
+
+    /// Reads up to `buffer.count` bytes from `offset` on (pread(2)).
+    ///
+    /// - Returns: how many bytes were read; 0 at the end of the file.
+    public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(FileRefusal) -> Int {
+        try retryingRead(descriptor, buffer, offset, by: systemRead)
+    }
+}
+
+/// Reads at an offset: descriptor, where to, offset → bytes read, or the negated errno.
+///
+/// pread(2), except in tests that play the kernel.
+typealias PositionedRead = @Sendable (CInt, UnsafeMutableRawBufferPointer, Int) -> Int
+
+let systemRead: PositionedRead = { descriptor, buffer, offset in
+    let count = pread(descriptor, buffer.baseAddress, buffer.count, offset)
+    return count < 0 ? -Int(errno) : count
+}
+
+/// Reads at an offset, again where a signal came between.
+func retryingRead(
+    _ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int, by read: PositionedRead
+) throws(FileRefusal) -> Int {
+    while true {
+        let count = read(descriptor, buffer, offset)
+        if count >= 0 { return min(count, buffer.count) }
+        guard count == -Int(EINTR) else { throw FileRefusal(errno: CInt(truncatingIfNeeded: -count)) }
+    }
+}

@@ -1,0 +1,188 @@
+import HTTPSemantics
+import Synchronization
+
+/// The local files that are kept in memory, for all event loops.
+///
+/// Functions that are said to do file I/O belong on a thread pool. A file is read by one caller while others that want
+/// it wait; different files are read in parallel.
+public final class RetainedFiles: Sendable {
+    public let limits: RetentionLimits
+
+    private let loader: FileLoader
+    private let onEvict: @Sendable (FileKey) -> Void
+    private let state: Mutex<State>
+
+    /// What an entry is counted for beside its bodies: paths, tags, tables.
+    static let entryCost = 1024
+
+    /// - Parameters:
+    ///   - now: wall-clock nanoseconds; tells whether a file was written so recently that another write might not show
+    ///     in its times.
+    ///   - onEvict: called without a lock for each file that is given up or replaced by another state of it, before the
+    ///     function that did it returns. Tables that hold the file should drop it.
+    public convenience init(
+        limits: RetentionLimits = .init(), now: @escaping @Sendable () -> UInt64,
+        onEvict: @escaping @Sendable (FileKey) -> Void = { _ in }
+    ) {
+        self.init(limits: limits, now: now, onEvict: onEvict, read: systemRead)
+    }
+
+    init(
+        limits: RetentionLimits, now: @escaping @Sendable () -> UInt64,
+        onEvict: @escaping @Sendable (FileKey) -> Void, read: @escaping PositionedRead
+    ) {
+        self.limits = limits
+        self.onEvict = onEvict
+        loader = FileLoader(bodies: BodyReader(limit: limits.file, read: read), now: now)
+        state = Mutex(State(memory: limits.memory))
+    }
+
+    /// Gives a file as it is on disk now, from memory where that is the same. Does file I/O.
+    public func load(
+        _ root: FolderRoot, _ path: [UInt8], mode: RetentionMode = .retain
+    ) throws(FileRefusal) -> LoadedFile {
+        let path = try RelativePath(path)
+        try root.refuseFolder(path)
+        return try current(root, path, mode, known: nil)
+    }
+
+    /// Looks whether a file is still as it was loaded, by the same rules as loading it. Does file I/O.
+    ///
+    /// A pinned file always is, also when it has vanished.
+    public func recheck(_ loaded: LoadedFile) -> FileCheck {
+        if loaded.isPinned { return .current(loaded) }
+        do {
+            let path = try RelativePath(loaded.path)
+            let found = try current(loaded.root, path, loaded.mode, known: loaded)
+            return found.answersLike(loaded) ? .current(found) : .changed(found)
+        } catch {
+            return .gone(error)
+        }
+    }
+
+    /// Opens the content of a variant that is streamed. Does file I/O.
+    ///
+    /// - Returns: nil where the file is not the one that was loaded any more: load it again.
+    public func open(_ variant: FileVariant, of loaded: LoadedFile) throws(FileRefusal) -> FileStream? {
+        let path = try RelativePath(loaded.path)
+        let name = path.name(suffix: variant.coding?.fileExtension ?? "")
+        let file = try loaded.root.directory(of: path).open(name)
+        guard file.identity == variant.identity else { return nil }
+        return FileStream(file)
+    }
+
+    /// Whether the store holds just this state of the file: a table may keep it until `onEvict` names it.
+    ///
+    /// Asked on an event loop when a loaded file is put into the loop's table, it keeps files out of the table that
+    /// were given up meanwhile or did not fit, so that the memory limit holds.
+    public func holds(_ loaded: LoadedFile) -> Bool {
+        let key = loaded.key
+        return state.withLock { $0.pinned[key] === loaded || $0.ring.file(key) === loaded }
+    }
+
+    /// Lets pinned files go that no map names any more.
+    public func unpin(where isUnused: (FileKey) -> Bool) {
+        let keys = state.withLock { state in
+            let keys = state.pinned.keys.filter(isUnused)
+            for key in keys { state.unpin(key) }
+            return keys
+        }
+        for key in keys { onEvict(key) }
+    }
+
+    public var statistics: RetentionStatistics {
+        state.withLock { state in
+            RetentionStatistics(
+                entries: state.ring.count &+ state.pinned.count, pinnedEntries: state.pinned.count,
+                bytes: state.ring.cost &+ state.pinnedCost, evictions: state.evictions, loads: state.loads)
+        }
+    }
+
+    /// The file as it is on disk: one of the states in memory that is, else what is read now.
+    private func current(
+        _ root: FolderRoot, _ path: RelativePath, _ mode: RetentionMode, known: LoadedFile?
+    ) throws(FileRefusal) -> LoadedFile {
+        if mode == .none {
+            if let known, known.isSettled, try loader.isCurrent(known) { return known }
+            return try loader.load(root, path, mode: mode)
+        }
+        let key = FileKey(root: root.path, path: path.bytes)
+        var rejected: [LoadedFile] = []
+        var hasWaited = false
+        while true {
+            switch state.withLock({ $0.nextStep(key, mode, known: known, rejected: rejected) }) {
+            case .answer(let loaded):
+                return loaded
+            case .check(let loaded):
+                if try isCurrent(loaded, key), loaded.isSettled { return loaded }
+                rejected.append(loaded)
+            case .wait(let flight):
+                let loaded = try flight.wait().get()
+                // A reading that began before this call may have missed an edit before it; a second one did not.
+                if hasWaited { return loaded }
+                if try isCurrent(loaded, key) { return loaded }
+                rejected.append(loaded)
+                hasWaited = true
+            case .read(let flight):
+                return try read(root, path, mode, key, flight)
+            }
+        }
+    }
+
+    /// Looks at the disk; a file that is not there any more is given up.
+    private func isCurrent(_ loaded: LoadedFile, _ key: FileKey) throws(FileRefusal) -> Bool {
+        do {
+            return try loader.isCurrent(loaded)
+        } catch {
+            let isGone = error != .tooManyOpenFiles && state.withLock { $0.remove(loaded, key) }
+            if isGone { onEvict(key) }
+            throw error
+        }
+    }
+
+    /// Reads the file and ends the flight, whose waiters get the same.
+    private func read(
+        _ root: FolderRoot, _ path: RelativePath, _ mode: RetentionMode, _ key: FileKey, _ flight: LoadFlight
+    ) throws(FileRefusal) -> LoadedFile {
+        let result = Result { () throws(FileRefusal) in try loader.load(root, path, mode: mode) }
+        let (outcome, evicted) = state.withLock { $0.finish(key, mode, result) }
+        for key in evicted { onEvict(key) }
+        flight.complete(outcome)
+        return try outcome.get()
+    }
+}
+
+/// What a look at the disk found.
+public enum FileCheck: Sendable {
+    /// Answers made from the file are still right. The value is the one to keep: it may be known to be settled now.
+    case current(LoadedFile)
+    case changed(LoadedFile)
+    /// The path leads to no file that may be served.
+    case gone(FileRefusal)
+}
+
+/// How much is kept in memory.
+public struct RetentionLimits: Hashable, Sendable {
+    /// Bytes of all retained files; the default is 512 MiB.
+    public var memory: Int
+    /// Bytes of the largest file that is read whole; the default is 16 MiB. Larger ones are streamed.
+    public var file: Int
+
+    public init(memory: Int = 512 << 20, file: Int = 16 << 20) {
+        self.memory = memory
+        self.file = file
+    }
+}
+
+/// What the store holds and has done since it was made.
+public struct RetentionStatistics: Hashable, Sendable {
+    /// Files in memory, pinned ones included.
+    public var entries: Int
+    public var pinnedEntries: Int
+    /// Bodies of all variants, and 1 KiB for each entry.
+    public var bytes: Int
+    /// Files given up for want of memory.
+    public var evictions: Int
+    /// Readings of a file from disk for the store.
+    public var loads: Int
+}

@@ -1,0 +1,77 @@
+/// The files in memory that may be given up, and the order in which they are: CLOCK.
+///
+/// A hit is answered by an event loop's own table and never comes here; what comes is a look at the disk, for a file in
+/// use some ten times a second. One bit an entry keeps what such a weak signal tells, without moving anything in a list
+/// under the lock, and a new entry starts without it, so that files asked for once (a crawl of a folder) push out each
+/// other and not those in use. S3-FIFO tells more apart by a queue of names no longer held, which pays where each miss
+/// is a request; here a miss is a read from the page cache.
+struct RetentionRing {
+    private struct Slot {
+        let key: FileKey
+        let file: LoadedFile
+        let cost: Int
+        var wasUsed = false
+    }
+
+    private var slots: [Slot?] = []
+    private var free: [Int] = []
+    private var places: [FileKey: Int] = [:]
+    private var hand = 0
+
+    /// The cost of all entries.
+    private(set) var cost = 0
+
+    var count: Int { places.count }
+
+    func file(_ key: FileKey) -> LoadedFile? {
+        guard let place = places[key] else { return nil }
+        return slots[place]?.file
+    }
+
+    /// Notes that a file is in use.
+    mutating func markUsed(_ key: FileKey) {
+        guard let place = places[key] else { return }
+        slots[place]?.wasUsed = true
+    }
+
+    /// Adds a file whose key is not there.
+    mutating func insert(_ file: LoadedFile, _ key: FileKey, cost: Int) {
+        remove(key)
+        let slot = Slot(key: key, file: file, cost: cost)
+        if let place = free.popLast() {
+            slots[place] = slot
+            places[key] = place
+        } else {
+            places[key] = slots.count
+            slots.append(slot)
+        }
+        self.cost &+= cost
+    }
+
+    @discardableResult
+    mutating func remove(_ key: FileKey) -> LoadedFile? {
+        guard let place = places.removeValue(forKey: key), let slot = slots[place] else { return nil }
+        slots[place] = nil
+        free.append(place)
+        cost &-= slot.cost
+        if places.isEmpty { self = RetentionRing() }
+        return slot.file
+    }
+
+    /// Gives up the next file that was not used since the hand last passed it.
+    mutating func evict() -> FileKey? {
+        // Two turns at the most: the first takes every bit away.
+        while !places.isEmpty {
+            if hand >= slots.count { hand = 0 }
+            defer { hand &+= 1 }
+            guard let slot = slots[hand] else { continue }
+            if slot.wasUsed {
+                slots[hand]?.wasUsed = false
+            } else {
+                remove(slot.key)
+                return slot.key
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,206 @@
+public import HTTPSemantics
+import Patterns
+
+/// Why a request is answered by a rule, or by none.
+public struct Explanation: Sendable {
+    /// The rule that answers.
+    public struct Answer: Sendable {
+        public let rule: Rule
+        /// Why it is this rule and which of its conditions held, a sentence each.
+        public let reasons: [String]
+        public let source: ResolvedSource
+        /// What answers, in words: `the file /srv/bundle/a.png`.
+        public let sourceDescription: String
+    }
+
+    /// A rule whose URL matches, with what keeps it from answering; or one whose URL nearly matches.
+    public struct Miss: Sendable {
+        public let rule: Rule
+        /// One sentence without a capital and a full stop.
+        public let reason: String
+    }
+
+    public let answer: Answer?
+    /// The rules that would have come first if their conditions held, in their order; at most 20.
+    public let passedOver: [Miss]
+    /// Where no rule answers, the one that comes nearest, and what would make it answer.
+    public let nearestMiss: Miss?
+
+    /// The explanation as lines of text.
+    public var lines: [String] {
+        var lines: [String] = []
+        if let answer {
+            lines.append("\(answer.rule.position) answers with \(answer.sourceDescription)")
+            lines.append("  rule: \(answer.rule.key)")
+            lines += answer.reasons.map { "  because \($0)" }
+        } else {
+            lines.append("no rule answers")
+        }
+        for miss in passedOver { lines.append("passed over: \(miss.rule.position): \(miss.reason)") }
+        if let nearestMiss {
+            lines.append("nearest miss: \(nearestMiss.rule.position): \(nearestMiss.reason)")
+            lines.append("  rule: \(nearestMiss.rule.key)")
+        }
+        return lines
+    }
+}
+
+extension SubstitutionMap {
+    /// Explains which rule answers a request and why; if none, which comes nearest.
+    ///
+    /// Made for people: it may look at every rule.
+    public func explain(
+        _ uri: TargetURI, method: RequestMethod, fields: FieldSection, scratch: inout LookupScratch
+    ) -> Explanation {
+        let match = lookup(uri, method: method, fields: fields, scratch: &scratch)
+        let answer = match.map { match in
+            let source = resolve(match, uri: uri, scratch: scratch)
+            let rule = rule(match.id)
+            return Explanation.Answer(
+                rule: rule, reasons: reasons(rule), source: source,
+                sourceDescription: Self.description(of: source, rule))
+        }
+        let passedOver = passedOver(uri, method, fields, before: match?.id, &scratch)
+        let nearest =
+            match != nil
+            ? nil
+            : passedOver.first.map { Explanation.Miss(rule: $0.rule, reason: "matches but " + $0.reason) }
+                ?? NearestMiss(map: self, uri: uri, method: method, fields: fields).find(&scratch)
+        return Explanation(answer: answer, passedOver: passedOver, nearestMiss: nearest)
+    }
+
+    // MARK: The rule that answers
+
+    private func reasons(_ rule: Rule) -> [String] {
+        var reasons: [String]
+        switch rule.kind {
+        case .exact: reasons = ["the URL is the rule's"]
+        case .folder: reasons = ["the URL is in the rule's folder, and no longer folder or pattern matches"]
+        case .pattern: reasons = ["the URL matches the rule's pattern, and none with a longer beginning"]
+        case .expression: reasons = ["it is the first regular expression that matches"]
+        }
+        let options = rule.options
+        if !options.methods.isUniversal { reasons.append("the method is one of " + methodList(options)) }
+        switch options.query {
+        case .ignore: if rule.kind != .expression { reasons.append("the query takes no part") }
+        case .exact: if rule.kind != .expression { reasons.append("the query is the rule's") }
+        case .parameters(let conditions):
+            reasons.append("the query has " + conditions.map(\.description).joined(separator: ", "))
+        }
+        for condition in options.fieldConditions {
+            reasons.append("the request field \(condition.nameText) is \(condition.value.description)")
+        }
+        return reasons
+    }
+
+    private func methodList(_ options: RuleOptions) -> String { options.allowedMethods.joined(separator: ", ") }
+
+    private static func description(of source: ResolvedSource, _ rule: Rule) -> String {
+        switch source {
+        case .file(let root, let path): "the file \(root)/\(String(decoding: path, as: UTF8.self))"
+        case .body(let bytes, let type): "\(bytes.count) bytes of \(rule.options.type?.description ?? type)"
+        case .forwardAsAsked: "the origin's answer"
+        case .forward(let url): "the answer of \(url.description)"
+        case .redirect(let url): "a redirect to \(String(decoding: url, as: UTF8.self))"
+        case .block: "a refusal (block)"
+        case .refused(let reason): "an error: \(reason)"
+        }
+    }
+
+    // MARK: Rules that are passed over
+
+    /// The rules of which the URL matches, up to the one that answers, with the condition that does not hold.
+    private func passedOver(
+        _ uri: TargetURI, _ method: RequestMethod, _ fields: FieldSection, before answer: RuleID?,
+        _ scratch: inout LookupScratch
+    ) -> [Explanation.Miss] {
+        var misses: [Explanation.Miss] = []
+        uri.withBytes { url in
+            let input = ConditionInput(url: url, pathEnd: uri.pathEnd, method: method.known)
+            storage.arena.withUnsafeBytes { arena in
+                storage.records.withUnsafeBufferPointer { records in
+                    let finder = RuleFinder(map: self, arena: arena, records: records)
+                    for head in finder.matchingKeys(input, &scratch) {
+                        var next = head
+                        while next != RuleRecord.none, misses.count < 20 {
+                            if next == answer?.rawValue { return }
+                            let record = records[Int(next)]
+                            if let failure = finder.failure(
+                                record, input, method, fields, &scratch.memory)
+                            {
+                                let reason = reason(failure, record, method, fields)
+                                misses.append(Explanation.Miss(rule: rule(RuleID(next)), reason: reason))
+                            }
+                            next = record.next
+                        }
+                    }
+                }
+            }
+        }
+        return misses
+    }
+
+    private func reason(
+        _ failure: ConditionFailure, _ record: RuleRecord, _ method: RequestMethod, _ fields: FieldSection
+    ) -> String {
+        let options = storage.options[Int(record.options)]
+        switch failure {
+        case .method: return "for the method: the rule answers \(methodList(options)); 'methods' may name more"
+        case .query:
+            if case .parameters(let conditions) = options.query {
+                return "for its query: the rule wants " + conditions.map(\.description).joined(separator: ", ")
+            }
+            return "for its query; add 'query: ignore'"
+        case .field(let condition):
+            let name = condition.nameText
+            return condition.isNamed(in: fields)
+                ? "for the request field \(name), which is not \(condition.value.description)"
+                : "for the request field \(name), which is missing"
+        }
+    }
+}
+
+extension FieldCondition {
+    /// The name, in lower case.
+    var nameText: String { String(decoding: name, as: UTF8.self) }
+}
+
+extension RuleFinder {
+    /// The first rules of all keys that match the URL, whatever their conditions, in the order in which they are tried.
+    func matchingKeys(_ input: ConditionInput, _ scratch: inout LookupScratch) -> [UInt32] {
+        var heads: [UInt32] = []
+        let url = input.url
+        let path = UnsafeRawBufferPointer(rebasing: url[0..<input.pathEnd])
+        let hash = URLHash.of(path)
+        let all = QueryParameters(of: url, pathEnd: input.pathEnd).combined(with: hash)
+        if all != hash,
+            let first = map.storage.exact.first(
+                parameters: all, url, pathEnd: input.pathEnd, arena: arena, records: records)
+        {
+            heads.append(first)
+        }
+        if let first = map.storage.exact.first(
+            path: hash, url, pathEnd: input.pathEnd, arena: arena, records: records)
+        {
+            heads.append(first)
+        }
+        scratch.places.removeAll(keepingCapacity: true)
+        map.storage.prefixes.collect(path, arena: arena, into: &scratch.places)
+        for number in scratch.places.reversed() {
+            let place = map.storage.prefixes.places[Int(number)]
+            for position in Int(place.first)..<Int(place.first + place.count) {
+                let candidate = map.storage.prefixes.candidates[position]
+                if candidate.pattern == PrefixIndex.Candidate.noPattern
+                    || matches(candidate, path, input, &scratch)
+                {
+                    heads.append(candidate.record)
+                }
+            }
+        }
+        for entry in map.storage.expressions
+        where entry.expression.matches(url, scratch: &scratch.match) {
+            heads.append(entry.record)
+        }
+        return heads
+    }
+}

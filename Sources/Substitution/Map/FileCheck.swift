@@ -1,0 +1,124 @@
+import YAML
+
+/// What a look at the disk says about the files that a map names.
+public struct FileCheck: Sendable {
+    /// How many files and folders were looked for.
+    public var checked = 0
+    /// How many do not exist.
+    public var missing = 0
+    /// How many are something that can't be served: a folder for one URL, a file for a folder, a device.
+    public var unusable = 0
+    /// The first of them, in the order of the files: those that do not exist as warnings, the unusable as errors.
+    public var diagnostics: [MapDiagnostic] = []
+}
+
+extension SubstitutionMap {
+    /// Looks whether the files and folders exist that rules name; those with captures can't be looked for.
+    ///
+    /// Takes about a microsecond or two a rule, so a proxy does it beside its work.
+    ///
+    /// - Parameter limit: How many messages are made at most; all are counted. The default is 50.
+    public func checkFiles(limit: Int = 50) -> FileCheck {
+        var result = FileCheck()
+        var found: [(record: Int, severity: Diagnostic.Severity, message: String)] = []
+        for (index, record) in storage.records.enumerated()
+        where record.source == .file && !record.isTemplate && !record.isSecondScheme {
+            result.checked += 1
+            guard let (severity, problem) = problem(record) else { continue }
+            if severity == .warning { result.missing += 1 } else { result.unusable += 1 }
+            if found.count < limit { found.append((index, severity, problem)) }
+        }
+        var excerpts = RuleExcerpts(self)
+        result.diagnostics = found.map { entry in
+            let place = excerpts.place(ofSource: entry.record)
+            let file = storage.files[Int(storage.records[entry.record].file)].name
+            return MapDiagnostic(
+                Diagnostic(entry.severity, entry.message, file: file, span: place.span), source: place.text)
+        }
+        return result
+    }
+
+    private func problem(_ record: RuleRecord) -> (Diagnostic.Severity, String)? {
+        let root = storage.files[Int(record.file)].root
+        var path = Array(storage.arena[record.sourceRange])
+        if record.kind != .folder, path.isEmpty || path.last == UInt8(ascii: "/") { path += "index.html".utf8 }
+        let kind = fileSystem.kind(root, path)
+        let name = PathText.joined(root, String(decoding: path, as: UTF8.self))
+        let wanted: FileKind = record.kind == .folder ? .folder : .file
+        guard kind != wanted else { return nil }
+        switch (wanted, kind) {
+        case (.folder, nil): return (.warning, "the folder '\(name)' does not exist")
+        case (.folder, _): return (.error, "a folder is mapped to a file; '\(name)' is no folder")
+        case (_, nil): return (.warning, "the file '\(name)' does not exist")
+        case (_, .folder): return (.error, "'\(name)' is a folder; end key and value in '/' to map the folder")
+        default: return (.error, "'\(name)' is no regular file")
+        }
+    }
+}
+
+/// Finds the lines of map files again, for messages that come after loading.
+private struct RuleExcerpts {
+    private let map: SubstitutionMap
+    private var sources: [UInt16: [UInt8]] = [:]
+
+    init(_ map: SubstitutionMap) {
+        self.map = map
+    }
+
+    /// Where a rule's source stands, and the line's text, in which the span's offsets count.
+    ///
+    /// A file that has changed meanwhile may give another place; the line's number is the rule's then.
+    mutating func place(ofSource index: Int) -> (span: YAMLSpan, text: [UInt8]?) {
+        let record = map.storage.records[index]
+        let source = source(record.file)
+        var mark = YAMLMark(line: Int(record.line), column: 1, offset: 0)
+        let start = RuleExcerpts.offset(ofLine: Int(record.line), source)
+        guard start < source.count else { return (YAMLSpan(at: mark), nil) }
+        // The rule's text ends where the next one's begins.
+        var last = Int(record.line) + 1
+        if index + 1 < map.storage.records.count, map.storage.records[index + 1].file == record.file {
+            last = max(last, Int(map.storage.records[index + 1].line))
+        }
+        let window = source[start..<min(source.count, RuleExcerpts.offset(ofLine: last, source), start + (1 << 16))]
+        let wanted = Array(map.storage.arena[record.sourceRange])
+        let position = RuleExcerpts.lastOccurrence(of: wanted, in: window)
+        let target = position ?? window.firstIndex { $0 != 0x20 } ?? start
+        let lineStart = source[..<target].lastIndex { $0 == 0x0A || $0 == 0x0D }.map { $0 + 1 } ?? 0
+        let lineEnd = source[target...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? source.count
+        let lines = source[start..<max(start, lineStart)].count { $0 == 0x0A }
+        let column = 1 + source[lineStart..<target].count { $0 & 0xC0 != 0x80 }
+        mark = YAMLMark(line: Int(record.line) + lines, column: column, offset: target - lineStart)
+        let length = position == nil ? lineEnd - target : wanted.count
+        let end = YAMLMark(line: mark.line, column: mark.column, offset: mark.offset + length)
+        return (YAMLSpan(start: mark, end: end), Array(source[lineStart..<lineEnd]))
+    }
+
+    private mutating func source(_ file: UInt16) -> [UInt8] {
+        if let known = sources[file] { return known }
+        let path = map.storage.files[Int(file)].absolutePath
+        var bytes: [UInt8] = []
+        if case .success(let read) = map.fileSystem.read(path, map.limits.inputBytes) { bytes = read.bytes }
+        sources[file] = bytes
+        return bytes
+    }
+
+    private static func offset(ofLine line: Int, _ source: [UInt8]) -> Int {
+        var remaining = line - 1
+        var index = 0
+        while remaining > 0, let end = source[index...].firstIndex(of: 0x0A) {
+            index = end + 1
+            remaining -= 1
+        }
+        return remaining > 0 ? source.count : index
+    }
+
+    private static func lastOccurrence(of text: [UInt8], in window: ArraySlice<UInt8>) -> Int? {
+        guard !text.isEmpty, window.count >= text.count else { return nil }
+        var index = window.endIndex - text.count
+        while index >= window.startIndex {
+            if window[index..<(index + text.count)].elementsEqual(text) { return index }
+            index -= 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,143 @@
+import HTTPSemantics
+import Patterns
+import YAML
+
+/// A map while its files are read, one after another.
+final class MapBuilder {
+    /// A key of the file being read, and its first rule.
+    struct Key {
+        var record: UInt32
+        /// The number of the pattern or expression.
+        var compiled: UInt32
+        var span: YAMLSpan
+    }
+
+    var storage = MapStorage()
+    /// The keys of the file being read, until they are indexed.
+    var keys: ContiguousArray<Key> = []
+    /// Files' names without a `/` that folders are mapped to: errors unless the disk says that they are folders.
+    var folderChecks: [(path: [UInt8], span: YAMLSpan)] = []
+    private var given: [GivenOptions] = []
+    private var numbers: [GivenOptions: Int] = [:]
+    /// The numbers of the options of a mere file name, by whether the URL is exact.
+    private var plainNumbers: (exact: Int?, other: Int?) = (nil, nil)
+    private var fileStart = 0
+    private var fileNumber = 0
+    private var finalNumbers: [GivenOptions: Int] = [:]
+
+    /// Begins another file.
+    func begin(_ file: MapStorage.File, sourceCount: Int) {
+        fileNumber = storage.files.count
+        storage.files.append(file)
+        fileStart = storage.records.count
+        given = []
+        numbers = [:]
+        plainNumbers = (nil, nil)
+        folderChecks = []
+        keys = []
+        // Keys and paths together are mostly shorter than the file, and untouched memory costs nothing.
+        storage.arena.reserveCapacity(storage.arena.count + sourceCount)
+    }
+
+    // MARK: What readers add
+
+    /// Puts a text into the arena.
+    func append(_ bytes: some Collection<UInt8>) -> RuleBody.Text {
+        let start = storage.arena.count
+        storage.arena.append(contentsOf: bytes)
+        return .range(start..<storage.arena.count)
+    }
+
+    /// Keeps a template; its number.
+    func append(_ template: CaptureTemplate, text: String) -> Int {
+        storage.templates.append(MapStorage.Template(template: template, text: text))
+        return storage.templates.count - 1
+    }
+
+    /// The number of options in this file; rules with the same options have the same.
+    func number(of options: GivenOptions) -> Int {
+        if let number = numbers[options] { return number }
+        given.append(options)
+        numbers[options] = given.count - 1
+        return given.count - 1
+    }
+
+    /// The number of the options of a rule that is a file's name alone.
+    func fileOptions(isExact: Bool) -> Int {
+        if let number = isExact ? plainNumbers.exact : plainNumbers.other { return number }
+        var options = GivenOptions()
+        options.isExact = isExact
+        let number = number(of: options)
+        if isExact { plainNumbers.exact = number } else { plainNumbers.other = number }
+        return number
+    }
+
+    /// Adds a key with its rules, for both schemes of a `//` key.
+    func append(_ key: RuleKey, _ bodies: some Collection<RuleBody>, at span: YAMLSpan) {
+        storage.ruleCount += bodies.count
+        append(key, key.text, key.pattern, bodies, at: span, isSecond: false)
+        if let second = key.secondText {
+            append(key, second, key.secondPattern, bodies, at: span, isSecond: true)
+        }
+    }
+
+    /// Adds a key with one rule.
+    func append(_ key: RuleKey, _ body: RuleBody, at span: YAMLSpan) {
+        append(key, CollectionOfOne(body), at: span)
+    }
+
+    private func append(
+        _ key: RuleKey, _ text: Range<Int>, _ pattern: URLPattern?, _ bodies: some Collection<RuleBody>,
+        at span: YAMLSpan,
+        isSecond: Bool
+    ) {
+        let first = storage.records.count
+        for (offset, body) in bodies.enumerated() {
+            var record = RuleRecord(
+                key: text, kind: key.kind, source: body.source, options: body.options, line: body.line,
+                file: fileNumber)
+            switch body.text {
+            case .range(let range): record.sourceRange = range
+            case .template(let number):
+                record.isTemplate = true
+                record.sourceOffset = UInt32(truncatingIfNeeded: number)
+            }
+            record.isSecondScheme = isSecond
+            record.isContinuation = offset > 0
+            if offset + 1 < bodies.count { record.next = UInt32(truncatingIfNeeded: storage.records.count + 1) }
+            storage.records.append(record)
+        }
+        var compiled = 0
+        if let pattern {
+            compiled = storage.patterns.count
+            storage.patterns.append(MapStorage.Pattern(pattern: pattern, parameters: key.parameters))
+        } else if let expression = key.expression {
+            compiled = storage.expressions.count
+            storage.expressions.append(
+                MapStorage.Expression(expression: expression, record: UInt32(truncatingIfNeeded: first)))
+        }
+        keys.append(
+            Key(
+                record: UInt32(truncatingIfNeeded: first), compiled: UInt32(truncatingIfNeeded: compiled), span: span))
+    }
+
+    // MARK: The end of a file
+
+    /// Gives the file's rules their options, now that its defaults are known.
+    func applyDefaults(_ defaults: GivenOptions) {
+        let final = given.map { finalNumber($0.over(defaults)) }
+        for index in fileStart..<storage.records.count {
+            storage.records[index].options = UInt32(truncatingIfNeeded: final[Int(storage.records[index].options)])
+        }
+    }
+
+    private func finalNumber(_ options: GivenOptions) -> Int {
+        if let number = finalNumbers[options] { return number }
+        let number = storage.options.count
+        let shared = RuleOptions(options)
+        storage.options.append(shared)
+        storage.summaries.append(MapStorage.OptionSummary(shared))
+        finalNumbers[options] = number
+        return number
+    }
+}

@@ -1,0 +1,191 @@
+import Glibc
+
+/// What a path leads to.
+public enum FileKind: Sendable, Equatable {
+    case file, folder
+    /// A device, a socket, a named pipe.
+    case other
+}
+
+/// Why a map file can't be read.
+public enum MapFileError: Error, Sendable, Equatable {
+    case missing, isFolder, isNoRegularFile, unreadable
+    /// It has more bytes than the limit.
+    case tooLarge(limit: Int)
+    /// The C library's error number.
+    case system(Int32)
+
+    /// What follows "the file …" in a message.
+    var explanation: String {
+        switch self {
+        case .missing: "does not exist"
+        case .isFolder: "is a folder; a map is a file"
+        case .isNoRegularFile: "is no regular file"
+        case .unreadable: "can't be read: permission denied"
+        case .tooLarge(let limit): "has more than \(limit) bytes, the most that is read"
+        case .system(let number): "can't be read: error \(number)"
+        }
+    }
+}
+
+/// A map file's bytes and what is noticed about it.
+public struct MapFileContents: Sendable, Equatable {
+    public var bytes: [UInt8]
+    /// Whether every user of the machine may change it.
+    public var isWorldWritable: Bool
+
+    public init(bytes: [UInt8], isWorldWritable: Bool = false) {
+        self.bytes = bytes
+        self.isWorldWritable = isWorldWritable
+    }
+}
+
+/// How maps and the files that they name are seen; a test gives one of its own.
+public struct MapFileSystem: Sendable {
+    /// Reads a file of at most so many bytes.
+    public var read: @Sendable (_ path: String, _ limit: Int) -> Result<MapFileContents, MapFileError>
+    /// What a path leads to below a folder; nil where nothing is.
+    public var kind: @Sendable (_ root: String, _ path: [UInt8]) -> FileKind?
+    /// A path made absolute.
+    public var absolutePath: @Sendable (_ path: String) -> String
+    /// The same text for all paths that lead to the same file.
+    public var identity: @Sendable (_ absolutePath: String) -> String
+
+    public init(
+        read: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<MapFileContents, MapFileError>,
+        kind: @escaping @Sendable (_ root: String, _ path: [UInt8]) -> FileKind?,
+        absolutePath: @escaping @Sendable (_ path: String) -> String,
+        identity: @escaping @Sendable (_ absolutePath: String) -> String
+    ) {
+        self.read = read
+        self.kind = kind
+        self.absolutePath = absolutePath
+        self.identity = identity
+    }
+
+    /// The machine's own. (libc: `open`, `fstat`, `read`, `stat`, `getcwd`, `realpath`.)
+    public static let system = MapFileSystem(
+        read: SystemFiles.read, kind: SystemFiles.kind,
+        absolutePath: { path in PathText.joined(SystemFiles.currentFolder(), path) },
+        identity: SystemFiles.identity)
+}
+
+/// The functions behind ``MapFileSystem/system``.
+private enum SystemFiles {
+    @Sendable
+    static func read(_ path: String, limit: Int) -> Result<MapFileContents, MapFileError> {
+        // Without O_NONBLOCK opening a named pipe would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return .failure(error(errno)) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return .failure(error(errno)) }
+        switch kind(status) {
+        case .file: break
+        case .folder: return .failure(.isFolder)
+        case .other: return .failure(.isNoRegularFile)
+        }
+        guard Int(status.st_size) <= limit else { return .failure(.tooLarge(limit: limit)) }
+        // One byte more than there is shows whether the file grows meanwhile.
+        var capacity = Int(status.st_size) + 1
+        var bytes: [UInt8] = []
+        while true {
+            let (read, failure) = append(descriptor, capacity, to: &bytes)
+            if let failure { return .failure(failure) }
+            if read < capacity { break }
+            guard bytes.count <= limit else { return .failure(.tooLarge(limit: limit)) }
+            capacity = 1 << 16
+        }
+        return .success(MapFileContents(bytes: bytes, isWorldWritable: status.st_mode & S_IWOTH != 0))
+    }
+
+    /// Appends what can be read, at most `count` bytes.
+    private static func append(
+        _ descriptor: Int32, _ count: Int, to bytes: inout [UInt8]
+    ) -> (read: Int, failure: MapFileError?) {
+        var failure: MapFileError?
+        let part = [UInt8](unsafeUninitializedCapacity: count) { buffer, total in
+            while total < count {
+                let result = Glibc.read(descriptor, buffer.baseAddress.map { $0 + total }, count - total)
+                if result < 0, errno == EINTR { continue }
+                if result < 0 { failure = error(errno) }
+                guard result > 0 else { return }
+                total += result
+            }
+        }
+        if bytes.isEmpty { bytes = part } else { bytes += part }
+        return (part.count, failure)
+    }
+
+    @Sendable
+    static func kind(_ root: String, _ path: [UInt8]) -> FileKind? {
+        var status = stat()
+        let full = Array(root.utf8) + [UInt8(ascii: "/")] + path + [0]
+        let result = full.withUnsafeBytes { bytes -> Int32 in
+            guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
+            return stat(path, &status)
+        }
+        return result == 0 ? kind(status) : nil
+    }
+
+    private static func kind(_ status: stat) -> FileKind {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: .file
+        case S_IFDIR: .folder
+        default: .other
+        }
+    }
+
+    static func currentFolder() -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+            guard let path = getcwd(buffer.baseAddress, buffer.count) else { return "/" }
+            return String(cString: path)
+        }
+    }
+
+    @Sendable
+    static func identity(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func error(_ number: Int32) -> MapFileError {
+        switch number {
+        case ENOENT, ENOTDIR: .missing
+        case EACCES, EPERM: .unreadable
+        case EISDIR: .isFolder
+        default: .system(number)
+        }
+    }
+}
+
+/// Paths as text: joined and shortened without a look at the disk.
+enum PathText {
+    /// `path` as seen from `folder`: `path` itself if it is absolute.
+    static func joined(_ folder: String, _ path: String) -> String {
+        if path.utf8.first == UInt8(ascii: "/") { return simplified(path) }
+        return folder.isEmpty ? simplified(path) : simplified(folder + "/" + path)
+    }
+
+    /// The folder that a file is in; empty for one without a `/`.
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// What stands behind the last `/`.
+    static func lastComponent(_ path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+
+    /// Without `.`, without `//`. A `..` stays, since the folder before it may be a symbolic link.
+    private static func simplified(_ path: String) -> String {
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+            .filter { !$0.elementsEqual(".".utf8) }
+            .map { String(decoding: $0, as: UTF8.self) }
+        return (isAbsolute ? "/" : "") + parts.joined(separator: "/")
+    }
+}

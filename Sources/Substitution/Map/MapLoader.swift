@@ -1,0 +1,158 @@
+public import YAML
+
+/// How maps are loaded.
+public struct MapLoadOptions: Sendable {
+    /// The most that one file may cost. The default is 256 MiB and the other defaults of ``YAML/YAMLLimits``.
+    public var limits: YAMLLimits
+    /// The most map files in all. The default is 1000.
+    public var maximumFiles: Int
+    public var fileSystem: MapFileSystem
+
+    public init(
+        limits: YAMLLimits = YAMLLimits(), maximumFiles: Int = 1000, fileSystem: MapFileSystem = .system
+    ) {
+        self.limits = limits
+        // Records have 16 bits for the number of their file.
+        self.maximumFiles = min(maximumFiles, 65_535)
+        self.fileSystem = fileSystem
+    }
+}
+
+/// What came of loading maps.
+public struct MapLoadResult: Sendable {
+    /// The map; nil where there is an error.
+    public let map: SubstitutionMap?
+    /// All errors and warnings of all files, file by file, each in the order of its file.
+    public let diagnostics: [MapDiagnostic]
+
+    /// Whether there is an error.
+    public var hasErrors: Bool { diagnostics.contains(where: \.isError) }
+}
+
+/// Reads map files and those that they include.
+///
+/// The rules of a file come before those of the files that it includes, and these in the order of `include`. A file that
+/// is included twice, without a loop, is read once, where it comes first; a loop is an error.
+struct MapLoader {
+    private let options: MapLoadOptions
+    private let builder = MapBuilder()
+    private var indexer = KeyIndexer()
+    private var diagnostics: [MapDiagnostic] = []
+    private var hasErrors = false
+    /// The identities of the files read.
+    private var loaded: Set<String> = []
+    private var intercept: [String] = []
+
+    init(_ options: MapLoadOptions) {
+        self.options = options
+    }
+
+    /// Loads files, those named first before those named later.
+    mutating func load(_ files: [String]) -> MapLoadResult {
+        for file in files { visit(name: file, chain: [], includedBy: nil) }
+        if files.isEmpty {
+            add(MapDiagnostic(Diagnostic(.error, "no map file is named", file: "subproxy"), source: nil))
+        }
+        guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }
+        indexer.finish(&builder.storage)
+        builder.storage.interceptPatterns = intercept
+        let map = SubstitutionMap(
+            builder.storage, warnings: diagnostics, fileSystem: options.fileSystem, limits: options.limits)
+        return MapLoadResult(map: map, diagnostics: diagnostics)
+    }
+
+    /// Reads one file and those that it includes.
+    ///
+    /// - Parameter chain: The files that led here, each with its identity.
+    private mutating func visit(
+        name: String, chain: [(name: String, identity: String)], includedBy: (file: String, item: IncludedMap)?
+    ) {
+        let path = options.fileSystem.absolutePath(name)
+        let identity = options.fileSystem.identity(path)
+        if let start = chain.firstIndex(where: { $0.identity == identity }) {
+            let names = chain[start...].map(\.name) + [chain[start].name]
+            refuse("an include loop: " + names.joined(separator: " → "), name, includedBy)
+            return
+        }
+        guard loaded.insert(identity).inserted else { return }
+        guard loaded.count <= options.maximumFiles, chain.count < 64 else {
+            if loaded.count == options.maximumFiles + 1 || chain.count >= 64 {
+                refuse("more than \(options.maximumFiles) map files, or includes deeper than 64", name, includedBy)
+            }
+            return
+        }
+        let contents: MapFileContents
+        switch options.fileSystem.read(path, options.limits.inputBytes) {
+        case .success(let read): contents = read
+        case .failure(let error):
+            refuse(
+                includedBy == nil ? "the map \(error.explanation)" : "the file '\(name)' \(error.explanation)", name,
+                includedBy)
+            return
+        }
+        if contents.isWorldWritable {
+            add(
+                MapDiagnostic(
+                    Diagnostic(.warning, "every user of this machine may change this map", file: name), source: nil))
+        }
+        let includes = read(contents.bytes, name: name, path: path)
+        let folder = PathText.folder(of: name)
+        for item in includes {
+            visit(
+                name: PathText.joined(folder, item.path), chain: chain + [(name, identity)],
+                includedBy: (name, item))
+        }
+    }
+
+    /// Reads a file's text into the map; the files that it includes.
+    private mutating func read(_ bytes: [UInt8], name: String, path: String) -> [IncludedMap] {
+        let parser = YAMLEventParser(bytes, limits: options.limits)
+        let found = FileDiagnostics(file: name, source: bytes)
+        builder.begin(
+            MapStorage.File(
+                name: name, shortName: PathText.lastComponent(name), absolutePath: path,
+                root: PathText.folder(of: path)),
+            sourceCount: bytes.count)
+        var reader = MapFileReader(parser, builder, found)
+        reader.read()
+        setRoot(reader.root, found)
+        builder.applyDefaults(reader.defaults)
+        let keys = builder.keys
+        builder.keys = []
+        indexer.index(keys, &builder.storage, found)
+        for pattern in reader.intercept where !intercept.contains(pattern) { intercept.append(pattern) }
+        for message in found.rendered() { add(message) }
+        return reader.includes
+    }
+
+    /// Sets the folder of the file's local files, and checks what folders are mapped to.
+    private func setRoot(_ root: (path: String, span: YAMLSpan)?, _ found: FileDiagnostics) {
+        let number = builder.storage.files.count - 1
+        if let root {
+            let path = PathText.joined(builder.storage.files[number].root, root.path)
+            builder.storage.files[number].root = path
+            switch options.fileSystem.kind(path, []) {
+            case .folder: break
+            case nil: found.warning("the folder '\(path)' does not exist", at: root.span)
+            case .file, .other: found.error("'\(path)' is no folder", at: root.span)
+            }
+        }
+        for check in builder.folderChecks
+        where options.fileSystem.kind(builder.storage.files[number].root, check.path) != .folder {
+            found.error("a folder is mapped to a file; a folder's name ends in '/'", at: check.span)
+        }
+    }
+
+    private mutating func refuse(_ message: String, _ name: String, _ includedBy: (file: String, item: IncludedMap)?) {
+        guard let (file, item) = includedBy else {
+            add(MapDiagnostic(Diagnostic(.error, message, file: name), source: nil))
+            return
+        }
+        add(MapDiagnostic(Diagnostic(.error, message, file: file, span: item.span), source: item.excerpt))
+    }
+
+    private mutating func add(_ message: MapDiagnostic) {
+        if message.isError { hasErrors = true }
+        diagnostics.append(message)
+    }
+}

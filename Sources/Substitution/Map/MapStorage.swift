@@ -1,0 +1,88 @@
+import HTTPSemantics
+import Patterns
+
+/// What a loaded map consists of: texts in one arena, rules as records, and what finds them.
+struct MapStorage: Sendable {
+    /// A map file that was read.
+    struct File: Sendable {
+        /// The name as its user wrote it.
+        var name: String
+        /// The last component of its name, by which Cache-Status and the log name it.
+        var shortName: String
+        var absolutePath: String
+        /// The folder that its local files are in, absolute.
+        var root: String
+    }
+
+    /// A source's text with captures.
+    struct Template: Sendable {
+        var template: CaptureTemplate
+        /// The text as written.
+        var text: String
+    }
+
+    /// A pattern and what it wants of the query.
+    struct Pattern: Sendable {
+        var pattern: URLPattern
+        /// The parameters in the pattern's own query.
+        var parameters: [ParameterCondition]
+    }
+
+    /// A regular expression and the first rule of its key.
+    struct Expression: Sendable {
+        var expression: LinearExpression
+        var record: UInt32
+    }
+
+    /// What decides quickly over most rules' conditions, without a reference to count.
+    struct OptionSummary: Sendable {
+        enum Query: UInt8 { case exact, ignore, parameters }
+
+        /// A bit for each method that is known.
+        var methods: UInt16
+        var query: Query
+        var hasFieldConditions: Bool
+
+        init(_ options: RuleOptions) {
+            methods = options.methods.known
+            hasFieldConditions = !options.fieldConditions.isEmpty
+            switch options.query {
+            case .exact: query = .exact
+            case .ignore: query = .ignore
+            case .parameters: query = .parameters
+            }
+        }
+    }
+
+    var arena: [UInt8] = []
+    var records: ContiguousArray<RuleRecord> = []
+    var options: ContiguousArray<RuleOptions> = []
+    var summaries: ContiguousArray<OptionSummary> = []
+    var files: [File] = []
+    var templates: [Template] = []
+    var patterns: ContiguousArray<Pattern> = []
+    var expressions: ContiguousArray<Expression> = []
+    var exact = ExactIndex()
+    var prefixes = PrefixIndex()
+    var authorities = AuthorityIndex()
+    var interceptPatterns: [String] = []
+    /// How many rules the files have; the two schemes of a `//` key count once.
+    var ruleCount = 0
+
+    /// Calls `body` with a stretch of the arena.
+    @inline(__always)
+    func withText<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        arena.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// A stretch of the arena as text.
+    func text(_ range: Range<Int>) -> String {
+        String(decoding: arena[range], as: UTF8.self)
+    }
+
+    /// The key of a rule as it is compared: normalised.
+    func key(_ record: RuleRecord) -> String { text(record.keyRange) }
+
+    /// `substitutions.yaml:12`.
+    func position(_ record: RuleRecord) -> String { "\(files[Int(record.file)].shortName):\(record.line)" }
+}

@@ -1,0 +1,45 @@
+import HTTPSemantics
+
+/// A host that a rule names.
+public struct NamedHost: Sendable, Hashable {
+    /// The scheme in lower case.
+    public let scheme: String
+    /// The host in lower case, with stars where the rule is a pattern; an IPv6 address has its brackets.
+    public let host: String
+    /// The port, or the scheme's own where the rule names none; nil where it has none, and where a star stands for it.
+    public let port: UInt16?
+    /// Whether a star stands for the port.
+    public let isAnyPort: Bool
+
+    /// Reads `scheme://host[:port]`.
+    init?(_ authority: String) {
+        let bytes = Array(authority.utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes.count >= colon + 3 else { return nil }
+        let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
+        let rest = bytes[(colon + 3)...]
+        let close = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
+        let mark = rest[close...].firstIndex(of: UInt8(ascii: ":"))
+        host = String(decoding: rest[..<(mark ?? rest.endIndex)], as: UTF8.self)
+        let digits = mark.map { rest[($0 + 1)...] } ?? []
+        isAnyPort = digits.contains(UInt8(ascii: "*"))
+        switch scheme {
+        case "http": port = mark == nil ? 80 : UInt16(String(decoding: digits, as: UTF8.self))
+        case "https": port = mark == nil ? 443 : UInt16(String(decoding: digits, as: UTF8.self))
+        default: port = mark == nil ? nil : UInt16(String(decoding: digits, as: UTF8.self))
+        }
+        self.scheme = scheme
+    }
+}
+
+extension SubstitutionMap {
+    /// The schemes, hosts and ports that rules name, each once, in the order of the files.
+    ///
+    /// Regular expressions name no host: where one is meant for https, `intercept` says which hosts are decrypted.
+    /// Made at each call; keep it.
+    public func namedHosts() -> [NamedHost] {
+        storage.authorities.entries.compactMap { NamedHost(storage.text($0.range)) }
+    }
+
+    /// Whether the map has regular expressions, which may match any host.
+    public var hasExpressions: Bool { !storage.expressions.isEmpty }
+}

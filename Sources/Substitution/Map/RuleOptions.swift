@@ -1,0 +1,140 @@
+public import HTTPSemantics
+
+/// How a rule is answered, apart from its source: immutable, and shared by all rules that have the same options.
+public final class RuleOptions: Sendable {
+    /// A response field that a rule sets or removes.
+    public struct FieldChange: Sendable, Hashable {
+        /// The name as written in the map.
+        public let name: String
+        /// The value in UTF-8; nil removes the field.
+        public let value: [UInt8]?
+    }
+
+    /// Whether CORS fields are added for a request with `Origin`.
+    public enum CORS: String, Sendable, Hashable, CaseIterable {
+        case auto, off
+    }
+
+    /// What a request gets that wants no stored answer (`Cache-Control: no-cache`).
+    public enum Bypass: String, Sendable, Hashable, CaseIterable {
+        case origin, revalidate, never
+    }
+
+    /// What a request gets if the file does not exist.
+    public enum Missing: String, Sendable, Hashable, CaseIterable {
+        case error, forward
+        case notFound = "404"
+    }
+
+    /// Whether the origin is asked first.
+    public enum When: String, Sendable, Hashable, CaseIterable {
+        case always
+        case originFails = "origin-fails"
+    }
+
+    /// How long the bytes of a file stay in memory.
+    public enum Retain: String, Sendable, Hashable, CaseIterable {
+        /// Until the file changes (`true`).
+        case whileUnchanged = "true"
+        /// For good, as first read (`pinned`).
+        case pinned
+        /// Not at all (`false`).
+        case never = "false"
+    }
+
+    let methods: MethodSet
+    let query: QueryCondition
+    let fieldConditions: [FieldCondition]
+    /// The status that the map sets; nil where it sets none: 200, or 302 for a redirect, or 403 for a block.
+    public let status: Int?
+    /// The media type that the map sets, parameters included; nil where it sets none.
+    public let type: MediaType?
+    /// The response's fields that the map sets or removes, in its order; each name comes once.
+    public let headers: [FieldChange]
+    public let cors: CORS
+    /// How long to wait before the head. The default is no time.
+    public let delay: Duration
+    /// The bytes of the body that are sent in a second; nil for no limit.
+    public let rate: Int?
+    public let bypass: Bypass
+    /// Whether the map says `bypass`, for the rule or for its file.
+    public let isBypassGiven: Bool
+    public let missing: Missing
+    public let when: When
+    public let retain: Retain
+
+    init(_ given: GivenOptions) {
+        methods = given.methods ?? .retrieval
+        query = given.query ?? .ignore
+        fieldConditions = given.fieldConditions ?? []
+        status = given.status
+        type = given.type.flatMap { MediaType($0) }
+        headers = given.headers ?? []
+        cors = given.cors ?? .auto
+        delay = given.delay ?? .zero
+        rate = given.rate
+        bypass = given.bypass ?? .origin
+        isBypassGiven = given.bypass != nil
+        missing = given.missing ?? .error
+        when = given.when ?? .always
+        retain = given.retain ?? .whileUnchanged
+    }
+
+    /// The names of the methods that are answered, as in an Allow field; empty where every method is.
+    public var allowedMethods: [String] { methods.names }
+}
+
+/// The options that a map's text gives for a rule, or for all rules of a file; nil is what it does not speak of.
+struct GivenOptions: Hashable, Sendable {
+    /// What answers, since some defaults depend on it.
+    var source = SourceKind.file
+    /// Whether the rule's URL is exact, on which the default of `query` depends.
+    var isExact = true
+    var methods: MethodSet?
+    var query: QueryCondition?
+    var fieldConditions: [FieldCondition]?
+    var status: Int?
+    var type: String?
+    var headers: [RuleOptions.FieldChange]?
+    var cors: RuleOptions.CORS?
+    var delay: Duration?
+    var rate: Int?
+    var bypass: RuleOptions.Bypass?
+    var missing: RuleOptions.Missing?
+    var when: RuleOptions.When?
+    var retain: RuleOptions.Retain?
+
+    /// These options over those that `defaults` of the file gives.
+    ///
+    /// A field of `headers` that both name is the rule's; every other option of the rule takes the default's place as a
+    /// whole. A default `status` that is none of a redirect's does not apply to redirects.
+    func over(_ defaults: GivenOptions) -> GivenOptions {
+        var merged = self
+        merged.methods = methods ?? defaults.methods ?? (source == .file ? .retrieval : .all)
+        merged.query = query ?? defaults.query ?? (isExact ? .exact : .ignore)
+        merged.fieldConditions = fieldConditions ?? defaults.fieldConditions
+        merged.status = status ?? defaults.status.flatMap { source.accepts(status: $0) ? $0 : nil }
+        merged.type = type ?? defaults.type
+        merged.headers = GivenOptions.merged(headers, over: defaults.headers)
+        merged.cors = cors ?? defaults.cors
+        merged.delay = delay ?? defaults.delay
+        merged.rate = rate ?? defaults.rate
+        merged.bypass = bypass ?? defaults.bypass
+        merged.missing = missing ?? defaults.missing
+        merged.when = when ?? defaults.when
+        merged.retain = retain ?? defaults.retain
+        // They have done their part; equal options are to be shared whatever they were.
+        merged.source = .file
+        merged.isExact = true
+        return merged
+    }
+
+    private static func merged(
+        _ own: [RuleOptions.FieldChange]?, over defaults: [RuleOptions.FieldChange]?
+    ) -> [RuleOptions.FieldChange]? {
+        guard let own, let defaults else { return own ?? defaults }
+        return defaults.filter { inherited in
+            !own.contains { URLText.equalIgnoringCase($0.name.utf8, inherited.name.utf8) }
+        } + own
+    }
+}

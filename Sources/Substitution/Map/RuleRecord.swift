@@ -1,0 +1,119 @@
+/// What a rule's key is, which decides how it is found.
+public enum RuleKind: UInt8, Sendable, Equatable {
+    /// One URL.
+    case exact
+    /// A URL that ends in `/`: everything below it.
+    case folder
+    /// A URL with stars.
+    case pattern
+    /// A regular expression over the whole URL.
+    case expression
+
+    /// The word for it in messages.
+    public var name: String {
+        switch self {
+        case .exact: "exact URL"
+        case .folder: "folder"
+        case .pattern: "pattern"
+        case .expression: "regular expression"
+        }
+    }
+}
+
+/// What answers for a rule.
+enum SourceKind: UInt8, Sendable, Hashable {
+    case file, text, json, base64, forwardAsAsked, forward, redirect, block
+
+    /// The option's name.
+    var name: String {
+        switch self {
+        case .file: "file"
+        case .text: "text"
+        case .json: "json"
+        case .base64: "base64"
+        case .forward, .forwardAsAsked: "forward"
+        case .redirect: "redirect"
+        case .block: "block"
+        }
+    }
+
+    /// Whether a response of this source may have the status; all may have one from 200 to 599, redirects only 3xx.
+    func accepts(status: Int) -> Bool {
+        self != .redirect || ((300...399).contains(status) && status != 304)
+    }
+}
+
+/// A rule in 32 bytes; texts are ranges of the map's arena.
+struct RuleRecord: Sendable {
+    static let none = UInt32.max
+
+    /// The key: the normalised URL, or the pattern's or expression's text.
+    var keyOffset: UInt32
+    var keyLength: UInt32
+    /// The source's text: a file's path, a body, a URL. For a text with captures, the number of its template.
+    var sourceOffset: UInt32
+    var sourceLength: UInt32
+    /// The number of its options.
+    var options: UInt32
+    var line: UInt32
+    /// The next rule to try when this one's conditions do not hold.
+    var next: UInt32 = RuleRecord.none
+    /// The number of the map file.
+    var file: UInt16
+    var kind: RuleKind
+    private var sourceAndFlags: UInt8
+
+    /// A record without a source's text yet.
+    init(key: Range<Int>, kind: RuleKind, source: SourceKind, options: Int, line: Int, file: Int) {
+        keyOffset = UInt32(truncatingIfNeeded: key.lowerBound)
+        keyLength = UInt32(truncatingIfNeeded: key.count)
+        sourceOffset = 0
+        sourceLength = 0
+        self.options = UInt32(truncatingIfNeeded: options)
+        self.line = UInt32(truncatingIfNeeded: line)
+        self.file = UInt16(truncatingIfNeeded: file)
+        self.kind = kind
+        sourceAndFlags = source.rawValue
+    }
+
+    @inline(__always)
+    var keyRange: Range<Int> { Int(keyOffset)..<Int(keyOffset) &+ Int(keyLength) }
+    var sourceRange: Range<Int> {
+        get { Int(sourceOffset)..<Int(sourceOffset) &+ Int(sourceLength) }
+        set {
+            sourceOffset = UInt32(truncatingIfNeeded: newValue.lowerBound)
+            sourceLength = UInt32(truncatingIfNeeded: newValue.count)
+        }
+    }
+
+    var source: SourceKind { SourceKind(rawValue: sourceAndFlags & 15) ?? .block }
+
+    /// Whether the source has captures or a pattern's, so that `sourceOffset` is the number of a template.
+    var isTemplate: Bool {
+        get { sourceAndFlags & 16 != 0 }
+        set { set(16, newValue) }
+    }
+
+    /// Whether the rule stands for the second scheme of a `//` key, so that it is not counted.
+    var isSecondScheme: Bool {
+        get { sourceAndFlags & 32 != 0 }
+        set { set(32, newValue) }
+    }
+
+    /// Whether an exact rule is found by its path alone: it has no query, or its conditions look at the query.
+    @inline(__always)
+    var isFoundByPath: Bool {
+        get { sourceAndFlags & 64 != 0 }
+        set { set(64, newValue) }
+    }
+
+    /// Whether it follows another rule in the list that its key has.
+    var isContinuation: Bool {
+        get { sourceAndFlags & 128 != 0 }
+        set { set(128, newValue) }
+    }
+
+    private mutating func set(_ bit: UInt8, _ value: Bool) {
+        sourceAndFlags = value ? sourceAndFlags | bit : sourceAndFlags & ~bit
+    }
+}

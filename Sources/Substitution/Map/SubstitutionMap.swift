@@ -1,0 +1,91 @@
+import YAML
+
+/// The rules of one or several map files, immutable, with the indexes that find them.
+///
+/// A reload makes another map; requests under way keep the one that they began with.
+public final class SubstitutionMap: Sendable {
+    let storage: MapStorage
+    let fileSystem: MapFileSystem
+    let limits: YAMLLimits
+    /// What was noticed that keeps no map from loading.
+    public let warnings: [MapDiagnostic]
+
+    init(_ storage: MapStorage, warnings: [MapDiagnostic], fileSystem: MapFileSystem, limits: YAMLLimits) {
+        self.storage = storage
+        self.warnings = warnings
+        self.fileSystem = fileSystem
+        self.limits = limits
+    }
+
+    /// Loads map files and those that they include.
+    ///
+    /// All errors of all files are found; a single one keeps the whole map from loading.
+    ///
+    /// - Parameter files: The files as their user names them; rules of those named first come first.
+    public static func load(files: [String], options: MapLoadOptions = MapLoadOptions()) -> MapLoadResult {
+        var loader = MapLoader(options)
+        return loader.load(files)
+    }
+
+    /// Loads a map from its text, as the file `name` of a file system that has no other.
+    public static func load(text: String, name: String = "substitutions.yaml") -> MapLoadResult {
+        load(files: [name], options: MapLoadOptions(fileSystem: .only(name, text)))
+    }
+
+    /// A map without rules.
+    public static let empty = SubstitutionMap(
+        MapStorage(), warnings: [], fileSystem: .system, limits: YAMLLimits())
+
+    /// How many rules the files have; each rule of a list counts, a key for both schemes once.
+    public var ruleCount: Int { storage.ruleCount }
+
+    /// How many map files were read.
+    public var fileCount: Int { storage.files.count }
+
+    /// The map files that were read, as absolute paths.
+    public var files: [String] { storage.files.map(\.absolutePath) }
+
+    /// The folders that local files are in, as absolute paths, each once.
+    public var roots: [String] {
+        var seen: Set<String> = []
+        return storage.files.map(\.root).filter { seen.insert($0).inserted }
+    }
+
+    /// The hosts to decrypt beside those that https rules name, in lower case, with stars, in the order of the files.
+    public var interceptPatterns: [String] { storage.interceptPatterns }
+
+    /// One more than the highest number of a rule: how long a table by rules has to be.
+    public var ruleIDCount: Int { storage.records.count }
+
+    /// All rules, in the order of the files; a key for both schemes has its rules twice.
+    public var rules: some Sequence<Rule> {
+        storage.records.indices.lazy.map { Rule(self, RuleID(UInt32(truncatingIfNeeded: $0))) }
+    }
+
+    /// What a rule consists of.
+    ///
+    /// - Parameter id: One that a look-up in this map gave; that of another map may end the program.
+    public func rule(_ id: RuleID) -> Rule { Rule(self, id) }
+
+    /// The bytes that keys, paths and bodies occupy, and those of records and indexes.
+    public var memoryFootprint: (texts: Int, index: Int) {
+        let index =
+            storage.records.count * MemoryLayout<RuleRecord>.stride + storage.exact.table.byteCount
+            + storage.prefixes.byteCount
+        return (storage.arena.count, index)
+    }
+}
+
+extension MapFileSystem {
+    /// A file system of one file, in which every path leads to nothing else.
+    static func only(_ name: String, _ text: String) -> MapFileSystem {
+        let path = PathText.joined("/", name)
+        return MapFileSystem(
+            read: { candidate, _ in
+                candidate == path ? .success(MapFileContents(bytes: Array(text.utf8))) : .failure(.missing)
+            },
+            kind: { _, path in path.isEmpty ? .folder : nil },
+            absolutePath: { PathText.joined("/", $0) },
+            identity: { $0 })
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Substitution
+
+/// `subproxy check`: what is wrong with a map, before anything is started on it.
+struct CheckCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Look for errors in maps.",
+        discussion: """
+            All errors and warnings go to standard error, each with its line and column. Exits with 0 if there is no \
+            error, else with 1.
+            """)
+
+    @Flag(help: "Take warnings for errors, such as a file that does not exist.")
+    var strict = false
+
+    @Argument(
+        help: ArgumentHelp("Substitution maps; several are checked as one, as serve loads them.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var maps: [String]
+
+    func validate() throws {
+        if maps.isEmpty { throw ValidationError("no map is named; use 'subproxy check FILE'") }
+    }
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        process.signals.restore()
+        let result = SubstitutionMap.load(files: maps)
+        var messages = result.diagnostics
+        let files = result.map?.checkFiles(limit: 1000)
+        messages += files?.diagnostics ?? []
+        for message in messages { StandardStream.error.writeLine(message.rendering) }
+        let omitted = files.map { max(0, $0.missing + $0.unusable - $0.diagnostics.count) } ?? 0
+        if omitted > 0 {
+            StandardStream.error.writeLine("subproxy: \(counted(omitted, "further message")) not shown")
+        }
+
+        let isMissing = (files?.missing ?? 0) > 0
+        let hasErrors = messages.contains(where: \.isError) || (files?.unusable ?? 0) > 0
+        let hasWarnings = messages.contains { !$0.isError } || isMissing
+        guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
+        StandardStream.output.writeLine("\(maps.joined(separator: ", ")): \(map.summary), \(verdict(messages, omitted))")
+        return .success
+    }
+
+    private func verdict(_ messages: [MapDiagnostic], _ omitted: Int) -> String {
+        let warnings = messages.count + omitted
+        return warnings == 0 ? "no errors" : "no errors, \(counted(warnings, "warning"))"
+    }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import ForwardProxy
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// `subproxy explain`: which rule answers a URL, with what, and why.
+struct ExplainCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say which rule answers a URL, with what, and why.",
+        discussion: """
+            If none answers, the nearest miss is named, and what would make it answer. Nothing is asked of an origin. \
+            Exits with 0 whether a rule answers or not: --json has 'answered'.
+            """)
+
+    @Option(
+        name: .customLong("map"),
+        help: ArgumentHelp("Substitution map; repeatable.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var maps: [String] = []
+
+    @Argument(
+        help: ArgumentHelp("The URL, as a client asks a proxy for it.", valueName: "url"),
+        transform: RequestedURL.init)
+    var url: RequestedURL
+
+    @Option(
+        name: [.customShort("X", allowingJoined: true), .customLong("method")],
+        help: ArgumentHelp("Request method. (default: GET)", valueName: "method"), transform: RequestedMethod.init)
+    var method: RequestedMethod?
+
+    @Option(
+        name: [.customShort("H", allowingJoined: true), .customLong("header")],
+        help: ArgumentHelp("Request field; repeatable.", valueName: "name: value"), transform: RequestedField.init)
+    var fields: [RequestedField] = []
+
+    @Flag(help: "As if serve had --offline.")
+    var offline = false
+
+    @Option(help: ArgumentHelp("As if serve had --bypass: origin, revalidate or never.", valueName: "mode"))
+    var bypass: RuleOptions.Bypass?
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        if maps.isEmpty { throw ValidationError("no map is named; use --map FILE") }
+    }
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        process.signals.restore()
+        let map = try MapLoading.load(maps)
+        var section = FieldSection()
+        for field in fields { section.append(name: field.name, value: field.value) }
+        let method = method?.method ?? RequestMethod(.get)
+        var scratch = LookupScratch()
+        let report = ExplanationReport(
+            url: url.uri, method: self.method?.text ?? "GET",
+            explanation: map.explain(url.uri, method: method, fields: section, scratch: &scratch),
+            preview: DecisionPreview(
+                url.uri, method: method, fields: section, map: map, isOffline: offline, bypass: bypass))
+        StandardStream.output.writeLine(json ? report.json : report.text)
+        return .success
+    }
+}
+
+/// The URL that is asked for.
+struct RequestedURL {
+    let uri: TargetURI
+
+    init(_ text: String) throws {
+        do {
+            uri = try TargetURI(text)
+        } catch {
+            throw OptionValueError("no URL that a proxy can be asked for (\(error)), as in http://www.example.com/a.png")
+        }
+    }
+}
+
+/// The method of the request: a token (RFC 9110 §9.1).
+struct RequestedMethod {
+    let text: String
+    let method: RequestMethod
+
+    init(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        guard !bytes.isEmpty, bytes.allSatisfy({ $0.isMember(of: .token) }) else {
+            throw OptionValueError("no method, as in POST")
+        }
+        self.text = text
+        method = bytes.withUnsafeBytes { RequestMethod($0) }
+    }
+}
+
+/// A field of the request: `Name: value` (RFC 9110 §5).
+struct RequestedField {
+    let name: [UInt8]
+    let value: [UInt8]
+
+    init(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        let wrong = OptionValueError("no field, as in 'Cache-Control: no-cache'")
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { throw wrong }
+        name = Array(bytes[..<colon])
+        var value = bytes[(colon + 1)...]
+        while let first = value.first, first == 0x20 || first == 0x09 { value.removeFirst() }
+        while let last = value.last, last == 0x20 || last == 0x09 { value.removeLast() }
+        guard name.allSatisfy({ $0.isMember(of: .token) }), value.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 })
+        else { throw wrong }
+        self.value = Array(value)
+    }
+}

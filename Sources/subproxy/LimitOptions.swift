@@ -1,0 +1,97 @@
+import ArgumentParser
+import ForwardProxy
+import NIOCore
+
+/// One option for each limit of the proxy.
+struct LimitOptions: ParsableArguments {
+    @Option(
+        help: size("Header section of a message; beyond it a request gets 431", \.headerSectionBytes),
+        transform: OptionValue.size(1 << 10...16 << 20))
+    var maxHeaderBytes: Int?
+
+    @Option(
+        help: count("Fields of a header section; beyond it a request gets 431", \.headerFields),
+        transform: OptionValue.count(1...100_000))
+    var maxHeaderFields: Int?
+
+    @Option(
+        help: size("Request target; beyond it the answer is 414", \.requestTargetBytes),
+        transform: OptionValue.size(16...16 << 20))
+    var maxTargetBytes: Int?
+
+    @Option(
+        help: time("How long a client's connection may be idle", \.idleTimeout),
+        transform: OptionValue.duration())
+    var idleTimeout: TimeAmount?
+
+    @Option(
+        help: time("How long a header section may take to arrive; then the answer is 408", \.headerTimeout),
+        transform: OptionValue.duration())
+    var headerTimeout: TimeAmount?
+
+    @Option(
+        help: time("How long a connection attempt to an origin may take; then the answer is 504", \.connectTimeout),
+        transform: OptionValue.duration())
+    var connectTimeout: TimeAmount?
+
+    @Option(
+        help: time("How long an origin may be silent; then the answer is 504", \.silenceTimeout),
+        transform: OptionValue.duration())
+    var originTimeout: TimeAmount?
+
+    @Option(
+        help: time("How long a tunnel may carry nothing", \.tunnelIdleTimeout),
+        transform: OptionValue.duration())
+    var tunnelIdleTimeout: TimeAmount?
+
+    @Option(
+        help: count("Connections of clients at a time; more are closed at once", \.connections),
+        transform: OptionValue.count(1...1_000_000))
+    var maxConnections: Int?
+
+    @Option(
+        help: size("Body bytes in memory for one exchange, each way", \.bodyBytes),
+        transform: OptionValue.size(16 << 10...1 << 30))
+    var maxBodyBuffer: Int?
+
+    @Option(
+        help: time("How long exchanges under way may take to finish when the proxy stops", \.shutdownGrace),
+        transform: OptionValue.duration(allowsZero: true))
+    var shutdownGrace: TimeAmount?
+
+    /// The limits, with the defaults for what was not given.
+    var limits: ProxyLimits {
+        var limits = ProxyLimits()
+        func set<Value>(_ limit: WritableKeyPath<ProxyLimits, Value>, _ value: Value?) {
+            if let value { limits[keyPath: limit] = value }
+        }
+        set(\.headerSectionBytes, maxHeaderBytes)
+        set(\.headerFields, maxHeaderFields)
+        set(\.requestTargetBytes, maxTargetBytes)
+        set(\.idleTimeout, idleTimeout)
+        set(\.headerTimeout, headerTimeout)
+        set(\.connectTimeout, connectTimeout)
+        set(\.silenceTimeout, originTimeout)
+        set(\.tunnelIdleTimeout, tunnelIdleTimeout)
+        set(\.connections, maxConnections)
+        set(\.bodyBytes, maxBodyBuffer)
+        set(\.shutdownGrace, shutdownGrace)
+        return limits
+    }
+
+    // The defaults in the help are the library's own.
+
+    private static func size(_ text: String, _ limit: KeyPath<ProxyLimits, Int>) -> ArgumentHelp {
+        ArgumentHelp(
+            "\(text). (default: \(OptionValue.sizeText(ProxyLimits()[keyPath: limit])))", valueName: "size")
+    }
+
+    private static func count(_ text: String, _ limit: KeyPath<ProxyLimits, Int>) -> ArgumentHelp {
+        ArgumentHelp("\(text). (default: \(ProxyLimits()[keyPath: limit]))", valueName: "number")
+    }
+
+    private static func time(_ text: String, _ limit: KeyPath<ProxyLimits, TimeAmount>) -> ArgumentHelp {
+        ArgumentHelp(
+            "\(text). (default: \(OptionValue.durationText(ProxyLimits()[keyPath: limit])))", valueName: "duration")
+    }
+}

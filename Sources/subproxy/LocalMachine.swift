@@ -1,0 +1,28 @@
+import Glibc
+import NIOCore
+
+/// What this machine can be reached by.
+enum LocalAddress {
+    /// Whether ::1 can be listened on. (bind(2))
+    static var hasIPv6: Bool {
+        guard let address = try? SocketAddress(ipAddress: "::1", port: 0) else { return false }
+        let descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return address.withSockAddr { bind(descriptor, $0, socklen_t($1)) == 0 }
+    }
+}
+
+/// Files that options name.
+enum LocalFile {
+    /// Why a file can't be opened for reading; nil where it can.
+    static func unreadableReason(_ path: String) -> String? {
+        // Without O_NONBLOCK opening a named pipe would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return SystemError.text(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return "not a regular file" }
+        return nil
+    }
+}

@@ -1,0 +1,48 @@
+public import ArgumentParser
+public import ForwardProxy
+public import Logging
+
+/// Where the access log goes, and which messages of the program's own are printed.
+struct LogOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Form of log lines: text or json. (default: text)", valueName: "form"))
+    var logFormat: LogFormat?
+
+    @Option(
+        help: ArgumentHelp(
+            "File that the access log is appended to; SIGHUP opens it anew. (default: standard output; with run, none)",
+            valueName: "file"),
+        completion: .file())
+    var logFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Least severe of the program's own messages that are printed: trace, debug, info, notice, warning, error or \
+            critical; from debug on the access log shows query values of unmapped URLs. (default: notice; with run, \
+            warning)
+            """, valueName: "level"))
+    var logLevel: Logger.Level?
+
+    /// Opens the access log.
+    ///
+    /// - Parameter fallback: where it goes if no file is named.
+    func openSink(otherwise fallback: LogSink.Destination) throws -> LogSink {
+        do {
+            return try LogSink(logFile.map(LogSink.Destination.file) ?? fallback)
+        } catch {
+            throw CommandFailure(
+                status: .cantCreate, message: "can't open the log file '\(logFile ?? "")': \(SystemError.text(of: error))")
+        }
+    }
+
+    /// The program's own messages, on standard error.
+    func messages(defaultLevel: Logger.Level) throws -> ProgramMessages {
+        ProgramMessages(
+            sink: try LogSink(.descriptor(StandardStream.error.descriptor)), format: logFormat ?? .text,
+            level: logLevel ?? defaultLevel)
+    }
+}
+
+extension LogFormat: ExpressibleByArgument {}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

@@ -1,0 +1,110 @@
+import Dispatch
+import ForwardProxy
+import Logging
+import Substitution
+import Synchronization
+import YAML
+
+/// Reads the maps anew when they change or SIGHUP asks for it, and puts them in force if they have no error.
+///
+/// One reload runs at a time; requests that come before it begins are one.
+final class MapReloader: Sendable {
+    private struct State {
+        var isScheduled = false
+        var isStopped = false
+        var watcher: FileWatcher?
+    }
+
+    private let files: [String]
+    private let server: ProxyServer
+    private let messages: ProgramMessages
+    private let notifier: ServiceNotifier
+    private let status: @Sendable (SubstitutionMap) -> String
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "subproxy.map-reload")
+
+    /// How long a reload waits for more reasons to reload.
+    private static let gathering = DispatchTimeInterval.milliseconds(20)
+
+    /// - Parameters:
+    ///   - files: the maps as the command line names them.
+    ///   - status: what the service manager is told that the service does.
+    init(
+        files: [String], server: ProxyServer, messages: ProgramMessages, notifier: ServiceNotifier,
+        status: @escaping @Sendable (SubstitutionMap) -> String
+    ) {
+        self.files = files
+        self.server = server
+        self.messages = messages
+        self.notifier = notifier
+        self.status = status
+    }
+
+    /// Starts to watch the map files, and looks in the background whether the files exist that they name.
+    func start() {
+        do throws(FileRefusal) {
+            let watcher = try FileWatcher(paths: server.map.files) { [weak self] in self?.request() }
+            state.withLock { $0.watcher = watcher }
+        } catch {
+            messages.logger.warning("the maps can't be watched for changes (\(error)); SIGHUP reloads them")
+        }
+        queue.async { self.warnOfMissingFiles(self.server.map) }
+    }
+
+    /// Asks for a reload, which happens soon on another thread.
+    func request() {
+        let mustSchedule = state.withLock { state in
+            defer { state.isScheduled = true }
+            return !state.isScheduled && !state.isStopped
+        }
+        guard mustSchedule else { return }
+        queue.asyncAfter(deadline: .now() + MapReloader.gathering) { self.reload() }
+    }
+
+    /// Ends watching and reloading; a reload under way is waited for.
+    func stop() {
+        let watcher = state.withLock { state in
+            state.isStopped = true
+            return state.watcher.take()
+        }
+        watcher?.stop()
+        queue.sync {}
+    }
+
+    private func reload() {
+        let isStopped = state.withLock { state in
+            // A change from now on may come too late for this reload.
+            state.isScheduled = false
+            return state.isStopped
+        }
+        guard !isStopped else { return }
+        notifier.reloading()
+        let result = SubstitutionMap.load(files: files)
+        for message in result.diagnostics { messages.report(message) }
+        if let map = result.map {
+            server.adopt(map)
+            watch(map.files)
+            messages.logger.notice("the maps are loaded anew (\(map.summary))")
+        } else {
+            // What has an error may be a file that the old map did not include.
+            watch(server.map.files + result.diagnostics.map(\.diagnostic.file))
+            messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
+        }
+        notifier.ready(status(server.map))
+        if let map = result.map { warnOfMissingFiles(map) }
+    }
+
+    private func watch(_ paths: [String]) {
+        state.withLock(\.watcher)?.update(paths: paths)
+    }
+
+    /// Says which files do not exist; a map may be right before its files are there, so this stops nothing.
+    private func warnOfMissingFiles(_ map: SubstitutionMap) {
+        let check = map.checkFiles(limit: 20)
+        for message in check.diagnostics { messages.report(message) }
+        let more = check.missing + check.unusable - check.diagnostics.count
+        guard more > 0 else { return }
+        messages.logger.warning(
+            "\(counted(more, "further file")) that the maps name can't be served; 'subproxy check' lists them")
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Glibc
+
+/// The program: prepares the process, reads the command line, runs the command, and exits with its status.
+@main
+enum Program {
+    static func main() {
+        // First of all, so that every thread that anything starts inherits the mask.
+        let signals = SignalMask()
+        StandardDescriptors.openMissing()
+        let process = ProcessContext(signals: signals, limits: ResourceLimits())
+        exit(run(process).rawValue)
+    }
+
+    private static func run(_ process: ProcessContext) -> ExitStatus {
+        do {
+            var command = try RootCommand.parseAsRoot(Array(CommandLine.arguments.dropFirst()))
+            if let command = command as? any ProgramCommand { return try command.run(in: process) }
+            try command.run()
+            return .success
+        } catch let failure as CommandFailure {
+            if !failure.message.isEmpty { StandardStream.error.writeLine("subproxy: error: \(failure.message)") }
+            return failure.status
+        } catch {
+            return report(error)
+        }
+    }
+
+    /// Prints what the parser of the command line has to say: help and version on standard output, and an error as one
+    /// line on standard error.
+    private static func report(_ error: any Error) -> ExitStatus {
+        guard RootCommand.exitCode(for: error) != .success else {
+            StandardStream.output.writeLine(RootCommand.fullMessage(for: error))
+            return .success
+        }
+        StandardStream.error.writeLine("subproxy: error: \(UsageMessage.oneLine(RootCommand.message(for: error)))")
+        return .usage
+    }
+}
+
+/// What a command is given beside its options.
+struct ProcessContext {
+    let signals: SignalMask
+    let limits: ResourceLimits
+}
+
+/// A command of this program.
+protocol ProgramCommand: ParsableCommand {
+    /// Does what the command is for.
+    ///
+    /// - Returns: the status to exit with.
+    /// - Throws: ``CommandFailure``, or what the parser of the command line throws.
+    func run(in process: ProcessContext) throws -> ExitStatus
+}
+
+/// The program as its user names it, with all its commands.
+struct RootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subproxy",
+        abstract: "A forward HTTP proxy that answers mapped URLs with local files.",
+        usage: """
+            subproxy --map <file> [<options of serve>]
+            subproxy <subcommand> …
+            """,
+        discussion: """
+            Without a subcommand it serves: requests for URLs that a map names are answered from local files, all others \
+            go to their origin. 'subproxy help serve' lists its options.
+
+            EXAMPLE:
+              subproxy --map substitutions.yaml
+              curl -x http://127.0.0.1:8888 http://images.apple.com/global/nav/images/globalnavbg.png
+
+            EXIT STATUS:
+              0 done; 1 'check' found errors; 64 unusable option; 65 a map has errors; 69 an address can't be listened on; \
+            73 the log file can't be opened; 'run' exits with the status of its command.
+            """,
+        version: "subproxy \(programVersion)",
+        subcommands: [ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self],
+        defaultSubcommand: ServeCommand.self)
+}
+
+/// The program's version.
+let programVersion = "0.1.0"

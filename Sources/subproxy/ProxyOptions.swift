@@ -1,0 +1,141 @@
+public import ArgumentParser
+import ForwardProxy
+import HTTPSemantics
+import Logging
+import NIOCore
+public import Substitution
+
+/// The options of `serve` and `run` that say what the proxy does.
+struct ProxyOptions: ParsableArguments {
+    @Option(
+        name: .customLong("map"),
+        help: ArgumentHelp("Substitution map; repeatable, rules of the first file come first.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var maps: [String] = []
+
+    @Option(
+        name: .customLong("listen"),
+        help: ArgumentHelp(
+            """
+            Address to listen on; repeatable. An IPv6 address has brackets, 'localhost' is 127.0.0.1 and ::1, a port \
+            alone is 127.0.0.1's, and port 0 picks a free one. (default: 127.0.0.1:8888; with run, 127.0.0.1:0)
+            """, valueName: "address:port"),
+        transform: { try ListenAddress($0, hasIPv6: LocalAddress.hasIPv6) })
+    var listeners: [ListenAddress] = []
+
+    @Flag(help: "Listen beyond loopback, so that other machines can use the proxy.")
+    var allowRemote = false
+
+    @Flag(help: "Never ask an origin: what the map does not answer gets 504.")
+    var offline = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What reload-ignoring-cache requests get, over the map's own: origin, revalidate or never.",
+            valueName: "mode"))
+    var bypass: RuleOptions.Bypass?
+
+    @Option(
+        help: ArgumentHelp(
+            "Memory for retained files. (default: \(OptionValue.sizeText(RetentionLimits().memory)))",
+            valueName: "size"),
+        transform: OptionValue.size(0...1 << 46))
+    var retainMemory: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Largest file that is retained; larger ones are sent from disk. "
+                + "(default: \(OptionValue.sizeText(RetentionLimits().file)))", valueName: "size"),
+        transform: OptionValue.size(0...1 << 40))
+    var retainFile: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Parent proxy: http://, socks5:// or socks5h:// with host and port. The environment's http_proxy is not \
+            obeyed.
+            """, valueName: "url"),
+        transform: OptionValue.parentProxy)
+    var upstreamProxy: String?
+
+    @Option(help: ArgumentHelp("Hosts that are reached without the parent proxy: a,b or *.", valueName: "list"))
+    var noProxy: String?
+
+    @Option(
+        help: ArgumentHelp("Address of an origin, instead of its name's; repeatable.", valueName: "host:port:address"),
+        transform: OptionValue.resolveEntry)
+    var resolve: [String] = []
+
+    @Option(
+        name: .customLong("origin-ca"),
+        help: ArgumentHelp("Certificates (PEM) to trust for origins, instead of the system's.", valueName: "file"),
+        completion: .file())
+    var originCA: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ports that CONNECT may name beside those that the map names. (default: 443,8443)", valueName: "list"),
+        transform: OptionValue.ports)
+    var connectPorts: Set<UInt16>?
+
+    @Flag(help: "Let clients on other machines reach loopback and private addresses through the proxy.")
+    var allowPrivateOrigins = false
+
+    @Option(
+        help: ArgumentHelp("Event loops. (default: one a core, at most four)", valueName: "number"),
+        transform: OptionValue.count(1...256))
+    var threads: Int?
+
+    func validate() throws {
+        guard !maps.isEmpty else { throw ValidationError("no map is named; use --map FILE") }
+        let addresses = listeners.flatMap(\.addresses)
+        if !allowRemote, let remote = addresses.first(where: { !$0.isLoopback }) {
+            throw ValidationError(
+                """
+                \(remote.ipAddress ?? "") can be reached from other machines, which needs --allow-remote; whoever \
+                connects can then use this machine to reach others
+                """)
+        }
+        for (index, address) in addresses.enumerated() where address.port != 0 {
+            guard !addresses[..<index].contains(address) else {
+                throw ValidationError("\(address.proxyURL.dropFirst("http://".count)) is given twice in --listen")
+            }
+        }
+        if let originCA, let reason = LocalFile.unreadableReason(originCA) {
+            throw ValidationError("the file '\(originCA)' of --origin-ca can't be read: \(reason)")
+        }
+        if noProxy != nil, upstreamProxy == nil {
+            throw ValidationError("--no-proxy names exceptions to --upstream-proxy, which is not given")
+        }
+    }
+
+    /// What the library is told.
+    ///
+    /// - Parameter defaultPort: the port of 127.0.0.1 to listen on where no address is given.
+    func configuration(
+        _ limits: LimitOptions, _ logs: LogOptions, defaultPort: Int
+    ) throws -> ProxyConfiguration {
+        var configuration = ProxyConfiguration()
+        configuration.listeners = listeners.flatMap(\.addresses)
+        if configuration.listeners.isEmpty {
+            configuration.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: defaultPort)]
+        }
+        configuration.isOffline = offline
+        configuration.bypass = bypass
+        if let retainMemory { configuration.retention.memory = retainMemory }
+        if let retainFile { configuration.retention.file = retainFile }
+        configuration.upstreamProxy = upstreamProxy
+        if let noProxy { configuration.noProxy = noProxy }
+        configuration.resolve = resolve
+        configuration.originCAFile = originCA
+        if let connectPorts { configuration.connectPorts = connectPorts }
+        configuration.allowsPrivateForRemote = allowPrivateOrigins
+        if let threads { configuration.threads = threads }
+        configuration.limits = limits.limits
+        configuration.logFormat = logs.logFormat ?? .text
+        if let level = logs.logLevel { configuration.logsQueryValues = level <= .debug }
+        return configuration
+    }
+}
+
+extension RuleOptions.Bypass: ExpressibleByArgument {}

@@ -1,0 +1,57 @@
+import ForwardProxy
+import Logging
+import NIOCore
+import Substitution
+
+/// A proxy that serves, with all that `serve` and `run` have around it.
+struct RunningProxy {
+    let server: ProxyServer
+    let accessLog: LogSink
+    let messages: ProgramMessages
+    let reloader: MapReloader
+    let notifier: ServiceNotifier
+
+    /// Loads the maps, opens the log and starts to serve.
+    ///
+    /// - Parameter accessLogFallback: where the access log goes if no file is named.
+    /// - Throws: ``CommandFailure``; nothing is left running then.
+    init(
+        _ options: ProxyOptions, _ configuration: ProxyConfiguration, _ logs: LogOptions,
+        accessLogFallback: LogSink.Destination, messageLevel: Logger.Level, notifier: ServiceNotifier
+    ) throws {
+        let map = try MapLoading.load(options.maps)
+        let accessLog = try logs.openSink(otherwise: accessLogFallback)
+        let messages = try logs.messages(defaultLevel: messageLevel)
+        do {
+            server = try ProxyServer(
+                configuration: configuration, map: map, logSink: accessLog, logger: messages.logger)
+        } catch let error as BindError {
+            throw CommandFailure(status: .unavailable, message: "\(error)\(BindHint.text(error))")
+        } catch {
+            throw CommandFailure(
+                status: .systemError, message: "the proxy can't be started: \(SystemError.text(of: error))")
+        }
+        self.accessLog = accessLog
+        self.messages = messages
+        self.notifier = notifier
+        let server = server
+        reloader = MapReloader(
+            files: options.maps, server: server, messages: messages, notifier: notifier,
+            status: { RunningProxy.status(server, $0) })
+        reloader.start()
+    }
+
+    /// `listening on http://127.0.0.1:8888 (3 maps, 1204 rules)`
+    var status: String { RunningProxy.status(server, server.map) }
+
+    /// Finishes the exchanges under way, and writes what is left of the logs.
+    func stop() {
+        reloader.stop()
+        server.stop()
+        messages.flush()
+    }
+
+    private static func status(_ server: ProxyServer, _ map: SubstitutionMap) -> String {
+        "listening on \(server.addresses.map(\.proxyURL).joined(separator: ", ")) (\(map.summary))"
+    }
+}

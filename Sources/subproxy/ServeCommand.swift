@@ -1,0 +1,57 @@
+import ArgumentParser
+import Dispatch
+import ForwardProxy
+import Glibc
+import Logging
+
+/// `subproxy serve`, and what `subproxy` does without a command.
+struct ServeCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve as a forward HTTP proxy.",
+        discussion: """
+            When it is ready, one line on standard error says so: 'subproxy: listening on http://127.0.0.1:8888 (3 maps, \
+            1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
+
+            SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
+            force. SIGTERM and SIGINT finish the exchanges under way; a second one ends at once.
+            """)
+
+    @OptionGroup var options: ProxyOptions
+    @OptionGroup(title: "Logs") var logs: LogOptions
+    @OptionGroup(title: "Limits") var limits: LimitOptions
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        process.limits.applyForServing()
+        let proxy = try RunningProxy(
+            options, try options.configuration(limits, logs, defaultPort: 8888), logs,
+            accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
+            notifier: .fromEnvironment())
+        StandardStream.error.writeLine("subproxy: \(proxy.status)")
+        proxy.notifier.ready(proxy.status)
+        serve(proxy, process.signals)
+    }
+
+    /// Takes signals until one ends the program.
+    private func serve(_ proxy: RunningProxy, _ signals: SignalMask) -> Never {
+        var isStopping = false
+        while true {
+            let number = signals.next().number
+            switch number {
+            case SIGHUP:
+                proxy.accessLog.reopen()
+                proxy.reloader.request()
+            case SIGTERM where !isStopping, SIGINT where !isStopping:
+                isStopping = true
+                proxy.notifier.stopping()
+                // Another thread waits for the exchanges, so that this one can take the second signal.
+                DispatchQueue.global().async {
+                    proxy.stop()
+                    Glibc.exit(ExitStatus.success.rawValue)
+                }
+            case SIGTERM, SIGINT, SIGQUIT: _exit(ExitStatus.signal(number).rawValue)
+            default: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+@testable import Patterns
+
+/// SplitMix64: the same numbers in every run.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+enum Engine: CaseIterable {
+    case backtracker, parallelMatcher
+}
+
+extension LinearExpression {
+    /// The groups of the first match, the whole match first; nil if there is none.
+    func groups(in text: some Sequence<UInt8>, engine: Engine) -> [Range<Int>?]? {
+        var scratch = MatchScratch()
+        return groups(in: text, engine: engine, scratch: &scratch)
+    }
+
+    func groups(in text: some Sequence<UInt8>, engine: Engine, scratch: inout MatchScratch) -> [Range<Int>?]? {
+        var captures = CaptureList()
+        captures.reset(groups: groupCount + 1)
+        let isMatch = Array(text).withUnsafeBytes { input in
+            let span = Span<UInt8>(_unsafeBytes: input)
+            return switch engine {
+            case .backtracker: scratch.backtrack(program, span, slots: &captures.bounds)
+            case .parallelMatcher: scratch.followAll(program, span, slots: &captures.bounds)
+            }
+        }
+        return isMatch ? (0..<captures.count).map { captures[$0] } : nil
+    }
+
+    /// The texts of the groups through the public interface; nil if there is no match.
+    func texts(in text: String) -> [String?]? {
+        var scratch = MatchScratch()
+        var captures = CaptureList()
+        let bytes = Array(text.utf8)
+        let isMatch = bytes.withUnsafeBytes { firstMatch(in: $0, scratch: &scratch, captures: &captures) }
+        return isMatch ? captures.texts(of: bytes) : nil
+    }
+}
+
+extension URLPattern {
+    /// The whole URL and what the stars matched; nil if there is no match.
+    func texts(in url: String) -> [String?]? {
+        var scratch = MatchScratch()
+        var captures = CaptureList()
+        let bytes = Array(url.utf8)
+        let isMatch = bytes.withUnsafeBytes { wholeMatch(in: $0, scratch: &scratch, captures: &captures) }
+        return isMatch ? captures.texts(of: bytes) : nil
+    }
+}
+
+extension CaptureList {
+    func texts(of bytes: [UInt8]) -> [String?] {
+        (0..<count).map { self[$0].map { String(decoding: bytes[$0], as: UTF8.self) } }
+    }
+}
+
+/// The error that `body` throws.
+func patternError(_ body: () throws -> Void) -> PatternError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? PatternError
+    }
+}

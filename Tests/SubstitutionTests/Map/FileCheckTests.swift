@@ -1,0 +1,86 @@
+import Substitution
+import Testing
+import YAML
+
+struct FileCheckTests {
+    @Test("files that do not exist are warned of, what can't be served is an error, each at its place")
+    func check() throws {
+        let result = loadFiles(
+            [
+                "substitutions.yaml": """
+                root: bundle
+                substitutions:
+                  http://h/a.png: a.png
+                  http://h/b.png: b.png
+                  http://h/c:
+                    status: 201
+                    file: sub/c
+                  http://h/d/: d/
+                  http://h/e/: e/
+                  http://h/f/: f/
+                  http://h/g: g
+                  http://h/h: h
+                  http://h/*.gif: $1
+                  http://h/*.jpg: one.jpg
+                  //h/i: i
+                """
+            ],
+            existing: [
+                "/maps/bundle": .folder, "/maps/bundle/a.png": .file, "/maps/bundle/d": .folder,
+                "/maps/bundle/f": .file,
+                "/maps/bundle/g": .folder, "/maps/bundle/h": .other,
+            ])
+        let map = try #require(result.map)
+        let check = map.checkFiles()
+        #expect(check.checked == 10)
+        #expect(check.missing == 5)
+        #expect(check.unusable == 3)
+        #expect(
+            check.diagnostics.map(\.rendering).joined(separator: "\n") == """
+                substitutions.yaml:4:19: warning: the file '/maps/bundle/b.png' does not exist
+                  http://h/b.png: b.png
+                                  ^~~~~
+                substitutions.yaml:7:11: warning: the file '/maps/bundle/sub/c' does not exist
+                    file: sub/c
+                          ^~~~~
+                substitutions.yaml:9:16: warning: the folder '/maps/bundle/e' does not exist
+                  http://h/e/: e/
+                               ^~
+                substitutions.yaml:10:16: error: a folder is mapped to a file; '/maps/bundle/f' is no folder
+                  http://h/f/: f/
+                               ^~
+                substitutions.yaml:11:15: error: '/maps/bundle/g' is a folder; end key and value in '/' to map the folder
+                  http://h/g: g
+                              ^
+                substitutions.yaml:12:15: error: '/maps/bundle/h' is no regular file
+                  http://h/h: h
+                              ^
+                substitutions.yaml:14:19: warning: the file '/maps/bundle/one.jpg' does not exist
+                  http://h/*.jpg: one.jpg
+                                  ^~~~~~~
+                substitutions.yaml:15:10: warning: the file '/maps/bundle/i' does not exist
+                  //h/i: i
+                         ^
+                """)
+        #expect(map.checkFiles(limit: 2).diagnostics.count == 2)
+        #expect(map.checkFiles(limit: 2).missing == 5)
+    }
+
+    @Test("the machine's own files are seen as they are")
+    func system() throws {
+        let files = MapFileSystem.system
+        #expect(files.kind("/", []) == .folder)
+        #expect(files.kind("/dev", Array("null".utf8)) == .other)
+        #expect(files.kind("/etc", Array("passwd".utf8)) == .file)
+        #expect(files.kind("/etc", Array("no such file".utf8)) == nil)
+        #expect(files.read("/", 10) == .failure(.isFolder))
+        #expect(files.read("/dev/null", 10) == .failure(.isNoRegularFile))
+        #expect(files.read("/no/such/file", 10) == .failure(.missing))
+        #expect(files.read("/etc/passwd", 1) == .failure(.tooLarge(limit: 1)))
+        let passwd = try files.read("/etc/passwd", 1 << 20).get()
+        #expect(passwd.bytes.starts(with: "root:".utf8) && !passwd.isWorldWritable)
+        #expect(files.absolutePath("/a/./b//c") == "/a/b/c")
+        #expect(files.absolutePath("x").hasSuffix("/x") && files.absolutePath("x").hasPrefix("/"))
+        #expect(files.identity("/usr/../etc/passwd") == "/etc/passwd")
+    }
+}

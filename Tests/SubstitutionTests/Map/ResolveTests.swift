@@ -1,0 +1,177 @@
+import HTTPSemantics
+import NIOCore
+import Substitution
+import Testing
+
+/// What a match answers with.
+struct ResolveTests {
+    @Test(
+        "the rest of a folder's path is decoded segment by segment, and can't leave the folder",
+        arguments: [
+            ("a/b.txt", "f/a/b.txt"), ("", "f/index.html"), ("a/", "f/a/index.html"), ("a%20b/%C3%A9", "f/a b/é"),
+            ("a%5Cb", "f/a\\b"), ("..a/.b", "f/..a/.b"), ("%252e%252e/x", "f/%2e%2e/x"), ("a%", "f/a%"),
+            ("a%zz", "f/a%zz"),
+            ("..;/x", "f/..;/x"),
+            ("....//x", "refused: the path has two slashes in a row, and no file has an empty name"),
+            ("a%2Fb", "refused: the path has an encoded slash (%2F) in it, which no file's name can have"),
+            (
+                "..%2f..%2fetc/passwd",
+                "refused: the path has an encoded slash (%2F) in it, which no file's name can have"
+            ),
+            ("a%00", "refused: the path has a NUL byte (%00) in it, which no file's name can have"),
+            ("/etc/passwd", "refused: the path has two slashes in a row, and no file has an empty name"),
+            ("%2fetc/passwd", "refused: the path has an encoded slash (%2F) in it, which no file's name can have"),
+            ("../d/x", "f/x"), ("../../etc/passwd", "-"), ("%2e%2e/%2e%2e/etc/passwd", "-"), ("./x", "f/x"),
+            ("x?y=/../z", "f/x"),
+        ])
+    func folder(_ rest: String, _ expected: String) throws {
+        #expect(try rules("http://m.test/d/: f/").answer("http://m.test/d/" + rest) == expected)
+    }
+
+    @Test("a path longer than any file's is refused")
+    func longPath() throws {
+        let map = try rules("http://m.test/d/: f/")
+        let long = String(repeating: "a/", count: 3000)
+        #expect(try map.answer("http://m.test/d/" + long) == "refused: the path is longer than any file's can be")
+    }
+
+    @Test("bytes that are not UTF-8 stay what they are")
+    func bytes() throws {
+        let map = try rules("http://m.test/d/: f/")
+        var scratch = LookupScratch()
+        let uri = try TargetURI("http://m.test/d/caf%E9")
+        let match = try #require(try map.match("http://m.test/d/caf%E9", scratch: &scratch))
+        guard case .file(let root, let path) = map.resolve(match, uri: uri, scratch: scratch) else {
+            Issue.record("no file")
+            return
+        }
+        #expect(root == "/")
+        #expect(path == Array("f/caf".utf8) + [0xE9])
+    }
+
+    @Test(
+        "file names are taken literally, but for dots and doubled slashes",
+        arguments: [
+            ("./a", "a"), ("a//b", "a/b"), ("a/./b", "a/b"), ("a/../b", "b"), (".hidden", ".hidden"), ("..a", "..a"),
+            ("a:b", "a:b"), ("~", "-"), ("~/a", "~/a"), ("\"a$$b\"", "a$b"), ("a b", "a b"), ("\"100%\"", "100%"),
+            ("\"%41\"", "%41"), ("é", "é"), ("\"5\"", "5"), ("yes", "yes"), ("\"a\\\\b\"", "a\\b"), ("1.2.3", "1.2.3"),
+            ("+a", "+a"), ("nullable", "nullable"), ("trueish", "trueish"),
+        ])
+    func literal(_ value: String, _ expected: String) throws {
+        guard value != "~" else {
+            #expect(headlines("substitutions:\n  http://h/a: ~").count == 1)
+            return
+        }
+        #expect(try rules("http://h/a: \(value)").answer("http://h/a") == expected)
+    }
+
+    @Test(
+        "a folder may be the root, and be written in several ways",
+        arguments: [("./", "x"), (".", "x"), ("a/.", "a/x"), ("a/b/..", "a/x"), ("a//", "a/x"), ("a/", "a/x")])
+    func folderNames(_ value: String, _ expected: String) throws {
+        #expect(try rules("http://h/: \(value)").answer("http://h/x") == expected)
+    }
+
+    @Test(
+        "captures in a file's path are decoded, and can't leave the root",
+        arguments: [
+            ("http://h/p/a%20b", "p/a b%41"),
+            ("http://h/p/a%2Fb", "refused: the path has an encoded slash (%2F) in it, which no file's name can have"),
+            ("http://h/p/%00", "refused: the path has a NUL byte (%00) in it, which no file's name can have"),
+            ("http://h/q/a/b", "a/b"), ("http://h/q//a//b/", "a/b/index.html"), ("http://h/q/", "index.html"),
+            ("http://h/r/.", "r/x"), ("http://h/r/..", "-"),
+            ("http://h/s/x.", "refused: the path has '..' in it and could leave the root"),
+            ("http://h/s/xa", ".a"),
+        ])
+    func captures(_ url: String, _ expected: String) throws {
+        let map = try rules(
+            "http://h/p/*: \"p/$1%41\"", "http://h/q/**: $1", "http://h/r/*: r/x", "\"~^http://h/s/x(.*)$\": .$1")
+        #expect(try map.answer(url) == expected)
+    }
+
+    @Test("bodies have the type of their kind")
+    func bodies() throws {
+        let map = try rules(
+            "http://h/text: { text: \"a\\nb\" }", "http://h/json: { json: [1, 2.50, ~, { a: \"b\" }, yes] }",
+            "http://h/base64: { base64: SGk= }", "http://h/empty: { text: \"\" }")
+        #expect(try map.answer("http://h/text") == "text/plain; charset=utf-8: a\nb")
+        #expect(try map.answer("http://h/json") == #"application/json: [1,2.50,null,{"a":"b"},"yes"]"#)
+        #expect(try map.answer("http://h/base64") == "application/octet-stream: Hi")
+        #expect(try map.answer("http://h/empty") == "text/plain; charset=utf-8: ")
+    }
+
+    @Test(
+        "a forwarded URL gets captures, the rest of a folder's path and the query",
+        arguments: [
+            ("http://h/a", "forward http://o/x"), ("http://h/a?q=%41", "-"),
+            ("http://h/b?q=%41&r", "forward http://o/x?k=v&q=A&r"),
+            ("http://h/c/d/e?q", "forward https://o:8443/api/d/e?q"), ("http://h/c/", "forward https://o:8443/api/"),
+            ("http://h/d/e%2Ff", "forward http://o/e%2Ff"), ("http://h/e/v1/x.json?q", "forward http://o/x/v1?q"),
+            ("http://h/f?a=1", "forward http://o/g?a=1"), ("http://h/d/a//b", "forward http://o/a//b"),
+        ])
+    func forward(_ url: String, _ expected: String) throws {
+        let map = try rules(
+            "http://h/a: { forward: \"http://o/x\" }", "http://h/b: { forward: \"http://o/x?k=v\", query: ignore }",
+            "http://h/c/: { forward: \"https://o:8443/api\" }", "http://h/d/: { forward: \"http://o\" }",
+            "http://h/e/*/*.json: { forward: \"http://o/$2/$1\" }",
+            "\"~^http://h/f(.*)$\": { forward: \"http://o/g$1\" }")
+        #expect(try map.answer(url) == expected)
+    }
+
+    @Test("the query of a forwarded URL is sent as it was received")
+    func rawQuery() throws {
+        let map = try rules("http://h/c/: { forward: \"http://o/\" }")
+        var scratch = LookupScratch()
+        let uri = try TargetURI("http://h/c/x?q=%41%7e")
+        let match = try #require(try map.match("http://h/c/x?q=%41%7e", scratch: &scratch))
+        guard case .forward(let url) = map.resolve(match, uri: uri, scratch: scratch) else {
+            Issue.record("not forwarded")
+            return
+        }
+        #expect(String(buffer: url.rawPathAndQuery) == "/x?q=%41%7e")
+    }
+
+    @Test(
+        "a redirect is to the URL as written, below a folder with the rest of the path",
+        arguments: [
+            ("http://h/a?x", "redirect http://o/x"), ("http://h/b/c?x", "redirect http://o/y/c?x"),
+            ("http://h/c/d", "redirect http://o/one"), ("http://h/d/e", "redirect /f/e#g"),
+        ])
+    func redirect(_ url: String, _ expected: String) throws {
+        let map = try rules(
+            "http://h/a: { redirect: \"http://o/x\", query: ignore }", "http://h/b/: { redirect: \"http://o/y/\" }",
+            "http://h/c/: { redirect: \"http://o/one\" }", "http://h/d/*: { redirect: \"/f/$1#g\" }")
+        #expect(try map.answer(url) == expected)
+    }
+
+    @Test("a URL that captures make impossible is refused")
+    func impossibleURL() throws {
+        let map = try rules("\"~^http://h/(.*)$\": { forward: \"http://$1/\" }")
+        #expect(try map.answer("http://h/o.example") == "forward http://o.example/")
+        #expect(
+            try map.answer("http://h/a b".replacingBlank)
+                == "refused: the URL made with the captures is none: the URL's host is not a host name or an IP address"
+        )
+    }
+
+    @Test("whether a rule is constant, and what it is like")
+    func views() throws {
+        let map = try rules(
+            "http://h/a: a", "http://h/b/: b/", "http://h/*.png: one.png", "http://h/*.gif: $1.gif",
+            "http://h/t: { text: t }", "http://h/f: { forward: true }", "~x: x")
+        let all = Array(map.rules)
+        #expect(all.map(\.isConstant) == [true, false, true, false, true, false, true])
+        #expect(all.map(\.kind) == [.exact, .folder, .pattern, .pattern, .exact, .exact, .expression])
+        #expect(all.map(\.sourceText) == ["a", "b/", "one.png", "$1.gif", "", "", "x"])
+        #expect(all.map(\.answersWithFile) == [true, true, true, true, false, false, true])
+        #expect(all.map(\.forwards) == [false, false, false, false, false, true, false])
+        #expect(all[3].key == "http://h/*.gif")
+        #expect(all[6].key == "~x")
+        #expect(all[0].location == ("substitutions.yaml", 2))
+        #expect(map.ruleIDCount == 7)
+    }
+}
+
+extension String {
+    fileprivate var replacingBlank: String { String(map { $0 == " " ? "%20" : String($0) }.joined()) }
+}

@@ -1,0 +1,21 @@
+import Testing
+
+@testable import Substitution
+
+struct WildcardTextTests {
+    @Test(
+        "a star stands for any text",
+        arguments: [
+            ("", "", true), ("", "a", false), ("*", "", true), ("*", "abc", true), ("a*", "a", true),
+            ("*a", "ba", true),
+            ("*a", "ab", false), ("a*b", "ab", true), ("a*b", "a", false), ("ab*ab", "ab", false),
+            ("ab*ab", "abab", true),
+            ("*b*", "abc", true), ("*b*", "ac", false), ("**", "x", true), ("a**b", "axb", true),
+            ("*ab*ab*", "abxab", true), ("*ab*ab*", "aba", false), ("a*bc*c", "abcc", true), ("a*bc*c", "abc", false),
+        ])
+    func matches(_ pattern: String, _ text: String, _ expected: Bool) {
+        let found = Array(text.utf8).withUnsafeBytes { WildcardText(pattern.utf8).matches($0) }
+        #expect(found == expected)
+        #expect(WildcardText(pattern.utf8).description == pattern)
+    }
+}
