@@ -185,7 +185,7 @@ final class TransferEngine {
             running[handle.pointer] = nil
             curl_multi_remove_handle(multi, handle.pointer)
             transfer.handle = nil
-            if !transfer.request.isConnectOnly, spare.count < TransferEngine.spareHandles { spare.append(handle) }
+            if transfer.leavesHandleReusable, spare.count < TransferEngine.spareHandles { spare.append(handle) }
         }
         transfer.delegate.transferDidFinish(transfer, result)
     }
@@ -215,6 +215,12 @@ final class TransferEngine {
 }
 
 extension Transfer {
+    /// Whether another transfer may use the handle.
+    ///
+    /// libcurl 7.88.1 keeps the state of trailers in the handle: after one upload with CURLOPT_TRAILERFUNCTION the next
+    /// chunked one writes in front of its buffer.
+    fileprivate var leavesHandleReusable: Bool { !request.isConnectOnly && request.body != .chunked }
+
     /// Notes a sign of the origin.
     func touch() { lastActivity = monotonicMilliseconds() }
 }

@@ -11,7 +11,8 @@ public enum ChunkedEvent: Sendable {
 
 /// Decodes the chunked transfer coding as its bytes come, strictly (RFC 9112 §7.1).
 ///
-/// Lines end in CRLF, sizes are digits alone, extensions are checked and dropped.
+/// Lines end in CRLF, sizes are digits alone, extensions are checked and dropped. Content-Length, Transfer-Encoding and
+/// Host in the trailer section are errors; for other fields that have no place there see ``TrailerFilter``.
 public struct ChunkedDecoder: Sendable {
     private enum Phase {
         case control
@@ -104,8 +105,7 @@ public struct ChunkedDecoder: Sendable {
     }
 
     private static func scan(_ buffer: ByteBuffer, _ scanner: inout FieldLineScanner) throws(HTTP1Error) -> Bool {
-        // Framing fields in a trailer section frame nothing.
-        var framing = FramingFields()
+        var framing = FramingFields(isTrailer: true)
         return try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
             try scanner.scan(bytes, noting: &framing)
         }

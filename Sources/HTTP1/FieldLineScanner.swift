@@ -48,7 +48,7 @@ struct FieldLineScanner {
         begin(at: 0, bytes: limits.trailerSectionBytes, count: limits.trailerFieldCount)
         sizeError = .trailerSectionTooLarge
         countError = .tooManyTrailerFields
-        notedNames = FieldNameSet()
+        notedNames = FramingFields.requestNames
     }
 
     private mutating func begin(at offset: Int, bytes: Int, count: Int) {

@@ -11,12 +11,18 @@ struct FramingFields {
     /// The version of the start line, which precedes all fields.
     var version = HTTPVersion.http1_1
 
+    /// Whether the fields are trailers, which come too late to frame and route anything (RFC 9110 §6.5.1).
+    private let isTrailer: Bool
+
+    init(isTrailer: Bool = false) { self.isTrailer = isTrailer }
+
     /// The names that ``note(_:_:)`` must be told of.
     static let requestNames = FieldNameSet(.host, .contentLength, .transferEncoding)
     static let responseNames = FieldNameSet(.contentLength, .transferEncoding)
 
     /// Takes a complete line into account.
     mutating func note(_ name: FieldName, _ value: UnsafeRawBufferPointer) throws(HTTP1Error) {
+        guard !isTrailer else { throw .framingInTrailers }
         switch name {
         case .host:
             guard !hasHost else { throw .repeatedHost }

@@ -14,7 +14,7 @@ public enum HTTP1Error: Error, Sendable, Equatable, CaseIterable {
     case missingHost, repeatedHost, invalidHost
     case invalidContentLength, repeatedContentLength, contentLengthWithTransferEncoding
     case invalidTransferEncoding, repeatedTransferEncoding, transferEncodingInHTTP10, unsupportedTransferCoding
-    case contentInConnect
+    case contentInConnect, framingInTrailers
     // The chunked coding
     case invalidChunkSize, chunkTooLarge, invalidChunkExtension, chunkExtensionsTooLarge, invalidChunkEnd
     // The end of input
@@ -64,6 +64,7 @@ extension HTTP1Error: CustomStringConvertible {
         case .transferEncodingInHTTP10: "it has a Transfer-Encoding in HTTP/1.0"
         case .unsupportedTransferCoding: "its transfer coding is another than chunked"
         case .contentInConnect: "it is a CONNECT with content"
+        case .framingInTrailers: "its trailers say how it is framed or where it goes"
         case .invalidChunkSize: "a chunk size is not a hexadecimal number"
         case .chunkTooLarge: "a chunk size is too large a number"
         case .invalidChunkExtension: "a chunk extension is malformed"

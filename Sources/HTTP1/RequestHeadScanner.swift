@@ -6,6 +6,7 @@ struct RequestHeadScanner {
     private var requestLine = RequestLineScanner()
     private var fieldLines = FieldLineScanner()
     private var framing = FramingFields()
+    private var method = Method.other
     private var isInFields = false
 
     /// Scans on, and tells whether the head is complete.
@@ -16,7 +17,9 @@ struct RequestHeadScanner {
             framing.version = requestLine.version
             fieldLines.beginHeaders(at: requestLine.position, limits, noting: FramingFields.requestNames)
         }
-        return try fieldLines.scan(bytes, noting: &framing)
+        guard try fieldLines.scan(bytes, noting: &framing) else { return false }
+        method = Method(bytes.rebased(requestLine.methodRange))
+        return true
     }
 
     /// The length of the complete head.
@@ -24,7 +27,6 @@ struct RequestHeadScanner {
 
     /// The complete head, whose bytes these are; the scanner then expects another.
     mutating func finish(_ bytes: ByteBuffer) throws(HTTP1Error) -> (RequestHead, BodyFraming) {
-        let method = bytes.withUnsafeReadableBytes { Method($0.rebased(requestLine.methodRange)) }
         let bodyFraming = try framing.requestFraming(method)
         let present = fieldLines.present
         let fields = FieldSection(bytes: bytes, lines: fieldLines.takeLines(), present: present)

@@ -103,6 +103,7 @@ public struct RequestParser: Sendable {
     /// From then on nothing is parsed: what is fed can only be taken again.
     public mutating func takeRemaining() -> ByteBuffer {
         phase = .detached
+        isStarved = false
         return input.take(input.bytes.readableBytes)
     }
 
@@ -121,6 +122,7 @@ public struct RequestParser: Sendable {
         input = InputBuffer()
     }
 
+    @inline(__always)
     private mutating func advance() throws(HTTP1Error) -> RequestEvent? {
         switch phase {
         case .head:
@@ -148,38 +150,42 @@ public struct RequestParser: Sendable {
         }
     }
 
+    @inline(__always)
     private mutating func advanceHead() throws(HTTP1Error) -> RequestEvent? {
-        guard try skipEmptyLines() else { return try needMore() }
-        guard try RequestParser.scan(input.bytes, &scanner, limits) else { return try needMore() }
-        let (head, framing) = try scanner.finish(input.take(scanner.length))
-        emptyLines = 0
-        switch framing {
-        case .length(let length): phase = .body(remaining: length)
-        case .chunked:
-            decoder.reset()
-            phase = .chunked
-        case .none, .untilClose: phase = .body(remaining: 0)
+        while true {
+            switch try RequestParser.scan(input.bytes, &scanner, limits) {
+            case .incomplete: return try needMore()
+            case .emptyLine:
+                emptyLines &+= 1
+                guard emptyLines <= RequestParser.maximumEmptyLines else { throw .invalidRequestLine }
+                _ = input.take(2)
+            case .complete:
+                let (head, framing) = try scanner.finish(input.take(scanner.length))
+                emptyLines = 0
+                switch framing {
+                case .length(let length): phase = .body(remaining: length)
+                case .chunked:
+                    decoder.reset()
+                    phase = .chunked
+                case .none, .untilClose: phase = .body(remaining: 0)
+                }
+                return .head(head, framing)
+            }
         }
-        return .head(head, framing)
     }
+
+    private enum HeadScan { case incomplete, emptyLine, complete }
 
     private static func scan(
         _ buffer: ByteBuffer, _ scanner: inout RequestHeadScanner, _ limits: MessageLimits
-    ) throws(HTTP1Error) -> Bool {
-        try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in try scanner.scan(bytes, limits) }
-    }
-
-    /// Passes over CRLFs before a request line; false where what follows has not come yet.
-    private mutating func skipEmptyLines() throws(HTTP1Error) -> Bool {
-        while true {
-            let index = input.bytes.readerIndex
-            guard let byte = input.bytes.getInteger(at: index, as: UInt8.self) else { return false }
-            guard byte == Byte.carriageReturn else { return true }
-            guard let second = input.bytes.getInteger(at: index &+ 1, as: UInt8.self) else { return false }
-            guard second == Byte.lineFeed else { throw .bareCarriageReturn }
-            emptyLines &+= 1
-            guard emptyLines <= RequestParser.maximumEmptyLines else { throw .invalidRequestLine }
-            _ = input.take(2)
+    ) throws(HTTP1Error) -> HeadScan {
+        try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
+            if bytes.first == Byte.carriageReturn {
+                guard bytes.count > 1 else { return .incomplete }
+                guard bytes[1] == Byte.lineFeed else { throw .bareCarriageReturn }
+                return .emptyLine
+            }
+            return try scanner.scan(bytes, limits) ? .complete : .incomplete
         }
     }
 

@@ -95,7 +95,7 @@ public struct ResponseHeadParser: Sendable {
     }
 
     private static func scan(_ buffer: ByteBuffer, _ scanner: inout FieldLineScanner) throws(HTTP1Error) -> Bool {
-        var framing = FramingFields()
+        var framing = FramingFields(isTrailer: true)
         return try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
             try scanner.scan(bytes, noting: &framing)
         }

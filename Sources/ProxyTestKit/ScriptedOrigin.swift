@@ -108,6 +108,9 @@ public final class ScriptedOrigin: Sendable {
     /// How many connections were made to this origin.
     public var connectionCount: Int { state.withLock(\.connectionCount) }
 
+    /// How many of them are open.
+    public var openConnectionCount: Int { state.withLock(\.connections.count) }
+
     public func stop() {
         listener.interrupt()
         for socket in state.withLock({ $0.connections }) { socket.interrupt() }
@@ -119,6 +122,8 @@ public final class ScriptedOrigin: Sendable {
             guard (try? handler(request, Connection(socket: socket, origin: self))) == true else { break }
         }
         socket.interrupt()
+        // A test of a thousand connections has no thousand descriptors.
+        state.withLock { state in state.connections.removeAll { $0 === socket } }
     }
 }
 

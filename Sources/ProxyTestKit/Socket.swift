@@ -67,8 +67,9 @@ public final class Socket: @unchecked Sendable {
     /// Accepts a connection; nil when the socket was shut down.
     public func accept() -> Socket? {
         while true {
-            let client = Glibc.accept4(descriptor, nil, nil, O_CLOEXEC)
+            let client = Glibc.accept(descriptor, nil, nil)
             if client >= 0 {
+                _ = fcntl(client, F_SETFD, FD_CLOEXEC)
                 let socket = Socket(taking: client)
                 socket.setTimeout(30)
                 return socket
@@ -89,7 +90,9 @@ public final class Socket: @unchecked Sendable {
     public func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress.map { $0 + sent }, $0.count - sent, CInt(MSG_NOSIGNAL.rawValue)) }
+            let count = bytes.withUnsafeBytes { all in
+                Glibc.send(descriptor, all.baseAddress.map { $0 + sent }, all.count - sent, CInt(MSG_NOSIGNAL))
+            }
             if count > 0 {
                 sent += count
             } else if errno == EAGAIN {
@@ -146,6 +149,11 @@ public final class Socket: @unchecked Sendable {
             all += bytes
         }
         return all
+    }
+
+    /// Sends what the kernel takes at once; 0 when it takes nothing just now.
+    public func sendWithoutWaiting(_ bytes: [UInt8]) -> Int {
+        max(0, Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT)))
     }
 
     /// Closes the output.

@@ -17,14 +17,11 @@ struct CheckCommand: ProgramCommand {
     @Argument(
         help: ArgumentHelp("Substitution maps; several are checked as one, as serve loads them.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
-    var maps: [String]
-
-    func validate() throws {
-        if maps.isEmpty { throw ValidationError("no map is named; use 'subproxy check FILE'") }
-    }
+    var maps: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
+        guard !maps.isEmpty else { throw ValidationError("no map is named, as in: check substitutions.yaml") }
         let result = SubstitutionMap.load(files: maps)
         var messages = result.diagnostics
         let files = result.map?.checkFiles(limit: 1000)
@@ -39,7 +36,8 @@ struct CheckCommand: ProgramCommand {
         let hasErrors = messages.contains(where: \.isError) || (files?.unusable ?? 0) > 0
         let hasWarnings = messages.contains { !$0.isError } || isMissing
         guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
-        StandardStream.output.writeLine("\(maps.joined(separator: ", ")): \(map.summary), \(verdict(messages, omitted))")
+        StandardStream.output.writeLine(
+            "\(maps.joined(separator: ", ")): \(map.summary), \(verdict(messages, omitted))")
         return .success
     }
 

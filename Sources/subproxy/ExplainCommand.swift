@@ -38,18 +38,17 @@ struct ExplainCommand: ProgramCommand {
     @Flag(help: "As if serve had --offline.")
     var offline = false
 
-    @Option(help: ArgumentHelp("As if serve had --bypass: origin, revalidate or never.", valueName: "mode"))
+    @Option(
+        help: ArgumentHelp("As if serve had --bypass: origin, revalidate or never.", valueName: "mode"),
+        transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
 
     @Flag(help: "Print a JSON object.")
     var json = false
 
-    func validate() throws {
-        if maps.isEmpty { throw ValidationError("no map is named; use --map FILE") }
-    }
-
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
+        guard !maps.isEmpty else { throw ValidationError("no map is named; use --map FILE") }
         let map = try MapLoading.load(maps)
         var section = FieldSection()
         for field in fields { section.append(name: field.name, value: field.value) }
@@ -59,7 +58,8 @@ struct ExplainCommand: ProgramCommand {
             url: url.uri, method: self.method?.text ?? "GET",
             explanation: map.explain(url.uri, method: method, fields: section, scratch: &scratch),
             preview: DecisionPreview(
-                url.uri, method: method, fields: section, map: map, isOffline: offline, bypass: bypass))
+                url.uri, method: method, fields: section, map: map, isOffline: offline, bypass: bypass),
+            isOffline: offline)
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }
@@ -73,7 +73,8 @@ struct RequestedURL {
         do {
             uri = try TargetURI(text)
         } catch {
-            throw OptionValueError("no URL that a proxy can be asked for (\(error)), as in http://www.example.com/a.png")
+            throw OptionValueError(
+                "no URL that a proxy can be asked for (\(error)), as in http://www.example.com/a.png")
         }
     }
 }

@@ -1,31 +1,48 @@
 import ForwardProxy
 import HTTPSemantics
 import Substitution
+import YAML
 
 /// What `explain` prints: the map's explanation, the proxy's decision, and the file's state on disk.
 struct ExplanationReport {
-    let url: TargetURI
-    let method: String
-    let explanation: Explanation
-    let preview: DecisionPreview
+    private let url: TargetURI
+    private let method: String
+    private let explanation: Explanation
+    private let preview: DecisionPreview
+    private let file: FileState?
+
+    /// Looks at the file that the answer is in, if it is in one.
+    init(url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, isOffline: Bool) {
+        self.url = url
+        self.method = method
+        self.explanation = explanation
+        file = explanation.answer.flatMap(FileState.init)
+        guard let answer = explanation.answer else {
+            self.preview = preview
+            return
+        }
+        if case .refused = answer.source {
+            self.preview = preview.refusing(nil, path: [], rule: answer.rule, isOffline: isOffline)
+        } else if let file, case .failure(let refusal) = file.size {
+            self.preview = preview.refusing(
+                refusal, path: file.pathBelowRoot, rule: answer.rule, isOffline: isOffline)
+        } else {
+            self.preview = preview
+        }
+    }
 
     /// For people.
     var text: String {
         var lines = ["\(method) \(url.description)"] + explanation.lines
-        if let answer = explanation.answer { lines += fileLines(answer) }
+        switch file?.size {
+        case .success(let size)?: lines.append("  file: \(counted(size, "byte")), \(file?.mediaType ?? "")")
+        case .failure(let refusal)?: lines.append("  file: can't be served: \(refusal)")
+        case nil: break
+        }
         lines.append("outcome: \(preview.outcome): \(preview.sentence)")
         if let status = preview.status { lines.append("  status: \(status)") }
         if let cacheStatus = preview.cacheStatus { lines.append("  Cache-Status: \(cacheStatus)") }
-        return lines.joined(separator: "\n")
-    }
-
-    private func fileLines(_ answer: Explanation.Answer) -> [String] {
-        guard let file = FileState(answer) else { return [] }
-        switch file.size {
-        case .success(let size): return ["  file: \(counted(size, "byte")), \(file.mediaType)"]
-        case .failure(let refusal):
-            return ["  file: can't be served: \(refusal); 'missing: \(answer.rule.options.missing.rawValue)' decides"]
-        }
+        return lines.map { visibleText(of: $0.utf8) }.joined(separator: "\n")
     }
 
     /// For programs; members are only ever added.
@@ -48,20 +65,7 @@ struct ExplanationReport {
         var object = json(answer.rule)
         object.add("reasons", answer.reasons)
         object.add("answers_with", answer.sourceDescription)
-        object.add("file", FileState(answer).map { file in
-            var object = JSONObject()
-            object.add("path", file.path)
-            object.add("media_type", file.mediaType)
-            switch file.size {
-            case .success(let size):
-                object.add("size", size)
-                object.add("error", nil as String?)
-            case .failure(let refusal):
-                object.add("size", nil as Int?)
-                object.add("error", "\(refusal)")
-            }
-            return object
-        })
+        object.add("file", file?.json)
         return object
     }
 
@@ -85,12 +89,14 @@ struct ExplanationReport {
 /// The file that a rule answers with, as it is on disk now.
 private struct FileState {
     let path: String
+    let pathBelowRoot: [UInt8]
     let mediaType: String
     let size: Result<Int, FileRefusal>
 
     /// Looks at the file; nil where the rule answers with something else.
     init?(_ answer: Explanation.Answer) {
         guard case .file(let root, let path) = answer.source else { return nil }
+        pathBelowRoot = path
         self.path = "\(root)/\(String(decoding: path, as: UTF8.self))"
         mediaType = DecisionPreview.mediaType(ofFile: path, by: answer.rule)
         do throws(FileRefusal) {
@@ -98,5 +104,20 @@ private struct FileState {
         } catch {
             size = .failure(error)
         }
+    }
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object.add("path", path)
+        object.add("media_type", mediaType)
+        switch size {
+        case .success(let size):
+            object.add("size", size)
+            object.add("error", nil as String?)
+        case .failure(let refusal):
+            object.add("size", nil as Int?)
+            object.add("error", "\(refusal)")
+        }
+        return object
     }
 }

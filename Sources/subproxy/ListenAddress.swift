@@ -58,7 +58,7 @@ enum ListenAddressError: Error, CustomStringConvertible {
         switch self {
         case .noPort: "the port is missing, as in 127.0.0.1:8888"
         case .badPort: "a port is a number from 0 to 65535"
-        case .noAddress: "not an IP address of this machine or 'localhost', as in 127.0.0.1:8888 or [::1]:8888"
+        case .noAddress: "not an IP address or 'localhost', as in 127.0.0.1:8888 or [::1]:8888"
         case .noBrackets: "an IPv6 address needs brackets, as in [::1]:8888"
         }
     }

@@ -1,10 +1,12 @@
-public import ArgumentParser
-public import ForwardProxy
-public import Logging
+import ArgumentParser
+import ForwardProxy
+import Logging
 
 /// Where the access log goes, and which messages of the program's own are printed.
 struct LogOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Form of log lines: text or json. (default: text)", valueName: "form"))
+    @Option(
+        help: ArgumentHelp("Form of log lines: text or json. (default: text)", valueName: "form"),
+        transform: OptionValue.choice)
     var logFormat: LogFormat?
 
     @Option(
@@ -20,7 +22,8 @@ struct LogOptions: ParsableArguments {
             Least severe of the program's own messages that are printed: trace, debug, info, notice, warning, error or \
             critical; from debug on the access log shows query values of unmapped URLs. (default: notice; with run, \
             warning)
-            """, valueName: "level"))
+            """, valueName: "level"),
+        transform: OptionValue.choice)
     var logLevel: Logger.Level?
 
     /// Opens the access log.
@@ -31,7 +34,8 @@ struct LogOptions: ParsableArguments {
             return try LogSink(logFile.map(LogSink.Destination.file) ?? fallback)
         } catch {
             throw CommandFailure(
-                status: .cantCreate, message: "can't open the log file '\(logFile ?? "")': \(SystemError.text(of: error))")
+                status: .cantCreate,
+                message: "can't open the log file '\(logFile ?? "")': \(SystemError.text(of: error))")
         }
     }
 
@@ -42,7 +46,3 @@ struct LogOptions: ParsableArguments {
             level: logLevel ?? defaultLevel)
     }
 }
-
-extension LogFormat: ExpressibleByArgument {}
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}

@@ -40,7 +40,7 @@ final class MapReloader: Sendable {
         self.status = status
     }
 
-    /// Starts to watch the map files, and looks in the background whether the files exist that they name.
+    /// Starts to watch the map files.
     func start() {
         do throws(FileRefusal) {
             let watcher = try FileWatcher(paths: server.map.files) { [weak self] in self?.request() }
@@ -48,8 +48,10 @@ final class MapReloader: Sendable {
         } catch {
             messages.logger.warning("the maps can't be watched for changes (\(error)); SIGHUP reloads them")
         }
-        queue.async { self.warnOfMissingFiles(self.server.map) }
     }
+
+    /// Looks in the background whether the files exist that the maps name.
+    func lookForMissingFiles() { queue.async { self.warnOfMissingFiles(self.server.map) } }
 
     /// Asks for a reload, which happens soon on another thread.
     func request() {
@@ -61,14 +63,13 @@ final class MapReloader: Sendable {
         queue.asyncAfter(deadline: .now() + MapReloader.gathering) { self.reload() }
     }
 
-    /// Ends watching and reloading; a reload under way is waited for.
+    /// Ends watching and reloading: no map is put in force after it returns.
     func stop() {
         let watcher = state.withLock { state in
             state.isStopped = true
             return state.watcher.take()
         }
         watcher?.stop()
-        queue.sync {}
     }
 
     private func reload() {
@@ -82,7 +83,12 @@ final class MapReloader: Sendable {
         let result = SubstitutionMap.load(files: files)
         for message in result.diagnostics { messages.report(message) }
         if let map = result.map {
-            server.adopt(map)
+            // Under the lock, since a server that has stopped takes no map.
+            let isAdopted = state.withLock { state in
+                if !state.isStopped { server.adopt(map) }
+                return !state.isStopped
+            }
+            guard isAdopted else { return }
             watch(map.files)
             messages.logger.notice("the maps are loaded anew (\(map.summary))")
         } else {

@@ -1,5 +1,6 @@
 import HTTPSemantics
 import NIOCore
+import YAML
 
 /// Why an option's value can't be used; printed behind the value.
 struct OptionValueError: Error, CustomStringConvertible {
@@ -54,6 +55,15 @@ enum OptionValue {
             }
             return value
         }
+    }
+
+    /// One of a few words.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ text: String) throws -> Choice {
+        if let choice = Choice(rawValue: text) { return choice }
+        let words = Choice.allCases.map(\.rawValue)
+        let list = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        let near = didYouMean(text, among: words).map { "; did you mean '\($0)'?" } ?? ""
+        throw OptionValueError("must be \(list)\(near)")
     }
 
     /// A list of ports: `443,8443`; an empty text is an empty list.

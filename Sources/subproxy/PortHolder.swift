@@ -36,7 +36,8 @@ struct PortHolder {
         for process in entries("/proc").compactMap({ DecimalNumber.parse($0.utf8) }) {
             let folder = "/proc/\(process)/fd"
             for entry in entries(folder) where target("\(folder)/\(entry)").map(links.contains) == true {
-                return PortHolder(process: process, name: text("/proc/\(process)/comm").first.map { String($0) } ?? "a process")
+                return PortHolder(
+                    process: process, name: text("/proc/\(process)/comm").first.map { String($0) } ?? "a process")
             }
         }
         return nil
@@ -48,7 +49,9 @@ struct PortHolder {
         let ending = ":" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
         return text(file).compactMap { line in
             let columns = line.split(separator: " ")
-            guard columns.count > 9, columns[1].hasSuffix(ending), columns[3] == "0A", columns[9] != "0" else { return nil }
+            guard columns.count > 9, columns[1].hasSuffix(ending), columns[3] == "0A", columns[9] != "0" else {
+                return nil
+            }
             return String(columns[9])
         }
     }

@@ -13,8 +13,9 @@ enum Program {
     }
 
     private static func run(_ process: ProcessContext) -> ExitStatus {
+        let arguments = Array(CommandLine.arguments.dropFirst())
         do {
-            var command = try RootCommand.parseAsRoot(Array(CommandLine.arguments.dropFirst()))
+            var command = try RootCommand.parseAsRoot(arguments)
             if let command = command as? any ProgramCommand { return try command.run(in: process) }
             try command.run()
             return .success
@@ -22,18 +23,19 @@ enum Program {
             if !failure.message.isEmpty { StandardStream.error.writeLine("subproxy: error: \(failure.message)") }
             return failure.status
         } catch {
-            return report(error)
+            return report(error, arguments)
         }
     }
 
     /// Prints what the parser of the command line has to say: help and version on standard output, and an error as one
     /// line on standard error.
-    private static func report(_ error: any Error) -> ExitStatus {
+    private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
         guard RootCommand.exitCode(for: error) != .success else {
             StandardStream.output.writeLine(RootCommand.fullMessage(for: error))
             return .success
         }
-        StandardStream.error.writeLine("subproxy: error: \(UsageMessage.oneLine(RootCommand.message(for: error)))")
+        let message = UsageMessage.oneLine(RootCommand.message(for: error), command: arguments.first)
+        StandardStream.error.writeLine("subproxy: error: \(message)")
         return .usage
     }
 }
@@ -63,16 +65,20 @@ struct RootCommand: ParsableCommand {
             subproxy <subcommand> …
             """,
         discussion: """
-            Without a subcommand it serves: requests for URLs that a map names are answered from local files, all others \
-            go to their origin. 'subproxy help serve' lists its options.
+            Without a subcommand it serves: requests for URLs that a map names are answered from local files, \
+            all others go to their origin. 'subproxy help serve' lists its options.
 
             EXAMPLE:
               subproxy --map substitutions.yaml
-              curl -x http://127.0.0.1:8888 http://images.apple.com/global/nav/images/globalnavbg.png
+              curl -x http://127.0.0.1:8888 http://www.example.com/
 
             EXIT STATUS:
-              0 done; 1 'check' found errors; 64 unusable option; 65 a map has errors; 69 an address can't be listened on; \
-            73 the log file can't be opened; 'run' exits with the status of its command.
+              0   done; 'run' exits with the status of its command
+              1   'check' found errors
+              64  an option can't be used
+              65  a map has errors
+              69  an address can't be listened on
+              73  the log file can't be opened
             """,
         version: "subproxy \(programVersion)",
         subcommands: [ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self],

@@ -2,6 +2,7 @@ import ForwardProxy
 import Logging
 import NIOCore
 import Substitution
+import YAML
 
 /// The program's own messages while it serves.
 ///
@@ -58,8 +59,10 @@ struct StandardErrorLogHandler: LogHandler {
         var line: String
         switch format {
         case .text:
-            line = "subproxy: \(event.level): \(event.message)"
+            line = "\(event.message)"
             for (key, value) in details { line += " \(key)=\(value)" }
+            // Names in messages may come from a client.
+            line = "subproxy: \(event.level): \(visibleText(of: line.utf8))"
         case .json:
             var object = JSONObject()
             object.add("time", WallTime.now().internetText)

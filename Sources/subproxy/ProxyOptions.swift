@@ -1,9 +1,9 @@
-public import ArgumentParser
+import ArgumentParser
 import ForwardProxy
 import HTTPSemantics
 import Logging
 import NIOCore
-public import Substitution
+import Substitution
 
 /// The options of `serve` and `run` that say what the proxy does.
 struct ProxyOptions: ParsableArguments {
@@ -32,7 +32,8 @@ struct ProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "What reload-ignoring-cache requests get, over the map's own: origin, revalidate or never.",
-            valueName: "mode"))
+            valueName: "mode"),
+        transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
 
     @Option(
@@ -86,7 +87,10 @@ struct ProxyOptions: ParsableArguments {
         transform: OptionValue.count(1...256))
     var threads: Int?
 
-    func validate() throws {
+    /// Checks what no option can be judged for alone.
+    ///
+    /// Done when the whole command line has been read, so that an unknown option or command is named first.
+    private func check() throws {
         guard !maps.isEmpty else { throw ValidationError("no map is named; use --map FILE") }
         let addresses = listeners.flatMap(\.addresses)
         if !allowRemote, let remote = addresses.first(where: { !$0.isLoopback }) {
@@ -115,6 +119,7 @@ struct ProxyOptions: ParsableArguments {
     func configuration(
         _ limits: LimitOptions, _ logs: LogOptions, defaultPort: Int
     ) throws -> ProxyConfiguration {
+        try check()
         var configuration = ProxyConfiguration()
         configuration.listeners = listeners.flatMap(\.addresses)
         if configuration.listeners.isEmpty {
@@ -137,5 +142,3 @@ struct ProxyOptions: ParsableArguments {
         return configuration
     }
 }
-
-extension RuleOptions.Bypass: ExpressibleByArgument {}

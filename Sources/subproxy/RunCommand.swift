@@ -12,18 +12,18 @@ struct RunCommand: ProgramCommand {
         usage: "subproxy run --map <file> [<options of serve>] -- <command> …",
         discussion: """
             The proxy listens on a free port of 127.0.0.1 while the command runs. For the command http_proxy and \
-            https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js, and no_proxy is empty, so that \
-            requests to this machine go through the proxy too; what a client never sends to a proxy (a browser's \
+            https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js, and no_proxy is empty, so \
+            that requests to this machine go through the proxy too; what a client never sends to a proxy (a browser's \
             localhost, Go's loopback addresses) it still doesn't.
 
-            Exits with the command's status, or 128 and the number of the signal that ended it; 127 if there is no such \
-            command, 126 if it can't be run. Ctrl-C is for the command; SIGTERM is passed on to it.
+            Exits with the command's status, or 128 and the number of the signal that ended it; 127 if there is no \
+            such command, 126 if it can't be run. Ctrl-C is for the command; SIGTERM is passed on to it.
 
             EXAMPLE:
               subproxy run --map substitutions.yaml -- curl http://images.apple.com/global/nav/images/globalnavbg.png
             """)
 
-    @OptionGroup var options: ProxyOptions
+    @OptionGroup(title: "Proxy") var options: ProxyOptions
     @OptionGroup(title: "Logs") var logs: LogOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
 
@@ -32,11 +32,11 @@ struct RunCommand: ProgramCommand {
         help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"))
     var command: [String] = []
 
-    func validate() throws {
-        if command.isEmpty { throw ValidationError("no command is given; it follows '--', as in: run --map FILE -- COMMAND") }
-    }
-
     func run(in process: ProcessContext) throws -> ExitStatus {
+        guard !command.isEmpty else {
+            throw ValidationError("no command is given; it follows '--', as in: run --map FILE -- COMMAND")
+        }
+        let descriptors = OpenDescriptors.list()
         process.limits.applyForServing()
         var configuration = try options.configuration(limits, logs, defaultPort: 0)
         // When the command has ended, nobody waits for what it has left behind.
@@ -46,9 +46,10 @@ struct RunCommand: ProgramCommand {
             notifier: ServiceNotifier(socket: nil))
         defer { proxy.stop() }
         proxy.messages.logger.info("\(proxy.status)")
+        proxy.reloader.lookForMissingFiles()
         let url = proxy.server.addresses.first?.localProxyURL ?? ""
         let child = try SpawnedCommand(
-            arguments(), environment: RunCommand.environment(proxy: url), in: process)
+            arguments(), environment: RunCommand.environment(proxy: url), descriptors: descriptors, in: process)
         return wait(for: child, proxy, process.signals)
     }
 

@@ -9,15 +9,16 @@ struct ServeCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve as a forward HTTP proxy.",
+        usage: "subproxy [serve] --map <file> [<options>]",
         discussion: """
-            When it is ready, one line on standard error says so: 'subproxy: listening on http://127.0.0.1:8888 (3 maps, \
-            1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
+            When it is ready, one line on standard error says so: 'subproxy: listening on http://127.0.0.1:8888 (3 \
+            maps, 1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
 
             SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
             force. SIGTERM and SIGINT finish the exchanges under way; a second one ends at once.
             """)
 
-    @OptionGroup var options: ProxyOptions
+    @OptionGroup(title: "Proxy") var options: ProxyOptions
     @OptionGroup(title: "Logs") var logs: LogOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
 
@@ -29,6 +30,7 @@ struct ServeCommand: ProgramCommand {
             notifier: .fromEnvironment())
         StandardStream.error.writeLine("subproxy: \(proxy.status)")
         proxy.notifier.ready(proxy.status)
+        proxy.reloader.lookForMissingFiles()
         serve(proxy, process.signals)
     }
 

@@ -12,10 +12,11 @@ struct SpawnedCommand {
     /// - Parameters:
     ///   - arguments: the command and its arguments, ended by a null pointer; bytes as they came.
     ///   - environment: variables that are set for it, over those of this process.
+    ///   - descriptors: those that were open before this program opened any; others are not for the command.
     /// - Throws: ``CommandFailure`` with status 127 where there is no such command, and 126 where it can't be run.
     init(
         _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, environment: [(name: String, value: String)],
-        in context: ProcessContext
+        descriptors: Set<CInt>, in context: ProcessContext
     ) throws {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -26,6 +27,14 @@ struct SpawnedCommand {
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
+        // Not all that libraries open is closed by exec.
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in OpenDescriptors.list().subtracting(descriptors) where descriptor > STDERR_FILENO {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+
         var variables = SpawnedCommand.inheritedVariables(without: Set(environment.map(\.name)))
         let added = environment.map { strdup("\($0.name)=\($0.value)") }
         defer { for variable in added { free(variable) } }
@@ -35,7 +44,7 @@ struct SpawnedCommand {
         guard let path = arguments[0] else { throw CommandFailure(status: .usage, message: "no command is given") }
         var process = pid_t()
         let code = context.limits.withInherited {
-            posix_spawnp(&process, path, nil, &attributes, arguments, variables)
+            posix_spawnp(&process, path, &actions, &attributes, arguments, variables)
         }
         self.process = process
         let name = String(cString: path)

@@ -22,14 +22,3 @@ struct StandardStream {
         }
     }
 }
-
-/// The descriptors 0, 1 and 2.
-enum StandardDescriptors {
-    /// Opens /dev/null for those that are closed, so that no socket gets their number and is written to as if it were
-    /// standard error. (libc: `open` takes the lowest free number.)
-    static func openMissing() {
-        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            guard open("/dev/null", O_RDWR) >= 0 else { return }
-        }
-    }
-}

@@ -5,22 +5,22 @@ enum UsageMessage {
     private static let commands = ["serve", "check", "explain", "run", "help"]
 
     /// The message in this program's form: one line, no capital, no full stop before a suggestion.
-    static func oneLine(_ message: String) -> String {
+    ///
+    /// - Parameter command: the first word of the command line.
+    static func oneLine(_ message: String, command: String?) -> String {
         let words = message.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         guard let first = words.first else { return "the command line can't be used" }
         var line = first.lowercased() + words.dropFirst()
-        for (ending, replacement) in [(". Did you mean", "; did you mean"), (". Please", "; please")] {
-            guard let range = line.firstRange(of: ending) else { continue }
-            line.replaceSubrange(range, with: replacement)
-        }
+        if let range = line.firstRange(of: ". Did you mean") { line.replaceSubrange(range, with: "; did you mean") }
         if line.last == "." { line.removeLast() }
-        return line + hint(line)
+        return line + hint(line, command)
     }
 
     /// What an argument that has no place was probably meant to be.
-    private static func hint(_ line: String) -> String {
+    private static func hint(_ line: String, _ command: String?) -> String {
         let parts = line.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard line.hasPrefix("unexpected argument '"), parts.count == 3 else { return "" }
+        guard line.contains("unexpected argument"), parts.count == 3 else { return "" }
+        if command == "run" { return "; the command follows '--', as in: run --map FILE -- COMMAND" }
         let argument = String(parts[1])
         if argument.hasSuffix(".yaml") || argument.hasSuffix(".yml") { return "; a map is named with --map" }
         if let command = didYouMean(argument, among: commands) { return "; did you mean '\(command)'?" }

@@ -66,23 +66,31 @@ struct MessageLimitsTests {
         #expect(over.error == limitCase.error)
     }
 
-    @Test(
-        "are noticed as soon as they are passed, without the end of the line",
-        arguments: [
-            (String(repeating: "A", count: 65), HTTP1Error.methodTooLong),
-            ("GET \(String(repeating: "a", count: (32 << 10) + 1))", .targetTooLong),
-            ("GET / HTTP/1.1\r\n\(String(repeating: "a", count: 64 << 10))", .headerSectionTooLarge),
-            ("GET / HTTP/1.1\r\nX: \(String(repeating: "a", count: (64 << 10) - 3))", .headerSectionTooLarge),
-            ("GET / HTTP/1.1\r\n\(String(repeating: "X: y\r\n", count: 200))X", .tooManyFields),
-        ])
-    func earliest(_ text: String, _ error: HTTP1Error) throws {
+    static let unfinished: [Case] = [
+        Case(testDescription: "method", error: .methodTooLong) { filler(64 + $0, "A") },
+        Case(testDescription: "target", error: .targetTooLong) { "GET \(filler((32 << 10) + $0))" },
+        Case(testDescription: "name", error: .headerSectionTooLarge) {
+            "GET / HTTP/1.1\r\n\(filler((64 << 10) - 1 + $0))"
+        },
+        Case(testDescription: "value", error: .headerSectionTooLarge) {
+            "GET / HTTP/1.1\r\nX: \(filler((64 << 10) - 4 + $0))"
+        },
+        Case(testDescription: "fields", error: .tooManyFields) {
+            "GET / HTTP/1.1\r\n\(filler(200, "X: y\r\n"))\(filler($0, "X"))"
+        },
+    ]
+
+    @Test("are noticed as soon as they are passed, without the end of the line", arguments: unfinished)
+    func earliest(_ limitCase: Case) throws {
+        let text = limitCase.text(1)
         var parser = RequestParser()
-        var buffer = ByteBuffer(string: String(text.dropLast()))
+        var buffer = ByteBuffer(string: limitCase.text(0))
+        #expect(buffer.readableBytes == text.utf8.count - 1)
         parser.feed(&buffer)
         #expect(try parser.next() == nil)
         buffer = ByteBuffer(string: String(text.suffix(1)))
         parser.feed(&buffer)
-        #expect(throws: error) { try parser.next() }
+        #expect(throws: limitCase.error) { try parser.next() }
         #expect(!parser.hasBufferedBytes)
     }
 

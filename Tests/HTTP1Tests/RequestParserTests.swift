@@ -132,6 +132,7 @@ struct RequestParserTests {
     func remaining() throws {
         var parser = RequestParser()
         var buffer = ByteBuffer(string: "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n\u{16}\u{3}hello")
+        #expect(try parser.next() == nil)
         parser.feed(&buffer)
         guard case .head(let head, .none)? = try parser.next() else {
             Issue.record("no head")
@@ -144,6 +145,17 @@ struct RequestParserTests {
         parser.feed(&buffer)
         #expect(try parser.next() == nil)
         #expect(parser.takeRemaining() == ByteBuffer(string: "more"))
+    }
+
+    @Test("takes the end of input after a switch of protocols for no fault, whatever next() returned before it")
+    func endAfterSwitch() throws {
+        var parser = RequestParser()
+        var buffer = ByteBuffer(string: "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n")
+        parser.feed(&buffer)
+        while try parser.next() != nil {}
+        #expect(parser.takeRemaining().readableBytes == 0)
+        try parser.end()
+        #expect(try parser.next() == nil)
     }
 
     @Test(

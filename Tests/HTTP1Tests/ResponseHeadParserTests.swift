@@ -74,6 +74,7 @@ struct ResponseHeadParserTests {
                 .contentLengthWithTransferEncoding
             ),
             (["HTTP/1.1 200 OK\r\n", "\r\n", "X : y\r\n"], .whitespaceBeforeColon),
+            (["HTTP/1.1 200 OK\r\n", "\r\n", "Content-Length: 5\r\n"], .framingInTrailers),
             (["HTTP/1.1 200 OK\r\n", "\r\n", "X: y\r\n", "\r\n", "X: y\r\n"], .invalidFieldName),
         ] as [([String], HTTP1Error)])
     func refusals(_ lines: [String], _ error: HTTP1Error) throws {

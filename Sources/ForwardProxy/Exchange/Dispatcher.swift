@@ -59,7 +59,7 @@ extension LoopContext {
         let decision = Decision.make(
             method: head.method, scheme: uri.scheme, schemeText: uri.schemeText, directives: directives,
             match: match, rule: rule,
-            otherMethods: { methodsAnswered(uri, head.fields) },
+            otherMethods: { map.methodsAnswered(uri, head.fields) },
             context: DecisionContext(
                 isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass))
         return perform(decision, request, uri, client)
@@ -131,6 +131,11 @@ extension LoopContext {
             client.fail(.unsupportedScheme(uri.schemeText))
             return nil
         }
+        // TLS to any port would be the tunnel that the port policy of CONNECT refuses.
+        guard uri.scheme == .http || mayTunnel(to: uri.port) else {
+            client.fail(.connectPort(uri.port))
+            return nil
+        }
         guard !proxy.identity.isNamed(in: request.head.fields) else {
             client.fail(.loop)
             return nil
@@ -149,16 +154,6 @@ extension LoopContext {
                 OriginRequest(request, to: uri, identity: proxy.identity),
                 loop: self, clientIsLocal: client.isLocal))
         return exchange
-    }
-
-    /// The methods that a rule for this URL answers, where its method is what it misses.
-    private func methodsAnswered(_ uri: TargetURI, _ fields: FieldSection) -> String? {
-        for method in [Method.get, .post, .put, .patch, .delete, .options] {
-            let match = map.lookup(uri, method: RequestMethod(method), fields: fields, scratch: &scratch)
-            guard let match else { continue }
-            return map.rule(match.id).options.allowedMethods.joined(separator: ", ")
-        }
-        return nil
     }
 
     /// Whether the request's expectation is one that is known (RFC 9110 §10.1.1); else it has been answered.

@@ -247,7 +247,8 @@ extension ProxyError {
         case .reset: self = .terminated(host, result.message)
         case .tlsCertificate: self = .tls(host, result.message, isCertificate: true)
         case .tlsProtocol: self = .tls(host, result.message, isCertificate: false)
-        case .malformed, .other, .success, .cancelled: self = .originProtocol("could not be read: \(result.message)")
+        case .malformed: self = .originProtocol("sent a response that is malformed")
+        case .other, .success, .cancelled: self = .originProtocol("could not be read: \(result.message)")
         }
     }
 }

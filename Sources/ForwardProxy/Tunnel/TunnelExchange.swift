@@ -59,13 +59,11 @@ extension LoopContext {
     func beginTunnel(
         _ request: Request, _ authority: Authority, _ client: any ExchangeClient
     ) -> (any Exchange)? {
-        let configuration = proxy.configuration
-        guard configuration.connectPorts.contains(authority.port) || namedPorts.contains(authority.port)
-        else {
+        guard mayTunnel(to: authority.port) else {
             client.fail(.connectPort(authority.port))
             return nil
         }
-        guard !configuration.isOffline else {
+        guard !proxy.configuration.isOffline else {
             client.fail(.offline)
             return nil
         }
@@ -80,6 +78,11 @@ extension LoopContext {
         let exchange = TunnelExchange(client: client)
         exchange.begin(authority)
         return exchange
+    }
+
+    /// Whether the port policy lets TLS or a tunnel to this port through.
+    func mayTunnel(to port: UInt16) -> Bool {
+        proxy.configuration.connectPorts.contains(port) || namedPorts.contains(port)
     }
 
     /// Joins a client's connection and a connected socket to a tunnel.

@@ -34,8 +34,8 @@ final class DirectoryDescriptor: Sendable {
 
     /// Opens a regular file.
     ///
-    /// Nothing else is ever opened, since opening a device can have effects: the name is looked at first. What is opened
-    /// after all, because it was put there between the two steps, is refused; O_NONBLOCK keeps that from hanging.
+    /// Nothing else is ever opened, since opening a device can have effects: the name is looked at first. What is
+    /// opened after all, because it was put there between the two steps, is refused; O_NONBLOCK keeps it from hanging.
     func open(_ name: [UInt8]) throws(FileRefusal) -> OpenFile {
         for _ in 0..<8 {
             let expected = try identity(of: name)

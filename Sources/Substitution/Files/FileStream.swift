@@ -4,8 +4,8 @@ import Synchronization
 
 /// The content of an open file, read a piece at a time.
 ///
-/// It may go on after the file was renamed or deleted; one that was cut short ends in an error. All functions do blocking
-/// file I/O. (pread(2), posix_fadvise(2).)
+/// It may go on after the file was renamed or deleted; one that was cut short ends in an error. All functions do
+/// blocking file I/O. (pread(2), posix_fadvise(2).)
 public final class FileStream: Sendable {
     /// Borrowed, for sendfile(2): valid as long as the stream is.
     public let descriptor: CInt
@@ -33,7 +33,7 @@ public final class FileStream: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads the next piece; nil at the end of the range, never more than the range has.
+    /// Reads the next piece; nil at the end of the range, never more than the range has. One caller at a time.
     ///
     /// - Throws: `truncated` where the file ends before the range does.
     public func next(maxBytes: Int = 256 << 10) throws(FileStreamError) -> ByteBuffer? {
@@ -57,8 +57,8 @@ public final class FileStream: Sendable {
         return buffer
     }
 
-    /// Brings a part of the file into the page cache and makes sure that it is there, so that sendfile(2) of it does not
-    /// wait for the disk.
+    /// Brings a part of the file into the page cache and makes sure that it is there, so that sendfile(2) of it does
+    /// not wait for the disk.
     ///
     /// - Throws: `truncated` where the file has become too short for it. sendfile(2) would give 0 there for ever.
     public func prefetch(offset: Int, length: Int) throws(FileStreamError) {
@@ -69,8 +69,8 @@ public final class FileStream: Sendable {
         guard offset >= 0, !overflow, end <= Int(status.st_size) else {
             throw .truncated(expected: overflow ? .max : end, found: Int(status.st_size))
         }
-        // The kernel takes no more than a read-ahead window at a time, so all requests are put to it first. A byte of each
-        // is read then, which waits for those that are under way.
+        // The kernel takes no more than a read-ahead window at a time, so all requests are put to it first. A byte of
+        // each is read then, which waits for those that are under way.
         for start in stride(from: offset, to: end, by: FileStream.window) {
             posix_fadvise(descriptor, start, min(FileStream.window, end &- start), POSIX_FADV_WILLNEED)
         }

@@ -77,7 +77,8 @@ struct KeyIndexer {
         let head = storage.records[Int(key.record)]
         guard head.kind == .exact else { return }
         let hasOwnQuery = storage.withText(head.keyRange) { bytes in
-            QueryParameters(of: bytes, pathEnd: URLText.pathEnd(bytes)).count() > 0
+            let pathEnd = URLText.pathEnd(bytes)
+            return pathEnd < bytes.count && QueryParameters(of: bytes, pathEnd: pathEnd).count() > 0
         }
         guard hasOwnQuery else {
             storage.records[Int(key.record)].isFoundByPath = true

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What a path leads to.
-public enum FileKind: Sendable, Equatable {
+public enum MappedKind: Sendable, Equatable {
     case file, folder
     /// A device, a socket, a named pipe.
     case other
@@ -45,7 +45,7 @@ public struct MapFileSystem: Sendable {
     /// Reads a file of at most so many bytes.
     public var read: @Sendable (_ path: String, _ limit: Int) -> Result<MapFileContents, MapFileError>
     /// What a path leads to below a folder; nil where nothing is.
-    public var kind: @Sendable (_ root: String, _ path: [UInt8]) -> FileKind?
+    public var kind: @Sendable (_ root: String, _ path: [UInt8]) -> MappedKind?
     /// A path made absolute.
     public var absolutePath: @Sendable (_ path: String) -> String
     /// The same text for all paths that lead to the same file.
@@ -53,7 +53,7 @@ public struct MapFileSystem: Sendable {
 
     public init(
         read: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<MapFileContents, MapFileError>,
-        kind: @escaping @Sendable (_ root: String, _ path: [UInt8]) -> FileKind?,
+        kind: @escaping @Sendable (_ root: String, _ path: [UInt8]) -> MappedKind?,
         absolutePath: @escaping @Sendable (_ path: String) -> String,
         identity: @escaping @Sendable (_ absolutePath: String) -> String
     ) {
@@ -118,7 +118,7 @@ private enum SystemFiles {
     }
 
     @Sendable
-    static func kind(_ root: String, _ path: [UInt8]) -> FileKind? {
+    static func kind(_ root: String, _ path: [UInt8]) -> MappedKind? {
         var status = stat()
         let full = Array(root.utf8) + [UInt8(ascii: "/")] + path + [0]
         let result = full.withUnsafeBytes { bytes -> Int32 in
@@ -128,7 +128,7 @@ private enum SystemFiles {
         return result == 0 ? kind(status) : nil
     }
 
-    private static func kind(_ status: stat) -> FileKind {
+    private static func kind(_ status: stat) -> MappedKind {
         switch status.st_mode & S_IFMT {
         case S_IFREG: .file
         case S_IFDIR: .folder

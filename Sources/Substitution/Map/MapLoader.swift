@@ -115,6 +115,11 @@ struct MapLoader {
             sourceCount: bytes.count)
         var reader = MapFileReader(parser, builder, found)
         reader.read()
+        // Records have 32 bits for a place in the arena and for the number of a rule.
+        guard builder.storage.arena.count <= UInt32.max, builder.storage.records.count < UInt32.max else {
+            add(MapDiagnostic(Diagnostic(.error, "the maps have more than 4 GiB together", file: name), source: nil))
+            return []
+        }
         setRoot(reader.root, found)
         builder.applyDefaults(reader.defaults)
         let keys = builder.keys

@@ -76,6 +76,9 @@ struct MethodSet: Sendable, Hashable {
 }
 
 /// What a rule wants of the request's query.
+///
+/// The parameters in a pattern's own text are wanted in any case, since a pattern is for the path alone. Those in an
+/// exact URL are the URL's query: `exact` compares all of them, a mapping wants them too, `ignore` passes them by.
 enum QueryCondition: Sendable, Hashable {
     /// The parameters of the rule's URL and no others, in any order.
     case exact

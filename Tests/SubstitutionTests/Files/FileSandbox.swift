@@ -55,6 +55,13 @@ final class FileSandbox: Sendable {
 
     func rename(_ old: String, to new: String) { _ = Glibc.rename(at(old), at(new)) }
 
+    /// Swaps two entries in one step (renameat2(2), whose flag Swift's Glibc does not show).
+    func exchange(_ one: String, _ other: String) {
+        typealias Rename = @convention(c) (CInt, UnsafePointer<CChar>, CInt, UnsafePointer<CChar>, CUnsignedInt) -> CInt
+        guard let function = dlsym(nil, "renameat2") else { return }
+        _ = unsafeBitCast(function, to: Rename.self)(AT_FDCWD, at(one), AT_FDCWD, at(other), 2)
+    }
+
     func remove(_ name: String) { unlink(at(name)) }
 
     /// Sets the time of modification, which touch(1) can; the time of change becomes now.

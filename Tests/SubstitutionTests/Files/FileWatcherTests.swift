@@ -76,6 +76,16 @@ struct FileWatcherTests {
         #expect(calls.all.count == 1)
     }
 
+    @Test("A change is told at last although more may follow")
+    func latest() throws {
+        sandbox.write("1", to: "map")
+        let restless = FileWatchTiming(quiet: 3_600_000, latest: 20)
+        let watcher = try FileWatcher(paths: [sandbox.at("map")], timing: restless) { [told] in told.signal() }
+        sandbox.append("2", to: "map")
+        #expect(isTold())
+        watcher.stop()
+    }
+
     @Test("Nothing is told after stop, which may come twice, and the thread lets go of everything")
     func stopping() throws {
         sandbox.write("1", to: "map")

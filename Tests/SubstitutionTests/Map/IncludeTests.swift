@@ -211,7 +211,7 @@ struct IncludeTests {
     @Test("a root that does not exist is a warning, one that is a file an error")
     func missingRoot() {
         let text = "root: bundle\nsubstitutions: { \"http://h/a\": a }"
-        func found(_ existing: [String: FileKind]) -> [String] {
+        func found(_ existing: [String: MappedKind]) -> [String] {
             loadFiles(["substitutions.yaml": text], existing: existing).diagnostics.map(\.diagnostic.headline)
         }
         #expect(

@@ -314,7 +314,7 @@ struct MapErrorTests {
     func folderToFile() {
         let text = "substitutions:\n  http://h/a/: a\n"
         let expected = "substitutions.yaml:2:16: error: a folder is mapped to a file; a folder's name ends in '/'"
-        func found(_ existing: [String: FileKind]) -> [String] {
+        func found(_ existing: [String: MappedKind]) -> [String] {
             loadFiles(["substitutions.yaml": text], existing: existing).diagnostics.map(\.diagnostic.headline)
         }
         #expect(found([:]) == [expected])

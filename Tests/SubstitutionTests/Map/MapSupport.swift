@@ -4,7 +4,7 @@ import Substitution
 import YAML
 
 /// A file system in memory: map files by their absolute paths, and what else exists.
-func memoryFiles(_ maps: [String: String], existing: [String: FileKind] = [:]) -> MapFileSystem {
+func memoryFiles(_ maps: [String: String], existing: [String: MappedKind] = [:]) -> MapFileSystem {
     // As realpath would: ".." taken out.
     @Sendable func resolved(_ path: String) -> String {
         var parts: [Substring] = []
@@ -33,7 +33,7 @@ func memoryFiles(_ maps: [String: String], existing: [String: FileKind] = [:]) -
 
 /// Loads map files from memory; names are relative to `/maps`.
 func loadFiles(
-    _ maps: [String: String], _ names: [String] = ["substitutions.yaml"], existing: [String: FileKind] = [:]
+    _ maps: [String: String], _ names: [String] = ["substitutions.yaml"], existing: [String: MappedKind] = [:]
 ) -> MapLoadResult {
     var absolute: [String: String] = [:]
     for (name, text) in maps { absolute[name.hasPrefix("/") ? name : "/maps/" + name] = text }

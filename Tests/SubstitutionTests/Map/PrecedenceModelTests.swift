@@ -117,10 +117,11 @@ struct PrecedenceModelTests {
     static func key(_ generator: inout Generator) -> String {
         var key = url(&generator)
         switch Int.random(in: 0..<10, using: &generator) {
-        case 0...2: return key.split(separator: "/").count > 2 ? key : key + "/x"
-        case 3:
-            return key + (key.split(separator: "/").count > 2 ? "" : "/x")
-                + (["?x=1", "?v=1&x=2", "?x=1&v=1"].randomElement(using: &generator) ?? "")
+        case 0: return key.split(separator: "/").count > 2 ? key : key + "/x"
+        case 1: return "http://a/" + (["x", "a"].randomElement(using: &generator) ?? "")
+        case 2...3:
+            let query = ["x=1", "v=1&x=2", "x=1&v=1", "x=1&y=0", "y=0"].randomElement(using: &generator) ?? ""
+            return "http://a/" + (["x", "a"].randomElement(using: &generator) ?? "") + "?" + query
         case 4...5: return key + "/"
         case 6:
             return "~" + (["/a$", "/ab$", "img.png$", "h$", "1$"].randomElement(using: &generator) ?? "")
@@ -163,6 +164,9 @@ struct PrecedenceModelTests {
         let map = try map(text)
         for _ in 0..<300 {
             var url = Self.url(&generator)
+            if Int.random(in: 0..<3, using: &generator) == 0 {
+                url = "http://a/" + (["x", "a"].randomElement(using: &generator) ?? "")
+            }
             if url.split(separator: "/").count < 3 { url += "/" }
             if Int.random(in: 0..<4, using: &generator) == 0 { url += url.hasSuffix("/") ? "" : "/" }
             url += ["", "", "?x=1", "?v=1", "?x=2&v=1", "?y=0&x=1&v=1", "?"].randomElement(using: &generator) ?? ""

@@ -2,7 +2,7 @@ import Substitution
 import Testing
 import YAML
 
-struct FileCheckTests {
+struct MapFileCheckTests {
     @Test("files that do not exist are warned of, what can't be served is an error, each at its place")
     func check() throws {
         let result = loadFiles(

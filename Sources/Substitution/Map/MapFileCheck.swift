@@ -1,7 +1,7 @@
 import YAML
 
 /// What a look at the disk says about the files that a map names.
-public struct FileCheck: Sendable {
+public struct MapFileCheck: Sendable {
     /// How many files and folders were looked for.
     public var checked = 0
     /// How many do not exist.
@@ -18,8 +18,8 @@ extension SubstitutionMap {
     /// Takes about a microsecond or two a rule, so a proxy does it beside its work.
     ///
     /// - Parameter limit: How many messages are made at most; all are counted. The default is 50.
-    public func checkFiles(limit: Int = 50) -> FileCheck {
-        var result = FileCheck()
+    public func checkFiles(limit: Int = 50) -> MapFileCheck {
+        var result = MapFileCheck()
         var found: [(record: Int, severity: Diagnostic.Severity, message: String)] = []
         for (index, record) in storage.records.enumerated()
         where record.source == .file && !record.isTemplate && !record.isSecondScheme {
@@ -44,7 +44,7 @@ extension SubstitutionMap {
         if record.kind != .folder, path.isEmpty || path.last == UInt8(ascii: "/") { path += "index.html".utf8 }
         let kind = fileSystem.kind(root, path)
         let name = PathText.joined(root, String(decoding: path, as: UTF8.self))
-        let wanted: FileKind = record.kind == .folder ? .folder : .file
+        let wanted: MappedKind = record.kind == .folder ? .folder : .file
         guard kind != wanted else { return nil }
         switch (wanted, kind) {
         case (.folder, nil): return (.warning, "the folder '\(name)' does not exist")

@@ -1,0 +1,92 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "subproxy",
+    products: [.executable(name: "subproxy", targets: ["subproxy"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CLinux"),
+
+        .target(name: "Curl", dependencies: ["CCurl"], swiftSettings: strict),
+        .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: strict),
+        .target(name: "Patterns", swiftSettings: strict),
+        .target(name: "HTTPSemantics", dependencies: [nioCore], swiftSettings: strict),
+        .target(name: "HTTP1", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
+        .target(
+            name: "Substitution",
+            dependencies: ["HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
+            swiftSettings: strict),
+        .target(
+            name: "ForwardProxy",
+            dependencies: [
+                "Curl", "HTTP1", "HTTPSemantics", "Substitution", "YAML", nioCore, nioPosix, nioLocks, crypto, logging,
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "subproxy",
+            dependencies: [
+                "Curl", "ForwardProxy", "HTTPSemantics", "Substitution", "YAML", nioCore, logging, argumentParser,
+            ],
+            swiftSettings: strict),
+
+        .target(name: "ProxyTestKit", swiftSettings: strict),
+        .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
+        .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: strict),
+        .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: strict),
+        .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
+        .target(
+            name: "HTTP1Invariants", dependencies: ["HTTP1", "HTTPSemantics", nioCore], path: "Tests/Fuzzing/HTTP1",
+            exclude: ["RequestFuzzer.swift", "ResponseFuzzer.swift", "ChunkedFuzzer.swift"],
+            sources: ["MessageTrace.swift", "MessageInvariants.swift"], swiftSettings: strict),
+        .testTarget(
+            name: "HTTP1Tests",
+            dependencies: ["HTTP1", "HTTP1Invariants", "HTTPSemantics", nioCore, nioHTTP1, nioEmbedded],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SubstitutionTests",
+            dependencies: ["Substitution", "HTTPSemantics", "Patterns", "YAML", nioCore],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ForwardProxyTests",
+            dependencies: ["ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, logging],
+            swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["subproxy", "ProxyTestKit"], exclude: ["Cases", "Scripts"],
+            swiftSettings: strict),
+    ]
+)
+
+// Fuzzers need a compiler flag that packages may not pass on, and a main function of libFuzzer's:
+// SUBPROXY_FUZZING=1 swift build --sanitize fuzzer --product RequestFuzzer --scratch-path .build-fuzz
+if Context.environment["SUBPROXY_FUZZING"] != nil {
+    for name in ["RequestFuzzer", "ResponseFuzzer", "ChunkedFuzzer"] {
+        package.targets.append(
+            .executableTarget(
+                name: name, dependencies: ["HTTP1Invariants", "HTTPSemantics"], path: "Tests/Fuzzing/HTTP1",
+                sources: ["\(name).swift"], swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+    }
+}

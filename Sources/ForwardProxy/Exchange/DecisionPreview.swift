@@ -1,0 +1,111 @@
+public import HTTPSemantics
+public import Substitution
+
+/// What the proxy would do with a request, and why: the decision of a real exchange, without the exchange.
+public struct DecisionPreview: Sendable {
+    /// The outcome as the access log names it.
+    public let outcome: String
+    /// What is done, and why: one sentence without a capital and a full stop.
+    public let sentence: String
+    /// The value of Cache-Status; nil where the response has none.
+    public let cacheStatus: String?
+    /// The status of an answer that is made here; nil where the origin decides.
+    public let status: Int?
+
+    /// Decides as for a request with these fields; looks at nothing but the map.
+    public init(
+        _ uri: TargetURI, method: RequestMethod, fields: FieldSection, map: SubstitutionMap, isOffline: Bool,
+        bypass: RuleOptions.Bypass?
+    ) {
+        var scratch = LookupScratch()
+        let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
+        let rule = match.map { map.rule($0.id) }
+        let decision = Decision.make(
+            method: method.known, scheme: uri.scheme, schemeText: uri.schemeText,
+            directives: RequestCacheControl(fields), match: match, rule: rule,
+            otherMethods: { map.methodsAnswered(uri, fields) },
+            context: DecisionContext(isOffline: isOffline, bypass: bypass))
+        self.init(decision, rule)
+    }
+
+    /// What happens instead where the rule's file can't be served; the same where no file was to be.
+    ///
+    /// - Parameters:
+    ///   - refusal: why; nil where no file can have the path.
+    ///   - path: the path tried, below the rule's root.
+    public func refusing(_ refusal: FileRefusal?, path: [UInt8], rule: Rule, isOffline: Bool) -> DecisionPreview {
+        guard outcome == "substituted" else { return self }
+        guard let refusal else { return DecisionPreview(.refuse(.noSuchFile(rule: rule.position), rule: nil), rule) }
+        let error = ProxyError.file(
+            refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self))
+        guard refusal == .notFound else { return DecisionPreview(.refuse(error, rule: nil), rule) }
+        switch rule.options.missing {
+        case .error: return DecisionPreview(.refuse(error, rule: nil), rule)
+        case .notFound: return DecisionPreview(.refuse(.noSuchFile(rule: rule.position), rule: nil), rule)
+        case .forward where isOffline: return DecisionPreview(.refuse(.offline, rule: nil), rule)
+        case .forward: return DecisionPreview(forwardingFor: rule)
+        }
+    }
+
+    private init(forwardingFor rule: Rule) {
+        outcome = "forwarded"
+        sentence = "the file does not exist, so the origin answers (missing: forward)"
+        cacheStatus = "subproxy; fwd=bypass; detail=\"\(rule.position)\""
+        status = nil
+    }
+
+    private init(_ decision: Decision, _ rule: Rule?) {
+        let position = rule?.position ?? ""
+        switch decision {
+        case .answer(_, let revalidates):
+            outcome = "substituted"
+            sentence =
+                revalidates
+                ? "the rule answers, with its validators checked against the file on disk" : "the rule answers"
+            cacheStatus = "subproxy; hit; detail=\"\(position)\""
+            status = rule?.status
+        case .bypass:
+            outcome = "bypassed"
+            sentence =
+                "the request asks for a fresh answer (no-cache) and passes the rule by to the origin; "
+                + "'bypass: never' or --bypass never answers it from the map"
+            cacheStatus = "subproxy; fwd=request; detail=\"no-cache \(position)\""
+            status = nil
+        case .originFirst:
+            outcome = "forwarded"
+            sentence = "the origin is asked first, and the rule answers where it fails (when: origin-fails)"
+            cacheStatus = "subproxy; fwd=bypass; detail=\"\(position)\""
+            status = nil
+        case .forward(let reason, let match):
+            outcome = "forwarded"
+            sentence = match == nil ? "the origin answers" : "the rule forwards the request"
+            let detail = match == nil ? "" : "; detail=\"\(position)\""
+            cacheStatus = "subproxy; fwd=\(reason.parameter)\(detail)"
+            status = nil
+        case .refuse(let error, _):
+            outcome = error.isRefusal ? "refused" : "failed"
+            sentence = "\(error.failure) \(error.advice)"
+            cacheStatus = nil
+            status = error.status
+        }
+    }
+
+    /// The media type that a file would be answered with by a rule.
+    public static func mediaType(ofFile path: [UInt8], by rule: Rule) -> String {
+        if let type = rule.options.type { return type.description }
+        return ExtensionTable.system().type(forPath: path).withDefaultCharset.description
+    }
+}
+
+extension SubstitutionMap {
+    /// The methods that a rule for this URL answers, where its method is what it misses.
+    func methodsAnswered(_ uri: TargetURI, _ fields: FieldSection) -> String? {
+        var scratch = LookupScratch()
+        for method in [Method.get, .post, .put, .patch, .delete, .options] {
+            let match = lookup(uri, method: RequestMethod(method), fields: fields, scratch: &scratch)
+            guard let match else { continue }
+            return rule(match.id).options.allowedMethods.joined(separator: ", ")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,152 @@
+public import Glibc
+import Synchronization
+
+/// A program under test, or a client of it, as a child process whose output is gathered while it runs.
+///
+/// Every wait has a bound, and the process is killed and reaped with the object.
+public final class ChildProcess: Sendable {
+    private struct State {
+        var output: [UInt8] = []
+        var error: [UInt8] = []
+        var openPipes = 2
+        /// Nil while the process runs; once it is set, the process identifier may be another process's.
+        var status: Int32?
+    }
+
+    public let identifier: pid_t
+    private let state: Mutex<State>
+
+    /// Starts a program, found in PATH where its name has no slash.
+    ///
+    /// - Parameter environment: set over this process's; an empty value removes a variable.
+    public init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        let output = try ChildProcess.makePipe()
+        let error = try ChildProcess.makePipe()
+        defer {
+            close(output.writer)
+            close(error.writer)
+        }
+        do {
+            identifier = try ChildProcess.spawn(
+                arguments, ChildProcess.variables(environment), output.writer, error.writer)
+        } catch let failure {
+            close(output.reader)
+            close(error.reader)
+            throw failure
+        }
+        state = Mutex(State())
+        gather(output.reader, into: \.output)
+        gather(error.reader, into: \.error)
+    }
+
+    deinit {
+        if state.withLock({ $0.status }) == nil {
+            kill(identifier, SIGKILL)
+            var result: CInt = 0
+            while waitpid(identifier, &result, 0) < 0, errno == EINTR {}
+        }
+    }
+
+    /// What has come on standard output so far.
+    public var output: String { String(decoding: state.withLock(\.output), as: UTF8.self) }
+
+    /// What has come on standard error so far.
+    public var error: String { String(decoding: state.withLock(\.error), as: UTF8.self) }
+
+    public var outputBytes: [UInt8] { state.withLock(\.output) }
+
+    public func send(_ signal: Int32) {
+        state.withLock { if $0.status == nil { kill(identifier, signal) } }
+    }
+
+    /// The exit status if the process has ended: 128 and the number of the signal where one ended it.
+    public var status: Int32? {
+        state.withLock { state in
+            guard state.status == nil else { return state.status }
+            var result: CInt = 0
+            guard waitpid(identifier, &result, WNOHANG) == identifier else { return nil }
+            state.status = result & 0x7f == 0 ? (result >> 8) & 0xff : 128 + (result & 0x7f)
+            return state.status
+        }
+    }
+
+    /// Waits for the end of the process and of its output.
+    ///
+    /// - Throws: ``Socket/Failure/timedOut``; the process goes on then.
+    @discardableResult
+    public func finish(seconds: Double = 30) throws -> Int32 {
+        try Wait.until(seconds: seconds) { status != nil && state.withLock(\.openPipes) == 0 }
+        return status ?? -1
+    }
+
+    /// Runs a program to its end and returns what it printed.
+    public static func run(
+        _ arguments: [String], environment: [String: String] = [:], seconds: Double = 30
+    ) throws -> ChildProcess {
+        let process = try ChildProcess(arguments, environment: environment)
+        try process.finish(seconds: seconds)
+        return process
+    }
+
+    private func gather(_ descriptor: CInt, into stream: any WritableKeyPath<State, [UInt8]> & Sendable) {
+        Threads.start { [weak self] in
+            var chunk = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = read(descriptor, &chunk, chunk.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0, let self else { break }
+                self.state.withLock { $0[keyPath: stream] += chunk[..<count] }
+            }
+            close(descriptor)
+            self?.state.withLock { $0.openPipes -= 1 }
+        }
+    }
+
+    // MARK: System calls
+
+    private static func spawn(
+        _ arguments: [String], _ variables: [String], _ output: CInt, _ error: CInt
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let texts = arguments.map { strdup($0) }
+        let settings = variables.map { strdup($0) }
+        defer { for text in texts + settings { free(text) } }
+        var identifier = pid_t()
+        let code = posix_spawnp(
+            &identifier, arguments.first ?? "", &actions, &attributes, texts + [nil], settings + [nil])
+        guard code == 0 else { throw Socket.Failure.failed("posix_spawn \(arguments.first ?? "")", code: code) }
+        return identifier
+    }
+
+    private static func makePipe() throws -> (reader: CInt, writer: CInt) {
+        var ends: [CInt] = [0, 0]
+        // A process that another thread starts at this moment must not keep the pipe open; pipe(2) has no flag for that.
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw Socket.Failure.failed("socketpair", code: errno)
+        }
+        return (ends[0], ends[1])
+    }
+
+    private static func variables(_ changes: [String: String]) -> [String] {
+        var variables: [String] = []
+        var next = environ
+        while let variable = next.pointee {
+            let text = String(cString: variable)
+            if changes[String(text.prefix { $0 != "=" })] == nil { variables.append(text) }
+            next += 1
+        }
+        return variables + changes.compactMap { $0.value.isEmpty ? nil : "\($0.key)=\($0.value)" }
+    }
+}

@@ -1,0 +1,40 @@
+/// What a process holds: compared before and after, it shows what was leaked.
+public struct Footprint: Sendable {
+    public var residentBytes: Int
+    /// The open descriptors, each with what it is.
+    public var openDescriptors: [String]
+    public var descriptors: Int { openDescriptors.count }
+}
+
+extension RunningBinary {
+    /// What the process holds now.
+    public var footprint: Footprint {
+        Footprint(residentBytes: residentBytes, openDescriptors: openDescriptors)
+    }
+
+    /// Waits until the process holds no more than before, and returns what it holds then, or at the end of the time.
+    ///
+    /// - Parameters:
+    ///   - memory: by how many bytes it may have grown.
+    ///   - meanwhile: done between the looks, such as a request that makes the proxy notice that an origin has closed.
+    public func settle(
+        to before: Footprint, memory: Int, seconds: Double, meanwhile: () throws -> Void = {}
+    ) rethrows -> Footprint {
+        var now = footprint
+        _ = try Wait.holds(within: seconds) {
+            try meanwhile()
+            now = footprint
+            return now.descriptors <= before.descriptors && now.residentBytes <= before.residentBytes + memory
+        }
+        return now
+    }
+
+    /// The most memory in use while `body` runs, looked at between its steps.
+    ///
+    /// - Parameter body: one step; false ends the measuring.
+    public func peakResidentBytes(while body: () throws -> Bool) rethrows -> Int {
+        var peak = residentBytes
+        while try body() { peak = max(peak, residentBytes) }
+        return max(peak, residentBytes)
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// Waiting for what happens in another process, always with a bound.
+public enum Wait {
+    /// Asks every few milliseconds until something holds.
+    ///
+    /// - Throws: ``Socket/Failure/timedOut`` when it does not in time, or what `condition` throws.
+    public static func until(seconds: Double, _ condition: () throws -> Bool) throws {
+        guard try holds(within: seconds, condition) else { throw Socket.Failure.timedOut }
+    }
+
+    /// Whether something comes to hold in time.
+    public static func holds(within seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {
+        let start = Clock.seconds
+        while true {
+            if try condition() { return true }
+            if Clock.seconds - start > seconds { return false }
+            usleep(5000)
+        }
+    }
+
+    /// Asks for as long as `seconds`, and returns whether it held each time.
+    public static func keeps(for seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {
+        let start = Clock.seconds
+        while Clock.seconds - start < seconds {
+            guard try condition() else { return false }
+            usleep(20_000)
+        }
+        return true
+    }
+}
+
+/// The monotonic clock.
+public enum Clock {
+    public static var seconds: Double {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,340 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The root of the package.
+private let package = folder(of: folder(of: folder(of: #filePath)))
+private let exampleMap = "\(package)/config/substitutions.yaml"
+
+private let twoRules = """
+    substitutions:
+      http://a.example/x: { text: x }
+      http://a.example/y: { text: y }
+
+    """
+
+@Suite("The command line")
+struct CommandLineTests {
+    @Test(
+        "Help and version go to standard output, and the status is 0",
+        arguments: [
+            (["--version"], "subproxy 0.1.0"), (["--help"], "check"), (["serve", "--help"], "--shutdown-grace"),
+            (["help", "run"], "COMMAND"), (["check", "-h"], "--strict"), (["explain", "--help"], "--json"),
+        ])
+    func help(arguments: [String], text: String) throws {
+        let finished = try SubproxyProcess.run(arguments)
+        #expect(finished.status == 0)
+        #expect(finished.output.localizedStandardContains(text))
+        #expect(finished.error.isEmpty)
+    }
+
+    @Test(
+        "An unusable option is one clear line and status 64",
+        arguments: [
+            (["--map", "m", "--lisen", "127.0.0.1:1"], "unknown option '--lisen'; did you mean '--listen'?"),
+            (["--map", "m", "--auth", "f"], "unknown option '--auth'"),
+            (["--map", "m", "-q"], "unknown option '-q'"),
+            ([], "no map is named"),
+            (["--map"], "missing value for '--map"),
+            (["--map", "m", "--offline=3"], "does not take any value"),
+            (["ca"], "unexpected argument 'ca'"),
+            (["ca", "path"], "unexpected arguments: 'ca', 'path'"),
+            (["chek", "m.yaml"], "did you mean 'check'?"),
+            (["m.yaml"], "--map"),
+            (["check"], "no map is named"),
+            (["explain", "http://a.example/"], "no map is named"),
+            (["explain", "--map", "m"], "missing expected argument '<url>'"),
+            (["explain", "--map", "m", "no url"], "no URL that a proxy can be asked for"),
+            (["explain", "--map", "m", "http://a.example/", "-H", "x y"], "no field"),
+            (["explain", "--map", "m", "http://a.example/", "-H", "x: a\nb: c"], "no field"),
+            (["explain", "--map", "m", "http://a.example/", "-X", "GE T"], "no method"),
+            (["run", "--map", "m"], "follows '--'"),
+            (["run", "--map", "m", "true"], "follows '--'"),
+            (["--map", "m", "--listen", "0.0.0.0:0"], "needs --allow-remote"),
+            (["--map", "m", "--listen", "[::]:0"], "needs --allow-remote"),
+            (["--map", "m", "--listen", "[::ffff:10.0.0.1]:0"], "needs --allow-remote"),
+            (["--map", "m", "--listen", "::1:88"], "brackets"),
+            (["--map", "m", "--listen", "www.example.com:88"], "not an IP address"),
+            (["--map", "m", "--listen", "127.1:88"], "not an IP address"),
+            (["--map", "m", "--listen", "1.2.3.4"], "port is missing"),
+            (["--map", "m", "--listen", "[::1]"], "port is missing"),
+            (["--map", "m", "--listen", "127.0.0.1:70000"], "from 0 to 65535"),
+            (["--map", "m", "--listen", "127.0.0.1:+80"], "from 0 to 65535"),
+            (["--map", "m", "--listen", "127.0.0.1:"], "from 0 to 65535"),
+            (["--map", "m", "--listen", "127.0.0.1:8", "--listen", ":8"], "given twice"),
+            (["--map", "m", "--idle-timeout", "10"], "needs a unit"),
+            (["--map", "m", "--idle-timeout", "0s"], "from 1ms to 365d"),
+            (["--map", "m", "--idle-timeout", "366d"], "must be from"),
+            (["--map", "m", "--max-header-bytes", "64k"], "unknown unit"),
+            (["--map", "m", "--max-header-bytes", "1TiB"], "from 1KiB to 16MiB"),
+            (["--map", "m", "--max-connections", "0"], "whole number"),
+            (["--map", "m", "--threads", "x"], "whole number"),
+            (["--map", "m", "--bypass", "nver"], "did you mean 'never'?"),
+            (["--map", "m", "--log-level", "loud"], "must be trace, debug"),
+            (["--map", "m", "--log-format", "xml"], "must be text or json"),
+            (["--map", "m", "--connect-ports", "443,x"], "ports from 1 to 65535"),
+            (["--map", "m", "--resolve", "a:b:c"], "HOST:PORT:ADDRESS"),
+            (["--map", "m", "--resolve", "a:80:example.com"], "HOST:PORT:ADDRESS"),
+            (["--map", "m", "--upstream-proxy", "ftp://a:1"], "must be http://HOST:PORT"),
+            (["--map", "m", "--upstream-proxy", "http://a"], "must be http://HOST:PORT"),
+            (["--map", "m", "--no-proxy", "a"], "--upstream-proxy"),
+            (["--map", "m", "--origin-ca", "/nonexistent"], "can't be read"),
+        ])
+    func unusableOption(arguments: [String], text: String) throws {
+        let finished = try SubproxyProcess.run(arguments)
+        #expect(finished.status == 64)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errorLines.count == 1)
+        #expect(finished.error.hasPrefix("subproxy: error: "))
+        #expect(finished.error.contains(text))
+    }
+
+    @Test(
+        "A map with errors: all of them, compiler-style, and status 65, or 1 for check",
+        arguments: [
+            (["--map", "bad.yaml", "--listen", "127.0.0.1:0"], Int32(65)),
+            (["run", "--map", "bad.yaml", "--", "true"], 65),
+            (["explain", "--map", "bad.yaml", "http://a.example/"], 65),
+            (["check", "bad.yaml"], 1),
+        ] as [([String], Int32)])
+    func badMap(arguments: [String], status: Int32) throws {
+        let folder = try TemporaryFolder()
+        try folder.write(
+            "bad.yaml",
+            """
+            substitutions:
+              http://a.example/: { block: true, stauts: 201 }
+              http://b.example/x: { text: a, json: b }
+
+            """)
+        let finished = try SubproxyProcess.run(arguments, folder: folder.path)
+        #expect(finished.status == status)
+        #expect(finished.output.isEmpty)
+        #expect(finished.error.contains("bad.yaml:2:"))
+        #expect(finished.error.contains("did you mean 'status'?"))
+        #expect(finished.error.contains("^~~"))
+        #expect(finished.error.contains("bad.yaml:3:"))
+    }
+
+    @Test("A map that does not exist is a map with an error")
+    func missingMap() throws {
+        let finished = try SubproxyProcess.run(["--map", "/nonexistent/m.yaml"])
+        #expect(finished.status == 65)
+        #expect(finished.error == "/nonexistent/m.yaml: error: the map does not exist\n")
+    }
+
+    @Test("check says what was checked; a missing file is a warning, and an error with --strict")
+    func check() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("good.yaml", twoRules)
+        try folder.write("half.yaml", "substitutions:\n  http://a.example/x: nowhere.txt\n")
+        let good = try SubproxyProcess.run(["check", "--strict", "good.yaml"], folder: folder.path)
+        #expect(good.status == 0)
+        #expect(good.output == "good.yaml: 1 map, 2 rules, no errors\n")
+        #expect(good.error.isEmpty)
+
+        let lenient = try SubproxyProcess.run(["check", "half.yaml"], folder: folder.path)
+        #expect(lenient.status == 0)
+        #expect(lenient.output == "half.yaml: 1 map, 1 rule, no errors, 1 warning\n")
+        #expect(lenient.error.contains("half.yaml:2:"))
+        let strict = try SubproxyProcess.run(["check", "half.yaml", "--strict"], folder: folder.path)
+        #expect(strict.status == 1)
+        #expect(strict.output.isEmpty)
+        #expect(strict.error == lenient.error)
+    }
+
+    @Test("The example map and its bundle have no fault")
+    func exampleMapIsRight() throws {
+        let finished = try SubproxyProcess.run(["check", "--strict", exampleMap])
+        #expect(finished.status == 0)
+        #expect(finished.error.isEmpty)
+    }
+
+    @Test("explain names the rule, the file, its type and size, and why")
+    func explainAnswer() throws {
+        let finished = try SubproxyProcess.run(
+            ["explain", "--map", exampleMap, "http://images.apple.com/global/nav/images/globalnavbg.png"])
+        #expect(finished.status == 0)
+        #expect(finished.error.isEmpty)
+        #expect(finished.output.contains("bundle/fakeGlobalNavBG.png"))
+        #expect(finished.output.contains("image/png"))
+        #expect(finished.output.contains("because the URL is the rule's"))
+        #expect(finished.output.contains("Cache-Status: subproxy; hit; detail=\"substitutions.yaml:"))
+    }
+
+    @Test(
+        "explain says what the fields of a request change, and names the nearest miss",
+        arguments: [
+            (["http://a.example/x", "-H", "Cache-Control: no-cache"], "outcome: bypassed"),
+            (["http://a.example/x", "-HPragma: no-cache"], "outcome: bypassed"),
+            (["http://a.example/x", "-H", "Cache-Control: no-cache", "--bypass", "never"], "outcome: substituted"),
+            (["http://a.example/x", "-H", "Cache-Control: no-cache", "--offline"], "outcome: substituted"),
+            (["http://a.example/x", "-H", "Cache-Control: max-age=0"], "checked against the file on disk"),
+            (["http://a.example/z"], "no rule answers"),
+            (["http://a.example/x?q=1"], "add 'query: ignore'"),
+            (["http://b.example/", "--offline"], "status: 504"),
+            (["http://b.example/", "-H", "Cache-Control: only-if-cached"], "status: 504"),
+            (["http://a.example/f", "-XPOST"], "for the method"),
+            (["http://a.example/f"], "no such file"),
+            (["http://a.example/f"], "status: 502"),
+        ])
+    func explainRequest(arguments: [String], text: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("m.yaml", twoRules + "  http://a.example/f: nowhere.txt\n")
+        let finished = try SubproxyProcess.run(["explain", "--map", "m.yaml"] + arguments, folder: folder.path)
+        #expect(finished.status == 0)
+        #expect(finished.output.contains(text))
+    }
+
+    @Test("explain --json is one JSON object with the same members whether a rule answers or not")
+    func explainJSON() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        func object(_ url: String) throws -> [String: Any] {
+            let finished = try SubproxyProcess.run(["explain", "--json", "--map", "m.yaml", url], folder: folder.path)
+            #expect(finished.status == 0)
+            return try #require(
+                JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+        }
+        let hit = try object("http://a.example/x")
+        let miss = try object("http://a.example/x?y")
+        #expect(Set(hit.keys) == Set(miss.keys))
+        #expect(hit["answered"] as? Bool == true)
+        #expect((hit["rule"] as? [String: Any])?["position"] as? String == "m.yaml:2")
+        #expect(miss["answered"] as? Bool == false)
+        #expect(miss["rule"] is NSNull)
+        #expect((miss["nearest_miss"] as? [String: Any])?["line"] as? Int == 2)
+    }
+
+    @Test("An address in use is one line that says who may hold it, and status 69")
+    func addressInUse() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        let holder = try ListeningSocket()
+        let finished = try SubproxyProcess.run(
+            ["--map", "m.yaml", "--listen", "127.0.0.1:\(holder.port)"], folder: folder.path)
+        #expect(finished.status == 69)
+        #expect(finished.errorLines.count == 1)
+        #expect(finished.error.contains("can't listen on 127.0.0.1:\(holder.port)"))
+        #expect(finished.error.contains("process \(getpid())"))
+    }
+
+    @Test("A log file that can't be opened is one line and status 73")
+    func unusableLogFile() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        let finished = try SubproxyProcess.run(
+            ["--map", "m.yaml", "--listen", "127.0.0.1:0", "--log-file", "no/where.log"], folder: folder.path)
+        #expect(finished.status == 73)
+        #expect(finished.errorLines.count == 1)
+        #expect(finished.error.contains("can't open the log file 'no/where.log': No such file or directory"))
+    }
+}
+
+@Suite("subproxy run")
+struct RunCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+    }
+
+    private func run(
+        _ command: [String], options: [String] = [], environment: [String: String] = [:]
+    ) throws -> SubproxyProcess.Finished {
+        try SubproxyProcess.run(
+            ["run", "--map", "m.yaml"] + options + ["--"] + command, environment: environment, folder: folder.path)
+    }
+
+    @Test("The command finds the proxy in the variables that clients read, over those that were there")
+    func environment() throws {
+        let finished = try run(
+            ["env"], environment: ["http_proxy": "http://192.0.2.1:1", "no_proxy": "*", "KEPT": "a=b"])
+        #expect(finished.status == 0)
+        #expect(finished.error.isEmpty)
+        let lines = finished.output.split(separator: "\n")
+        let proxy = try #require(lines.first { $0.hasPrefix("http_proxy=http://127.0.0.1:") }).dropFirst(
+            "http_proxy=".count)
+        for name in ["HTTP_PROXY", "https_proxy", "HTTPS_PROXY"] { #expect(lines.contains("\(name)=\(proxy)")) }
+        for line in ["no_proxy=", "NO_PROXY=", "NODE_USE_ENV_PROXY=1", "KEPT=a=b"] {
+            #expect(lines.contains { $0 == line })
+        }
+        #expect(lines.count { $0.hasPrefix("http_proxy=") } == 1)
+    }
+
+    @Test(
+        "It exits with the command's status",
+        arguments: [
+            (["true"], Int32(0)), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137),
+        ] as [([String], Int32)])
+    func status(command: [String], status: Int32) throws {
+        #expect(try run(command).status == status)
+    }
+
+    @Test(
+        "A command that can't be run is one line, with the status that shells have",
+        arguments: [
+            ("no-such-command-here", Int32(127)), ("/etc/passwd", 126),
+        ] as [(String, Int32)])
+    func unusableCommand(name: String, status: Int32) throws {
+        let finished = try run([name])
+        #expect(finished.status == status)
+        #expect(finished.errorLines.count == 1)
+        #expect(finished.error.contains("'\(name)'"))
+    }
+
+    @Test("The command starts with no signal blocked or ignored, no descriptor of the proxy's, and its own limits")
+    func cleanStart() throws {
+        // Twice in one shell: by itself, and as the command of the proxy.
+        let script = "grep -E 'SigBlk|SigIgn' /proc/self/status; ls /proc/self/fd; ulimit -n; ulimit -c"
+        let both = "\(script); echo --; exec \(SubproxyProcess.path) run --map m.yaml -- sh -c \"\(script)\""
+        let finished = try SubproxyProcess.run(["-c", both], program: "sh", folder: folder.path)
+        let parts = finished.output.split(separator: "--\n")
+        #expect(parts.count == 2)
+        // The C library's own two signals appear as ignored after any posix_spawn. (signal(7), "NPTL")
+        let none = "0000000000000000"
+        #expect(
+            parts.last?.replacing("0000000180000000", with: none)
+                == parts.first?.replacing("0000000180000000", with: none))
+    }
+
+    @Test("SIGTERM is passed on to the command")
+    func terminate() throws {
+        let process = try SubproxyProcess(
+            [
+                "run", "--map", "m.yaml", "--", "sh", "-c",
+                "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.05; done",
+            ],
+            folder: folder.path)
+        #expect(process.errorLine() == "ready")
+        process.send(SIGTERM)
+        #expect(process.finish().status == 9)
+    }
+
+    @Test("What a terminal gives to both is left to the command")
+    func interrupt() throws {
+        // The signal goes to the whole group, as Ctrl-C does, but from a process, so the command may get it twice.
+        let script = "trap 'exit 9' INT; echo ready >&2; while :; do sleep 0.05; done"
+        let process = try SubproxyProcess(
+            ["run", "--map", "m.yaml", "--", "sh", "-c", script], folder: folder.path)
+        #expect(process.errorLine() == "ready")
+        process.send(SIGINT)
+        #expect(process.finish().status == 9)
+    }
+
+    @Test("A client that obeys the variables gets the bundled image, without a network")
+    func bundledImage() throws {
+        let copy = "\(folder.path)/image.png"
+        let finished = try SubproxyProcess.run([
+            "run", "--map", exampleMap, "--offline", "--", "curl", "-sS", "-D", "-", "-o", copy,
+            "http://images.apple.com/global/nav/images/globalnavbg.png",
+        ])
+        #expect(finished.status == 0)
+        #expect(finished.output.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(finished.output.contains("Content-Type: image/png\r\n"))
+        #expect(finished.output.contains("Cache-Status: subproxy; hit; detail=\"substitutions.yaml:"))
+        let original = try Data(contentsOf: URL(filePath: "\(package)/config/bundle/fakeGlobalNavBG.png"))
+        #expect(try Data(contentsOf: URL(filePath: copy)) == original)
+    }
+}

@@ -1,0 +1,103 @@
+import ProxyTestKit
+import Testing
+
+/// The built program with real clients and misbehaving origins. One test at a time, since several measure memory,
+/// descriptors or time; beside them runs what does not.
+@Suite("End to end", .serialized, .onThreads)
+enum EndToEnd {
+    /// The folder of this file.
+    static let folder = EndToEndTests.folder(of: #filePath)
+    /// The raw byte cases with their driver, and the origin that misbehaves on demand.
+    static let cases = "\(folder)/Cases"
+    /// Clients in Python.
+    static let scripts = "\(folder)/Scripts"
+    static let mebibyte = 1 << 20
+}
+
+/// Runs each test on a thread of its own instead of on the few of the cooperative pool, which tests that wait for
+/// sockets and processes would block.
+struct OnThreads: TestTrait, SuiteTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
+    }
+}
+
+extension Trait where Self == OnThreads {
+    /// Runs each test on a thread of its own.
+    static var onThreads: OnThreads { OnThreads() }
+}
+
+/// Runs each job on a new thread.
+final class ThreadExecutor: TaskExecutor {
+    static let shared = ThreadExecutor()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Threads.start { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Performs `body` so many times at once, each time on a thread of its own, and returns the results in order.
+func atOnce<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) throws -> Result
+) async throws -> [Result] {
+    try await withThrowingTaskGroup(of: (Int, Result).self) { group in
+        for index in 0..<count {
+            group.addTask(executorPreference: ThreadExecutor.shared) { (index, try body(index)) }
+        }
+        var results: [Int: Result] = [:]
+        for try await (index, result) in group { results[index] = result }
+        return results.sorted { $0.key < $1.key }.map(\.value)
+    }
+}
+
+/// A folder with a map and its files, and the program that serves it.
+final class ServedMap {
+    let folder: TemporaryFolder
+    let binary: RunningBinary
+    var mapPath: String { "\(folder.path)/m.yaml" }
+
+    /// - Parameters:
+    ///   - rules: the lines below `substitutions:`.
+    ///   - files: names and contents of files beside the map.
+    ///   - port: one that CONNECT may name.
+    init(
+        _ rules: String = "http://mapped.test/x: { text: x }", files: [String: String] = [:], _ options: [String] = [],
+        tunnelsTo port: UInt16? = nil, wrapper: [String] = []
+    ) throws {
+        folder = try TemporaryFolder()
+        for (name, text) in files { try folder.write(name, text) }
+        let map = try folder.write("m.yaml", ServedMap.text(rules))
+        binary = try RunningBinary(
+            map: map, options + (port.map { ["--connect-ports", "\($0)"] } ?? []), wrapper: wrapper)
+    }
+
+    /// The text of a map with these rules.
+    static func text(_ rules: String) -> String {
+        "substitutions:\n" + rules.split(separator: "\n").map { "  \($0)\n" }.joined()
+    }
+}
+
+/// The origin of `Cases/faultorigin.py`, whose paths name the faults.
+final class FaultOrigin {
+    let port: UInt16
+    private let process: ChildProcess
+
+    init() throws {
+        let process = try ChildProcess(
+            ["python3", "-B", "\(EndToEnd.cases)/faultorigin.py", "--port", "0", "--life", "280"])
+        var port: UInt16?
+        try Wait.until(seconds: 20) {
+            port = process.output.split(separator: "\n").first.flatMap { UInt16($0) }
+            return port != nil
+        }
+        self.process = process
+        self.port = port ?? 0
+    }
+
+    func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+}

@@ -1,0 +1,284 @@
+import ForwardProxy
+import Foundation
+import ProxyTestKit
+import Substitution
+import Testing
+
+@Suite("What a mapped URL is answered with")
+struct MappedAnswerTests {
+    private static let text = "The quick brown fox jumps over the lazy dog"
+
+    private func proxy() throws -> TestProxy {
+        try TestProxy(
+            """
+            substitutions:
+              http://m.test/f.txt: f.txt
+              http://m.test/d/: ./
+              http://m.test/json: { json: { user: guest }, status: 201, headers: { X-Mock: "yes" } }
+              http://m.test/blocked: { block: true }
+              http://m.test/moved: { redirect: "http://other.test/x" }
+              http://m.test/missing: nope.txt
+              http://m.test/missing404: { file: nope.txt, missing: 404 }
+              http://m.test/open: { file: f.txt, headers: { Access-Control-Allow-Origin: "*", ETag: null } }
+              http://m.test/closed: { file: f.txt, cors: off }
+              http://m.test/never: { file: f.txt, bypass: never }
+              http://m.test/check: { file: f.txt, bypass: revalidate }
+              http://m.test/post: { text: posted, methods: [POST] }
+              assets://logo.txt: f.txt
+            """, files: ["f.txt": Self.text, "index.html": "<p>index", "empty.bin": ""])
+    }
+
+    @Test("a file comes with its validators, its type, and what says that the map answered")
+    func plain() throws {
+        let proxy = try proxy()
+        let response = try proxy.exchange("GET", "http://m.test/f.txt")
+        #expect(response.status == 200)
+        #expect(response.body == Self.text)
+        #expect(response.field("Content-Type") == "text/plain; charset=utf-8")
+        #expect(response.field("Content-Length") == "43")
+        #expect(response.field("Cache-Status") == #"subproxy; hit; detail="m.yaml:2""#)
+        #expect(response.field("Cache-Control") == "no-cache")
+        #expect(response.field("Accept-Ranges") == "bytes")
+        #expect(response.field("ETag")?.hasPrefix("\"") == true)
+        #expect(response.field("Last-Modified")?.hasSuffix(" GMT") == true)
+        #expect(response.field("Date")?.hasSuffix(" GMT") == true)
+        #expect(response.field("Via")?.hasPrefix("1.1 subproxy-") == true)
+    }
+
+    @Test("the second answer, from memory, is the same as the first but for its date, also pipelined")
+    func pipelined() throws {
+        let proxy = try proxy()
+        let first = try proxy.exchange("GET", "http://m.test/f.txt")
+        let socket = try proxy.connect()
+        let request = "GET http://m.test/f.txt HTTP/1.1\r\nHost: m.test\r\n\r\n"
+        try socket.send(String(repeating: request, count: 20))
+        socket.finish()
+        let all = String(decoding: try socket.receiveAll(), as: UTF8.self)
+        #expect(all.components(separatedBy: "HTTP/1.1 200 OK\r\n").count == 21)
+        #expect(all.components(separatedBy: Self.text).count == 21)
+        let etag = try #require(first.field("ETag"))
+        #expect(all.components(separatedBy: "ETag: \(etag)\r\n").count == 21)
+    }
+
+    @Test("HEAD has the same fields and no body")
+    func head() throws {
+        let proxy = try proxy()
+        let socket = try proxy.connect()
+        try socket.send(
+            "HEAD http://m.test/f.txt HTTP/1.1\r\nHost: m.test\r\n\r\nGET http://m.test/d/empty.bin HTTP/1.1\r\n"
+                + "Host: m.test\r\nConnection: close\r\n\r\n")
+        let all = String(decoding: try socket.receiveAll(), as: UTF8.self)
+        #expect(all.contains("Content-Length: 43\r\n"))
+        #expect(!all.contains("fox"))
+        #expect(all.contains("Content-Length: 0\r\n"))
+    }
+
+    @Test(
+        "conditional requests are answered in the order of RFC 9110 §13.2.2",
+        arguments: [
+            (["If-None-Match: TAG"], 304), (["If-None-Match: W/TAG"], 304), (["If-None-Match: *"], 304),
+            (["If-None-Match: \"other\", TAG"], 304), (["If-None-Match: \"other\""], 200), (["If-Match: TAG"], 200),
+            (["If-Match: \"other\""], 412), (["If-Match: W/TAG"], 412), (["If-Modified-Since: DATE"], 304),
+            (["If-Modified-Since: garbage"], 200), (["If-Unmodified-Since: DATE"], 200),
+            (["If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT"], 412),
+            (["If-None-Match: \"other\"", "If-Modified-Since: DATE"], 200),
+        ] as [([String], Int)])
+    func conditional(_ fields: [String], _ status: Int) throws {
+        let proxy = try proxy()
+        let plain = try proxy.exchange("GET", "http://m.test/f.txt")
+        let tag = try #require(plain.field("ETag"))
+        let date = try #require(plain.field("Last-Modified"))
+        let filled = fields.map {
+            $0.replacingOccurrences(of: "TAG", with: tag).replacingOccurrences(of: "DATE", with: date)
+        }
+        let response = try proxy.exchange("GET", "http://m.test/f.txt", fields: filled)
+        #expect(response.status == status)
+        #expect(response.field("ETag") == tag)
+        if status == 304 {
+            #expect(response.body.isEmpty)
+            #expect(response.field("Content-Length") == nil)
+        }
+    }
+
+    @Test(
+        "one range is a 206, what can't be satisfied a 416, nonsense the whole",
+        arguments: [
+            ("bytes=0-3", 206, "The "), ("bytes=-3", 206, "dog"), ("bytes=40-", 206, "dog"), ("bytes=-100", 206, text),
+            ("bytes=0-18446744073709551616", 206, text), ("bytes=100-", 416, ""), ("bytes=5-4", 200, text),
+            ("bytes=a-b", 200, text), ("items=0-1", 200, text), ("bytes=9223372036854775807-", 416, ""),
+            ("bytes=0-0,0-0,0-0", 206, "T"), ("bytes=0-,0-,0-", 206, text),
+        ])
+    func ranges(_ range: String, _ status: Int, _ body: String) throws {
+        let proxy = try proxy()
+        let response = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Range: \(range)"])
+        #expect(response.status == status)
+        #expect(response.body == body)
+        if status == 206 { #expect(response.field("Content-Range")?.hasSuffix("/43") == true) }
+        if status == 416 { #expect(response.field("Content-Range") == "bytes */43") }
+    }
+
+    @Test("several ranges are a multipart body of the announced length")
+    func multipart() throws {
+        let proxy = try proxy()
+        let response = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Range: bytes=0-2,10-14"])
+        #expect(response.status == 206)
+        let type = try #require(response.field("Content-Type"))
+        let boundary = try #require(type.components(separatedBy: "boundary=").last)
+        #expect(type.hasPrefix("multipart/byteranges; boundary="))
+        #expect(response.field("Content-Length") == "\(response.body.utf8.count)")
+        #expect(response.body.contains("Content-Range: bytes 0-2/43\r\n\r\nThe\r\n"))
+        #expect(response.body.contains("Content-Range: bytes 10-14/43\r\n\r\nbrown\r\n"))
+        #expect(response.body.hasSuffix("--\(boundary.replacingOccurrences(of: "\"", with: ""))--\r\n"))
+    }
+
+    @Test("If-Range lets a range through only for the very representation")
+    func ifRange() throws {
+        let proxy = try proxy()
+        let tag = try #require(try proxy.exchange("GET", "http://m.test/f.txt").field("ETag"))
+        let matching = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Range: bytes=0-2", "If-Range: \(tag)"])
+        #expect(matching.status == 206)
+        for other in ["\"other\"", "W/\(tag)", "garbage", "Sun, 06 Nov 1994 08:49:37 GMT"] {
+            let response = try proxy.exchange(
+                "GET", "http://m.test/f.txt", fields: ["Range: bytes=0-2", "If-Range: \(other)"])
+            #expect(response.status == 200)
+        }
+    }
+
+    @Test("bodies in the map, statuses, redirects and blocks")
+    func otherSources() throws {
+        let proxy = try proxy()
+        let json = try proxy.exchange("POST", "http://m.test/json", body: "{}")
+        #expect(json.status == 201)
+        #expect(json.body == #"{"user":"guest"}"#)
+        #expect(json.field("X-Mock") == "yes")
+        let moved = try proxy.exchange("GET", "http://m.test/moved")
+        #expect(moved.status == 302)
+        #expect(moved.field("Location") == "http://other.test/x")
+        #expect(try proxy.exchange("GET", "http://m.test/blocked").status == 403)
+        let asset = try proxy.exchange("GET", "assets://logo.txt")
+        #expect(asset.body == Self.text)
+    }
+
+    @Test("a folder answers with what is below it and with its index; nothing leaves the root")
+    func folder() throws {
+        let proxy = try proxy()
+        #expect(try proxy.exchange("GET", "http://m.test/d/f.txt").body == Self.text)
+        #expect(try proxy.exchange("GET", "http://m.test/d/").body == "<p>index")
+        #expect(try proxy.exchange("GET", "http://m.test/d/f.txt?v=1").body == Self.text)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(proxy.folder)/link", withDestinationPath: "/etc/passwd")
+        for path in ["..%2f..%2fetc/passwd", "link", "%00", "a%00.html", "%2fetc/passwd", "/etc/passwd", "..\\..\\x", "....//x"]
+        {
+            let response = try proxy.exchange("GET", "http://m.test/d/\(path)")
+            #expect((400..<405).contains(response.status), "\(path) gave \(response.status)")
+            #expect(!response.body.contains("root:"))
+        }
+    }
+
+    @Test("a file that does not exist is a 502 that names rule and path, or what `missing` says")
+    func missing() throws {
+        let proxy = try proxy()
+        let response = try proxy.exchange("GET", "http://m.test/missing")
+        #expect(response.status == 502)
+        #expect(response.body.contains("m.yaml:7") && response.body.contains("nope.txt"))
+        #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=") == true)
+        #expect(try proxy.exchange("GET", "http://m.test/missing404").status == 404)
+        try proxy.write("here now", to: "nope.txt")
+        #expect(try proxy.exchange("GET", "http://m.test/missing").body == "here now")
+    }
+
+    @Test("an edit by rename shows in the next request that comes 100 ms later, with another tag")
+    func edits() throws {
+        let proxy = try proxy()
+        let old = try proxy.exchange("GET", "http://m.test/f.txt")
+        try proxy.write("edited", to: "f.txt")
+        let deadline = Date.now.addingTimeInterval(2)
+        var response = old
+        while response.body != "edited", Date.now < deadline { response = try proxy.exchange("GET", "http://m.test/f.txt") }
+        #expect(response.body == "edited")
+        #expect(response.field("ETag") != old.field("ETag"))
+        // A browser's Reload sees an edit at once.
+        try proxy.write("again", to: "f.txt")
+        #expect(try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Cache-Control: max-age=0"]).body == "again")
+    }
+
+    @Test("encoded siblings go to clients that accept them")
+    func encodings() throws {
+        let proxy = try proxy()
+        try proxy.write("BR", to: "f.txt.br")
+        try proxy.write("GZ", to: "f.txt.gz")
+        let brotli = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Accept-Encoding: gzip, br"])
+        #expect(brotli.body == "BR")
+        #expect(brotli.field("Content-Encoding") == "br")
+        #expect(brotli.field("Vary") == "Accept-Encoding")
+        #expect(brotli.field("Content-Type") == "text/plain; charset=utf-8")
+        let gzip = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Accept-Encoding: gzip"])
+        #expect(gzip.body == "GZ")
+        #expect(gzip.field("ETag") != brotli.field("ETag"))
+        let plain = try proxy.exchange("GET", "http://m.test/f.txt")
+        #expect(plain.body == Self.text)
+        #expect(plain.field("Content-Encoding") == nil)
+    }
+
+    @Test("a cross-origin request may read the answer; a preflight is answered here")
+    func cors() throws {
+        let proxy = try proxy()
+        let response = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Origin: http://app.test"])
+        #expect(response.field("Access-Control-Allow-Origin") == "http://app.test")
+        #expect(response.field("Access-Control-Allow-Credentials") == "true")
+        #expect(response.field("Vary") == "Origin")
+        #expect(response.field("Access-Control-Expose-Headers")?.contains("ETag") == true)
+        let preflight = try proxy.exchange(
+            "OPTIONS", "http://m.test/f.txt",
+            fields: [
+                "Origin: http://app.test", "Access-Control-Request-Method: GET",
+                "Access-Control-Request-Headers: x-a, x-b",
+            ])
+        #expect(preflight.status == 204)
+        #expect(preflight.field("Access-Control-Allow-Headers") == "x-a, x-b")
+        #expect(preflight.field("Access-Control-Allow-Methods") == "GET, HEAD")
+        let own = try proxy.exchange("GET", "http://m.test/open", fields: ["Origin: http://app.test"])
+        #expect(own.field("Access-Control-Allow-Origin") == "*")
+        #expect(own.field("Access-Control-Allow-Credentials") == nil)
+        #expect(own.field("ETag") == nil)
+        let off = try proxy.exchange("GET", "http://m.test/closed", fields: ["Origin: http://app.test"])
+        #expect(off.field("Access-Control-Allow-Origin") == nil)
+    }
+
+    @Test("delay and rate hold the answer back without changing it")
+    func paced() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/d: { text: delayed, delay: 150ms }
+              http://m.test/r: { text: "0123456789", rate: 40B/s }
+            """)
+        let clock = ContinuousClock()
+        var body = ""
+        let delayed = try clock.measure { body = try proxy.exchange("GET", "http://m.test/d").body }
+        #expect(body == "delayed")
+        #expect(delayed >= .milliseconds(150))
+        let slow = try clock.measure { body = try proxy.exchange("GET", "http://m.test/r").body }
+        #expect(body == "0123456789")
+        #expect(slow >= .milliseconds(150))
+    }
+
+    @Test("a streamed file, its ranges, and one cut short while it is sent")
+    func streamed() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/big: big.bin\n") { $0.retention.file = 1000 }
+        let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        try Data(content).write(to: URL(filePath: "\(proxy.folder)/big.bin"))
+        let whole = try proxy.exchange("GET", "http://m.test/big")
+        #expect(whole.status == 200)
+        #expect(whole.bytes.suffix(content.count).elementsEqual(content))
+        let part = try proxy.exchange("GET", "http://m.test/big", fields: ["Range: bytes=2999990-"])
+        #expect(part.status == 206)
+        #expect(part.bytes.suffix(10).elementsEqual(content.suffix(10)))
+        let socket = try Socket.connect(port: proxy.port, receiveBuffer: 4096)
+        try socket.send("GET http://m.test/big HTTP/1.1\r\nHost: m.test\r\n\r\n")
+        _ = try socket.receive(exactly: 1000)
+        #expect(truncate("\(proxy.folder)/big.bin", 1500) == 0)
+        #expect(try socket.receiveAll().count < content.count)
+        #expect(try proxy.exchange("GET", "http://m.test/big").bytes.count < 3000)
+    }
+}
