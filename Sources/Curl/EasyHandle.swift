@@ -1,20 +1,39 @@
 import CCurl
-import Glibc
 
-/// One libcurl easy handle with the options that every transfer needs; reused from transfer to transfer.
+/// One libcurl easy handle, used again from transfer to transfer: its options are set once, and for each transfer only
+/// those that differ.
 ///
-/// Belongs to the transfer thread. Freed with its lists and its error buffer in `deinit`.
+/// Belongs to the transfer thread, which lives longer.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
+    unowned let thread: TransferThread
     private let url: OpaquePointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
-    private var fields: UnsafeMutablePointer<curl_slist>?
     private let resolve: UnsafeMutablePointer<curl_slist>?
+    private let text = RequestText()
+
+    // What the options were set to last.
     private var host = ""
     private var port: UInt16 = 0
     private var isHTTPS = false
+    private var method: [UInt8] = []
+    private var proxy: String?
+    private var shape = Shape.get
+    private var needsFreshConnection = false
+    private var isConnectOnly = false
 
-    init?(_ configuration: TransferLoopConfiguration) {
+    /// The running transfer.
+    private(set) var transfer: Transfer?
+    private(set) var delegate: (any TransferDelegate)?
+    private(set) var usesProxy = false
+    var progress = TransferProgress()
+    /// The place in the thread's list of running transfers.
+    var index = 0
+
+    /// Which options make the request's method and body.
+    private enum Shape { case get, head, upload }
+
+    init?(_ thread: TransferThread) {
         guard let pointer = curl_easy_init() else { return nil }
         guard let url = curl_url() else {
             curl_easy_cleanup(pointer)
@@ -22,127 +41,119 @@ final class EasyHandle {
         }
         self.pointer = pointer
         self.url = url
+        self.thread = thread
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         var list: UnsafeMutablePointer<curl_slist>?
-        for entry in configuration.resolve { list = curl_slist_append(list, entry) ?? list }
+        for entry in thread.configuration.resolve { list = curl_slist_append(list, entry) ?? list }
         resolve = list
-        setConstants(configuration)
+        setConstants(thread.configuration)
+        setCallbacks()
     }
 
     deinit {
         curl_easy_cleanup(pointer)
         curl_url_cleanup(url)
-        curl_slist_free_all(fields)
         curl_slist_free_all(resolve)
         errorBuffer.deallocate()
     }
 
-    private func set(_ option: CURLoption, _ value: Int) {
-        subproxy_easy_setopt_long(pointer, option, value)
-    }
+    func set(_ option: CURLoption, _ value: Int) { subproxy_setopt_long(pointer, option, value) }
 
-    private func set(_ option: CURLoption, _ value: String?) {
-        subproxy_easy_setopt_string(pointer, option, value)
-    }
+    func set(_ option: CURLoption, _ value: String?) { subproxy_setopt_string(pointer, option, value) }
 
-    /// The options that are the same for every transfer. An untouched handle obeys `http_proxy`, adds fields of its own,
-    /// follows nothing by default but decodes, and speaks many protocols: hence the list.
+    /// The options that are the same for every transfer. An untouched handle obeys `http_proxy`, adds fields of its
+    /// own, decodes, and speaks many protocols: hence the list.
     private func setConstants(_ configuration: TransferLoopConfiguration) {
         set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_PROXY, "")
+        set(CURLOPT_NOPROXY, "")
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        set(CURLOPT_HTTP_VERSION, subproxy_http_1_1)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        set(CURLOPT_NETRC, subproxy_netrc_ignored)
+        set(CURLOPT_HTTPAUTH, subproxy_auth_none)
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
-        set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        set(CURLOPT_SSLVERSION, subproxy_tls_1_2)
         set(CURLOPT_TCP_NODELAY, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_BUFFERSIZE, 64 << 10)
         set(CURLOPT_UPLOAD_BUFFERSIZE, 64 << 10)
-        set(CURLOPT_MAXAGE_CONN, 60)
+        set(CURLOPT_MAXAGE_CONN, configuration.keptConnectionSeconds)
         set(CURLOPT_DNS_CACHE_TIMEOUT, 60)
-        set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeoutMilliseconds)
-        set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1000)
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, configuration.connectTimeoutMilliseconds))
+        // Without it, ending a transfer whose name is being looked up waits, and with it all others, for the resolver.
+        set(CURLOPT_QUICK_EXIT, 1)
         if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
-        subproxy_easy_setopt_pointer(pointer, CURLOPT_ERRORBUFFER, errorBuffer)
-        if let resolve { subproxy_easy_setopt_list(pointer, CURLOPT_RESOLVE, resolve) }
-        subproxy_easy_setopt_data(pointer, CURLOPT_HEADERFUNCTION, headerCallback)
-        subproxy_easy_setopt_data(pointer, CURLOPT_WRITEFUNCTION, writeCallback)
-        subproxy_easy_setopt_data(pointer, CURLOPT_READFUNCTION, readCallback)
-        subproxy_easy_setopt_opensocket(pointer, openSocketCallback)
-        subproxy_easy_setopt_pointer(pointer, CURLOPT_CURLU, UnsafeMutableRawPointer(url))
+        if let resolve { subproxy_setopt_list(pointer, CURLOPT_RESOLVE, resolve) }
+        subproxy_setopt_pointer(pointer, CURLOPT_ERRORBUFFER, errorBuffer)
+        set(CURLOPT_HTTPGET, 1)
     }
 
-    /// Sets what differs from transfer to transfer.
+    // MARK: A transfer's options
+
+    /// Sets what differs from transfer to transfer, and takes the transfer on.
     ///
-    /// - Returns: whether libcurl takes the request; else its parts can't be sent.
-    func prepare(_ transfer: Transfer, _ configuration: TransferLoopConfiguration) -> Bool {
+    /// - Returns: what is wrong with the request, or CURLE_OK.
+    func prepare(_ transfer: Transfer, _ delegate: any TransferDelegate) -> CURLcode {
+        let request = transfer.request
+        let configuration = thread.configuration
+        usesProxy = configuration.usesProxy(for: request.host)
+        let proxy = usesProxy ? configuration.upstreamProxy : nil
+        let isHTTPProxy = proxy.map { !$0.utf8.starts(with: "socks".utf8) } ?? false
+
+        guard setURL(request) else { return CURLE_URL_MALFORMAT }
+        guard text.lay(request, isAbsolute: isHTTPProxy && !request.isHTTPS) else {
+            return CURLE_BAD_FUNCTION_ARGUMENT
+        }
+        subproxy_setopt_string(pointer, CURLOPT_REQUEST_TARGET, text.target)
+        subproxy_setopt_list(pointer, CURLOPT_HTTPHEADER, text.lines)
+        if method != request.method {
+            method = request.method
+            subproxy_setopt_string(pointer, CURLOPT_CUSTOMREQUEST, text.method)
+        }
+        if proxy != self.proxy {
+            self.proxy = proxy
+            set(CURLOPT_PROXY, proxy ?? "")
+        }
+        let needsFreshConnection = request.needsFreshConnection || request.isConnectOnly
+        if needsFreshConnection != self.needsFreshConnection {
+            self.needsFreshConnection = needsFreshConnection
+            set(CURLOPT_FRESH_CONNECT, needsFreshConnection ? 1 : 0)
+        }
+        if request.isConnectOnly {
+            // Such a handle is not used again, so that these need not be taken back.
+            isConnectOnly = true
+            set(CURLOPT_CONNECT_ONLY, 1)
+            set(CURLOPT_HTTPPROXYTUNNEL, isHTTPProxy ? 1 : 0)
+        }
+        setBody(request)
+        take(transfer, delegate)
+        return CURLE_OK
+    }
+
+    private func take(_ transfer: Transfer, _ delegate: any TransferDelegate) {
         let request = transfer.request
         errorBuffer[0] = 0
-        guard setURL(request) else { return false }
-        let proxy = transfer.usesProxy ? configuration.upstreamProxy : nil
-        let isHTTPProxy = proxy?.utf8.starts(with: "http".utf8) ?? false
-        set(CURLOPT_PROXY, proxy ?? "")
-        set(CURLOPT_NOPROXY, "")
-        set(CURLOPT_HTTPPROXYTUNNEL, request.isConnectOnly && isHTTPProxy ? 1 : 0)
-        set(CURLOPT_CONNECT_ONLY, request.isConnectOnly ? 1 : 0)
-        set(CURLOPT_FRESH_CONNECT, request.needsFreshConnection ? 1 : 0)
-
-        var target = request.pathAndQuery
-        if isHTTPProxy, !request.isHTTPS {
-            target = Array("http://\(request.host):\(request.port)".utf8) + target
-        }
-        guard setBytes(CURLOPT_REQUEST_TARGET, target), setBytes(CURLOPT_CUSTOMREQUEST, request.method) else {
-            return false
-        }
-        set(CURLOPT_HTTPGET, 1)
-        switch request.body {
-        case .none: if request.isHead { set(CURLOPT_NOBODY, 1) }
-        case .length(let length):
-            set(CURLOPT_UPLOAD, 1)
-            subproxy_easy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length))
-        case .chunked:
-            set(CURLOPT_UPLOAD, 1)
-            subproxy_easy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, -1)
-        }
-        if request.body == .chunked {
-            subproxy_easy_setopt_trailer(pointer, trailerCallback)
-        } else {
-            subproxy_easy_setopt_trailer(pointer, nil)
-        }
-        guard setFields(request) else { return false }
-        let context = Unmanaged.passUnretained(transfer).toOpaque()
-        for option in [
-            CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_TRAILERDATA,
-            CURLOPT_PRIVATE,
-        ] {
-            subproxy_easy_setopt_pointer(pointer, option, context)
-        }
-        return true
+        progress = TransferProgress()
+        progress.lastActivity = thread.now
+        progress.awaitsContinue = request.expectsContinue && shape == .upload
+        progress.endsWithHead = request.isHead && shape == .upload
+        if case .length(let length) = request.body { progress.bodyLeft = length }
+        self.transfer = transfer
+        self.delegate = delegate
+        transfer.handle = self
     }
 
-    /// What libcurl said of a failure.
-    func message(_ code: CURLcode) -> String {
-        if errorBuffer[0] != 0 { return String(cString: errorBuffer) }
-        return String(cString: curl_easy_strerror(code))
-    }
-
-    /// The socket of a connect-only transfer.
-    var activeSocket: CInt? {
-        var socket = subproxy_bad_socket
-        let code = subproxy_easy_getinfo_socket(pointer, CURLINFO_ACTIVESOCKET, &socket)
-        return code == CURLE_OK && socket != subproxy_bad_socket ? socket : nil
-    }
-
-    /// Parts go into the URL one by one, so that no text is parsed that could be read in two ways (curl_url_set).
+    /// Parts go into the URL one by one, so that no text is parsed that could be read in two ways (curl_url_set). Path
+    /// and query are not among them: CURLOPT_REQUEST_TARGET sends them as they are, and a URL would change them.
     private func setURL(_ request: TransferRequest) -> Bool {
         guard request.host != host || request.port != port || request.isHTTPS != isHTTPS else { return true }
         host = ""
@@ -154,57 +165,99 @@ final class EasyHandle {
         host = request.host
         port = request.port
         isHTTPS = request.isHTTPS
+        // libcurl keeps the text that it made of the URL of the handle's first transfer, and makes a new one only where
+        // there is none.
+        set(CURLOPT_URL, nil)
+        subproxy_setopt_url(pointer, url)
         return true
     }
 
-    private func setBytes(_ option: CURLoption, _ bytes: [UInt8]) -> Bool {
-        guard !bytes.contains(0) else { return false }
-        return withCString(bytes) { subproxy_easy_setopt_string(pointer, option, $0) } == CURLE_OK
+    private func setBody(_ request: TransferRequest) {
+        var shape = request.isHead ? Shape.head : .get
+        var length = 0
+        switch request.body {
+        case .none, .length(0): break
+        case .length(let known):
+            length = known
+            shape = .upload
+        case .chunked:
+            length = -1
+            shape = .upload
+            subproxy_setopt_trailer_callback(pointer, trailerCallback)
+        }
+        if shape != self.shape {
+            self.shape = shape
+            // It takes the other two back.
+            set(CURLOPT_HTTPGET, 1)
+            if shape == .upload { set(CURLOPT_UPLOAD, 1) }
+            if shape == .head { set(CURLOPT_NOBODY, 1) }
+        }
+        if shape == .upload { subproxy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length)) }
     }
 
-    private func setFields(_ request: TransferRequest) -> Bool {
-        curl_slist_free_all(fields)
-        fields = nil
-        for line in request.lines {
-            guard !line.contains(where: { $0 == 0 || $0 == 0x0d || $0 == 0x0a }) else { return false }
-            guard append(line) else { return false }
+    // MARK: The end of a transfer
+
+    /// Lets the transfer go.
+    func release() -> Transfer? {
+        defer {
+            transfer = nil
+            delegate = nil
         }
-        // The names of fields that libcurl would add by itself, without a value, keep it from doing so.
-        for name in ["Accept", "User-Agent", "Content-Type"] where !has(name, request.lines) {
-            guard append(Array("\(name):".utf8)) else { return false }
-        }
-        if !request.expectsContinue, !append(Array("Expect:".utf8)) { return false }
-        subproxy_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, fields)
-        return true
+        return transfer
     }
 
-    private func append(_ line: [UInt8]) -> Bool {
-        var line = line
-        // libcurl leaves out "Name:" and sends "Name;" as a field with an empty value.
-        if let colon = line.firstIndex(of: 0x3a), line[(colon + 1)...].allSatisfy({ $0 == 0x20 || $0 == 0x09 }),
-            colon + 1 < line.count
-        {
-            line = line[..<colon] + [0x3b]
-        }
-        guard let list = withCString(line, { curl_slist_append(fields, $0) }) else { return false }
-        fields = list
-        return true
+    /// Whether another transfer may use the handle after one that ended so.
+    ///
+    /// libcurl 7.88.1 keeps three things of a transfer that only a new handle is free of: how often requests were
+    /// repeated, of which it allows five in a handle's life; that trailers were sent, after which the next chunked body
+    /// is written before the start of its buffer; and the errno and rewind marks of a failure.
+    func isReusable(after result: TransferResult) -> Bool {
+        result.isSuccess && !isConnectOnly && !progress.endsWithHead && progress.attempts <= 1
+            && transfer?.request.body != .chunked
     }
 
-    private func has(_ name: String, _ lines: [[UInt8]]) -> Bool {
-        let length = name.utf8.count
-        return lines.contains { line in
-            line.count > length && line[length] == 0x3a
-                && zip(line, name.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+    /// What is known of the transfer at its end; to be asked before the handle leaves the multi handle.
+    func result(_ code: CURLcode) -> TransferResult {
+        var message = ""
+        if progress.endedEarly {
+            message = "the request's body ended before its announced length"
+        } else if code != CURLE_OK {
+            message = errorBuffer[0] != 0 ? String(cString: errorBuffer) : String(cString: curl_easy_strerror(code))
         }
+        var result = TransferResult(code: code, message: message)
+        result.isAborted = progress.isAborted
+        result.refusedAddress = progress.refusedAddress
+        result.hasReceivedBytes = progress.hasReceivedBytes
+        if code != CURLE_OK { result.osErrno = CInt(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
+        result.reusedConnection = progress.attempts > 0 && long(CURLINFO_NUM_CONNECTS) == 0
+        var address: UnsafeMutablePointer<CChar>?
+        subproxy_getinfo_string(pointer, CURLINFO_PRIMARY_IP, &address)
+        if let address { result.primaryAddress = String(cString: address) }
+        result.primaryPort = UInt16(truncatingIfNeeded: long(CURLINFO_PRIMARY_PORT))
+        result.timings.nameLookup = offset(CURLINFO_NAMELOOKUP_TIME_T)
+        result.timings.connect = offset(CURLINFO_CONNECT_TIME_T)
+        result.timings.startTransfer = offset(CURLINFO_STARTTRANSFER_TIME_T)
+        result.timings.total = offset(CURLINFO_TOTAL_TIME_T)
+        if isHTTPS { result.sslVerifyResult = long(CURLINFO_SSL_VERIFYRESULT) }
+        return result
     }
-}
 
-/// Calls `body` with the bytes and a NUL behind them.
-private func withCString<Result>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { space in
-        for index in 0..<bytes.count { space[index] = CChar(bitPattern: bytes[index]) }
-        space[bytes.count] = 0
-        return body(space.baseAddress)
+    /// The socket of a connect-only transfer that has connected.
+    var activeSocket: CInt? {
+        var socket = subproxy_bad_socket
+        guard subproxy_getinfo_socket(pointer, &socket) == CURLE_OK else { return nil }
+        return socket == subproxy_bad_socket ? nil : socket
+    }
+
+    private func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        subproxy_getinfo_long(pointer, info, &value)
+        return value
+    }
+
+    private func offset(_ info: CURLINFO) -> Int {
+        var value: curl_off_t = 0
+        subproxy_getinfo_offset(pointer, info, &value)
+        return Int(value)
     }
 }

@@ -3,116 +3,97 @@ import Glibc
 import Synchronization
 
 /// The thread that owns libcurl's handles: commands go in through a queue, and delegates are called on it.
+///
+/// Any thread may use it. It ends with ``shutdown()``, or when it is released.
 public final class TransferLoop: Sendable {
-    private enum Command {
-        case start(Transfer)
-        case resumeReceiving(Transfer)
-        case resumeSending(Transfer)
-        case cancel(Transfer)
-        case stop
-    }
-
-    private struct State {
-        var commands: [Command] = []
-        var isStopped = false
-    }
-
     /// libcurl's version and that of what it is built on (curl_version).
     public static var version: String { String(cString: curl_version()) }
 
-    private let state = Mutex(State())
-    private let wakeup: CInt
-    private let finished = Mutex<pthread_t?>(nil)
-
-    private static let isInitialised: Bool = curl_global_init(subproxy_global_all) == CURLE_OK
+    private let commands: CommandQueue
+    private let thread: Mutex<pthread_t?>
 
     /// Starts the thread.
     ///
-    /// - Parameter turnEnded: called on the thread after each turn, so that what delegates have gathered goes out at
-    ///   once.
+    /// - Parameters:
+    ///   - configuration: what holds for all transfers.
+    ///   - turnEnded: called on the thread at the end of each turn in which a delegate was called, so that what
+    ///     delegates have gathered goes out at once.
     /// - Throws: ``TransferLoopError`` where the system gives no descriptor or thread.
-    public init(_ configuration: TransferLoopConfiguration, turnEnded: @escaping @Sendable () -> Void) throws {
-        guard TransferLoop.isInitialised else { throw TransferLoopError(reason: "libcurl could not be initialised") }
-        wakeup = subproxy_eventfd()
-        guard wakeup >= 0 else { throw TransferLoopError(reason: "no descriptor for the transfer thread") }
-        let wakeup = wakeup
-        let thread = try TransferThread.start { [weak self] in
-            guard let engine = TransferEngine(configuration, wakeup: wakeup) else { return }
-            while let isRunning = self?.perform(engine), isRunning {
-                engine.settle()
-                turnEnded()
-                engine.turn()
-                engine.settle()
-            }
-            engine.cancelAll()
-            turnEnded()
+    public init(
+        _ configuration: TransferLoopConfiguration = TransferLoopConfiguration(),
+        turnEnded: @escaping @Sendable () -> Void = {}
+    ) throws(TransferLoopError) {
+        guard Library.isInitialised else { throw TransferLoopError(reason: "libcurl could not be initialised") }
+        guard let commands = CommandQueue() else {
+            throw TransferLoopError(
+                reason: "no descriptor for the transfer thread: \(String(cString: strerror(errno)))")
         }
-        finished.withLock { $0 = thread }
+        guard let body = TransferThread(configuration, commands, turnEnded: turnEnded) else {
+            throw TransferLoopError(
+                reason: "no descriptor for the transfer thread: \(String(cString: strerror(errno)))")
+        }
+        self.commands = commands
+        thread = Mutex(try TransferLoop.start(body))
     }
 
-    deinit { close(wakeup) }
+    deinit { shutdown() }
 
     /// Starts a transfer, which goes on until its delegate is told its end.
+    ///
+    /// The delegate may be called before this returns. After ``shutdown()`` the transfer is cancelled on the calling
+    /// thread.
+    @discardableResult
     public func start(_ request: TransferRequest, delegate: any TransferDelegate) -> Transfer {
-        let transfer = Transfer(request, delegate)
-        if !send(.start(transfer)) {
-            delegate.transferDidFinish(transfer, TransferResult(code: 0, message: "stopped", isCancelled: true))
-        }
+        let transfer = Transfer(request, delegate, commands)
+        if !commands.add(.start(transfer)) { transfer.finish(.cancelled) }
         return transfer
     }
 
-    /// Lets a transfer receive again whose delegate has paused it.
-    public func resumeReceiving(_ transfer: Transfer) { _ = send(.resumeReceiving(transfer)) }
+    /// As ``Transfer/resumeReceiving()``.
+    public func resumeReceiving(_ transfer: Transfer) { transfer.resumeReceiving() }
 
-    /// Lets a transfer ask for its body again.
-    public func resumeSending(_ transfer: Transfer) { _ = send(.resumeSending(transfer)) }
+    /// As ``Transfer/resumeSending()``.
+    public func resumeSending(_ transfer: Transfer) { transfer.resumeSending() }
 
-    /// Ends a transfer; its delegate is told on the thread.
-    public func cancel(_ transfer: Transfer) { _ = send(.cancel(transfer)) }
+    /// As ``Transfer/cancel()``.
+    public func cancel(_ transfer: Transfer) { transfer.cancel() }
 
-    /// Ends all transfers and the thread, and waits for it; afterwards nothing starts.
-    public func shutdown() {
-        _ = send(.stop)
-        let thread = finished.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }
-        if let thread { pthread_join(thread, nil) }
-    }
-
-    private func send(_ command: Command) -> Bool {
-        let (isTaken, mustWake) = state.withLock { state in
-            guard !state.isStopped else { return (false, false) }
-            if case .stop = command { state.isStopped = true }
-            state.commands.append(command)
-            return (true, state.commands.count == 1)
-        }
-        // The thread empties the queue before it waits, so only the first command of a batch has to wake it.
-        if mustWake {
-            var one: UInt64 = 1
-            _ = write(wakeup, &one, 8)
-        }
-        return isTaken
-    }
-
-    /// Performs what is queued.
+    /// Cancels all transfers, closes all connections, and waits for the thread's end; afterwards nothing starts.
     ///
-    /// - Returns: whether to go on.
-    private func perform(_ engine: TransferEngine) -> Bool {
-        let commands = state.withLock { state in
-            defer { state.commands.removeAll(keepingCapacity: true) }
-            return state.commands
+    /// On the transfer thread itself it doesn't wait.
+    public func shutdown() {
+        guard
+            let thread = thread.withLock({ thread in
+                defer { thread = nil }
+                return thread
+            })
+        else { return }
+        commands.add(.stop)
+        if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
+    }
+
+    private static func start(_ body: TransferThread) throws(TransferLoopError) -> pthread_t {
+        var thread = pthread_t()
+        let argument = Unmanaged.passRetained(body).toOpaque()
+        // The thread inherits the mask: signals are for other threads, and a connection that is closed while OpenSSL
+        // writes to it is an error here and not the process's end (SIGPIPE goes to the thread that writes).
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                subproxy_name_thread("transfers")
+                if let argument { Unmanaged<TransferThread>.fromOpaque(argument).takeRetainedValue().run() }
+                return nil
+            }, argument)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        guard code == 0 else {
+            Unmanaged<TransferThread>.fromOpaque(argument).release()
+            throw TransferLoopError(reason: "no thread for transfers: \(String(cString: strerror(code)))")
         }
-        for command in commands {
-            switch command {
-            case .start(let transfer): engine.start(transfer)
-            case .resumeReceiving(let transfer): engine.resumeReceiving(transfer)
-            case .resumeSending(let transfer): engine.resumeSending(transfer)
-            case .cancel(let transfer): engine.cancel(transfer)
-            case .stop: return false
-            }
-        }
-        return true
+        return thread
     }
 }
 
@@ -122,25 +103,20 @@ public struct TransferLoopError: Error, CustomStringConvertible {
     public var description: String { reason }
 }
 
-private enum TransferThread {
-    private final class Body {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    static func start(_ run: @escaping @Sendable () -> Void) throws(TransferLoopError) -> pthread_t {
-        var thread = pthread_t()
-        let argument = Unmanaged.passRetained(Body(run)).toOpaque()
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
-                return nil
-            }, argument)
-        guard result == 0 else {
-            Unmanaged<Body>.fromOpaque(argument).release()
-            throw TransferLoopError(reason: "no thread for transfers: \(String(cString: strerror(result)))")
+/// libcurl as a whole.
+private enum Library {
+    /// Whether curl_global_init went well; it is called once in the process's life.
+    static let isInitialised: Bool = {
+        // libcurl looks into this variable here, and would write the keys of all TLS connections to the file it names.
+        let name = "SSLKEYLOGFILE"
+        let file = getenv(name).map { strdup($0) }
+        if file != nil { unsetenv(name) }
+        defer {
+            if let file, let file {
+                setenv(name, file, 1)
+                free(file)
+            }
         }
-        return thread
-    }
+        return curl_global_init(subproxy_global_all) == CURLE_OK
+    }()
 }

@@ -4,6 +4,11 @@ public struct Footprint: Sendable {
     /// The open descriptors, each with what it is.
     public var openDescriptors: [String]
     public var descriptors: Int { openDescriptors.count }
+
+    public init(residentBytes: Int, openDescriptors: [String]) {
+        self.residentBytes = residentBytes
+        self.openDescriptors = openDescriptors
+    }
 }
 
 extension RunningBinary {
@@ -16,17 +21,20 @@ extension RunningBinary {
     ///
     /// - Parameters:
     ///   - memory: by how many bytes it may have grown.
-    ///   - meanwhile: done between the looks, such as a request that makes the proxy notice that an origin has closed.
+    ///   - meanwhile: done from time to time, such as a request that makes the proxy notice that an origin has closed.
     public func settle(
         to before: Footprint, memory: Int, seconds: Double, meanwhile: () throws -> Void = {}
     ) rethrows -> Footprint {
-        var now = footprint
-        _ = try Wait.holds(within: seconds) {
+        let deadline = Clock.seconds + seconds
+        while true {
             try meanwhile()
-            now = footprint
-            return now.descriptors <= before.descriptors && now.residentBytes <= before.residentBytes + memory
+            var now = footprint
+            let isSettled = Wait.holds(within: 0.2) {
+                now = footprint
+                return now.descriptors <= before.descriptors && now.residentBytes <= before.residentBytes + memory
+            }
+            if isSettled || Clock.seconds > deadline { return now }
         }
-        return now
     }
 
     /// The most memory in use while `body` runs, looked at between its steps.

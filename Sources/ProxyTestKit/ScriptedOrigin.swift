@@ -113,6 +113,11 @@ public final class ScriptedOrigin: Sendable {
 
     public func stop() {
         listener.interrupt()
+        closeConnections()
+    }
+
+    /// Closes the connections that are open now, and goes on listening.
+    public func closeConnections() {
         for socket in state.withLock({ $0.connections }) { socket.interrupt() }
     }
 

@@ -66,7 +66,7 @@ final class ServedMap {
     ///   - files: names and contents of files beside the map.
     ///   - port: one that CONNECT may name.
     init(
-        _ rules: String = "http://mapped.test/x: { text: x }", files: [String: String] = [:], _ options: [String] = [],
+        _ rules: String = "http://mapped.test/x: { text: x }", files: [String: String] = [:], options: [String] = [],
         tunnelsTo port: UInt16? = nil, wrapper: [String] = []
     ) throws {
         folder = try TemporaryFolder()

@@ -101,6 +101,16 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         thread?.cancel(transfer)
     }
 
+    /// Tells the sink the end, and lets go of the transfer, which holds this object as its delegate.
+    private func deliverEnd(_ failure: ProxyError?) {
+        outbox?.add(loop) {
+            self.transfer = nil
+            let sink = self.sink
+            self.sink = nil
+            sink?.originFinished(failure)
+        }
+    }
+
     private func deliver(_ event: @escaping (any OriginSink) -> Void) {
         // The closure is made here and runs on the event loop; it holds only values.
         let event = UncheckedEvent(event)
@@ -200,11 +210,13 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     func transferDidFinish(_ transfer: Transfer, _ result: TransferResult) {
         if result.isSuccess, hasHead {
             if let trailers = parser.takeTrailers() { deliver { $0.originSentTrailers(trailers) } }
-            deliver { $0.originFinished(nil) }
-        } else if !result.isCancelled {
-            let error = result.isSuccess
-                ? .originProtocol("sent no response") : ProxyError(result, host: request.host, known: failure)
-            deliver { $0.originFinished(error) }
+            deliverEnd(nil)
+        } else if result.isCancelled {
+            deliverEnd(.internalError)
+        } else {
+            deliverEnd(
+                result.isSuccess
+                    ? .originProtocol("sent no response") : ProxyError(result, host: request.host, known: failure))
         }
     }
 }

@@ -1,0 +1,83 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// What the transfer thread is asked to do.
+enum Command {
+    case start(Transfer)
+    case resumeReceiving(Transfer)
+    case resumeSending(Transfer)
+    case cancel(Transfer)
+    case stop
+}
+
+/// The way into the transfer thread: a queue behind a lock, and an eventfd(2) that ends its wait.
+///
+/// The lock closes one race: the thread notes that it is about to wait, in the same step in which it finds the queue
+/// empty. So a command that comes later sees the note and wakes it, and one that came before keeps it from waiting;
+/// while the thread is busy, adding a command costs no system call.
+final class CommandQueue: Sendable {
+    private struct State {
+        var commands: [Command] = []
+        var threadWaits = false
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    /// Readable when the thread is to look into the queue.
+    let descriptor: CInt
+
+    init?() {
+        descriptor = subproxy_eventfd()
+        guard descriptor >= 0 else { return nil }
+    }
+
+    /// - Returns: whether the thread will see the command; false after the end.
+    @discardableResult
+    func add(_ command: Command) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.commands.append(command)
+            if state.threadWaits {
+                state.threadWaits = false
+                var one: UInt64 = 1
+                // Under the lock, so that the descriptor can't be closed, and its number be another's, before.
+                _ = write(descriptor, &one, 8)
+            }
+            return true
+        }
+    }
+
+    /// Notes that the thread waits from now on, unless there are commands.
+    func mayWait() -> Bool {
+        state.withLock { state in
+            state.threadWaits = state.commands.isEmpty
+            return state.threadWaits
+        }
+    }
+
+    /// Exchanges the queue for an empty array, whose storage is used from then on.
+    func take(_ commands: inout [Command]) {
+        state.withLock { state in
+            state.threadWaits = false
+            swap(&state.commands, &commands)
+        }
+    }
+
+    /// Takes nothing more, and gives what is left.
+    func close() -> [Command] {
+        state.withLock { state in
+            guard !state.isClosed else { return [] }
+            state.isClosed = true
+            state.threadWaits = false
+            Glibc.close(descriptor)
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    deinit {
+        // Where the thread never ran.
+        _ = close()
+    }
+}

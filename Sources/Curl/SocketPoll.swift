@@ -1,0 +1,147 @@
+import CCurl
+import Glibc
+
+/// The descriptors that libcurl waits for, in an epoll(7) set.
+///
+/// Belongs to the transfer thread. Three things are cared for here:
+/// - A number may be closed and used anew within a turn: each use has a generation, and events of an older one are
+///   dropped. Events are level-triggered, so nothing is lost by that.
+/// - libcurl stops watching a connection when it becomes idle and watches it again with the next request. A socket
+///   whose closing is seen here stays in the set meanwhile, until it has an event that nobody waits for; this spares
+///   two system calls a transfer.
+/// - A descriptor that was copied stays in the set when the original is closed, so it is taken out before.
+final class SocketPoll {
+    private struct Entry {
+        /// The events that libcurl waits for, and those that the set reports.
+        var wanted: UInt32 = 0
+        var registered: UInt32 = 0
+        var generation: UInt32 = 0
+        /// Whether ``closing(_:)`` will tell the end of this use of the number.
+        var closingIsSeen = false
+    }
+
+    static let eventsPerWait = 256
+
+    private let epoll: CInt
+    private let wakeup: CInt
+    private var entries: [Entry] = []
+    private let events: UnsafeMutablePointer<epoll_event>
+    private static let wakeupMark = UInt64.max
+
+    init?(wakeup: CInt) {
+        epoll = subproxy_epoll_create()
+        guard epoll >= 0 else { return nil }
+        guard
+            subproxy_epoll_control(
+                epoll, subproxy_epoll_add, wakeup, subproxy_epoll_in, SocketPoll.wakeupMark) == 0
+        else {
+            close(epoll)
+            return nil
+        }
+        self.wakeup = wakeup
+        events = .allocate(capacity: SocketPoll.eventsPerWait)
+        events.initialize(repeating: epoll_event(), count: SocketPoll.eventsPerWait)
+    }
+
+    deinit {
+        close(epoll)
+        events.deallocate()
+    }
+
+    /// Waits for events and hands each to `action` with its CURL_CSELECT bits.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: how long; -1 is for ever.
+    ///   - returned: called when the wait is over, before the events.
+    func wait(_ milliseconds: CInt, returned: () -> Void, _ action: (_ socket: CInt, _ bits: CInt) -> Void) {
+        let count = epoll_wait(epoll, events, CInt(SocketPoll.eventsPerWait), milliseconds)
+        returned()
+        // EINTR is a wait without events.
+        guard count > 0 else { return }
+        for index in 0..<Int(count) {
+            let mark = subproxy_epoll_data(events + index)
+            if mark == SocketPoll.wakeupMark {
+                var value: UInt64 = 0
+                _ = read(wakeup, &value, 8)
+                continue
+            }
+            let socket = CInt(truncatingIfNeeded: mark & 0x7fff_ffff)
+            let entry = entry(socket)
+            guard entry.generation == UInt32(truncatingIfNeeded: mark >> 32) else { continue }
+            let reported = events[index].events
+            // A broken connection shows to whatever is waited for. libcurl is not told to read unless it asked to: it
+            // would read even while it is paused.
+            let due = reported & subproxy_epoll_broken != 0 ? entry.wanted : reported & entry.wanted
+            guard due != 0 else {
+                remove(socket)
+                continue
+            }
+            let bits = (due & subproxy_epoll_in != 0 ? CURL_CSELECT_IN : 0)
+            action(socket, bits | (due & subproxy_epoll_out != 0 ? CURL_CSELECT_OUT : 0))
+        }
+    }
+
+    /// Notes a socket that was opened for libcurl.
+    func opened(_ socket: CInt) {
+        change(socket) { entry in
+            entry = Entry(generation: entry.generation &+ 1, closingIsSeen: true)
+        }
+    }
+
+    /// To be called before such a socket is closed.
+    func closing(_ socket: CInt) {
+        remove(socket)
+        change(socket) { entry in
+            entry = Entry(generation: entry.generation &+ 1)
+        }
+    }
+
+    /// Watches a socket as CURLMOPT_SOCKETFUNCTION says.
+    func watch(_ socket: CInt, _ what: CInt) {
+        guard socket >= 0 else { return }
+        let wanted: UInt32 =
+            switch what {
+            case CURL_POLL_IN: subproxy_epoll_in
+            case CURL_POLL_OUT: subproxy_epoll_out
+            case CURL_POLL_INOUT: subproxy_epoll_in | subproxy_epoll_out
+            default: 0
+            }
+        change(socket) { $0.wanted = wanted }
+        let entry = entry(socket)
+        if wanted == 0 {
+            if !entry.closingIsSeen || entry.registered != subproxy_epoll_in { remove(socket) }
+        } else if !entry.closingIsSeen || entry.registered != wanted {
+            register(socket, wanted)
+        }
+    }
+
+    private func register(_ socket: CInt, _ wanted: UInt32) {
+        let entry = entry(socket)
+        let mark = UInt64(entry.generation) << 32 | UInt64(UInt32(bitPattern: socket))
+        let first = entry.registered == 0 ? subproxy_epoll_add : subproxy_epoll_modify
+        if subproxy_epoll_control(epoll, first, socket, wanted, mark) != 0 {
+            // The number was closed and used anew behind libcurl's back, or is in the set already.
+            let second = errno == EEXIST ? subproxy_epoll_modify : subproxy_epoll_add
+            _ = subproxy_epoll_control(epoll, second, socket, wanted, mark)
+        }
+        change(socket) { $0.registered = wanted }
+    }
+
+    private func remove(_ socket: CInt) {
+        guard entry(socket).registered != 0 else { return }
+        _ = subproxy_epoll_control(epoll, subproxy_epoll_delete, socket, 0, 0)
+        change(socket) { $0.registered = 0 }
+    }
+
+    private func entry(_ socket: CInt) -> Entry {
+        let index = Int(socket)
+        return entries.indices.contains(index) ? entries[index] : Entry()
+    }
+
+    private func change(_ socket: CInt, _ body: (inout Entry) -> Void) {
+        let index = Int(socket)
+        guard index >= 0 else { return }
+        while entries.count <= index { entries.append(Entry()) }
+        body(&entries[index])
+    }
+}

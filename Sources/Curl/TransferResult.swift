@@ -1,0 +1,92 @@
+import CCurl
+
+/// How a transfer ended.
+public struct TransferResult: Sendable, Equatable {
+    /// Where an origin that fell silent had got to.
+    public enum SilencePhase: Sendable, Equatable { case beforeHead, inBody }
+
+    /// How long after the start each step was done, in microseconds; 0 where it was not reached.
+    public struct Timings: Sendable, Equatable {
+        public var nameLookup = 0
+        public var connect = 0
+        public var startTransfer = 0
+        public var total = 0
+    }
+
+    /// The kinds of end that callers tell apart.
+    public enum Kind: Sendable, Equatable {
+        case success, cancelled, silence, hostNotFound, proxyNotFound, notConnected, connectTimeout, incomplete, reset
+        case tlsCertificate, tlsProtocol, malformed, other
+    }
+
+    /// The CURLcode; 0 is success, unless the transfer was cancelled.
+    public var code: UInt32
+    /// What libcurl says of a failure (CURLOPT_ERRORBUFFER, else curl_easy_strerror); empty on success.
+    public var message: String
+    /// Whether the transfer was cancelled, also by the loop's end.
+    public var isCancelled = false
+    /// Set where the origin was silent for too long.
+    public var silence: SilencePhase?
+    /// Whether the delegate ended the transfer by a verdict.
+    public var isAborted = false
+    /// Whether the delegate refused an address of the host.
+    public var refusedAddress = false
+    /// The errno of the failure, where libcurl noted one (CURLINFO_OS_ERRNO).
+    public var osErrno: CInt = 0
+    /// Whether anything of a response came.
+    public var hasReceivedBytes = false
+    /// Whether a kept connection carried the transfer (CURLINFO_NUM_CONNECTS is 0).
+    public var reusedConnection = false
+    /// The address connected to, in text, and its port; empty and 0 without a connection.
+    public var primaryAddress = ""
+    public var primaryPort: UInt16 = 0
+    public var timings = Timings()
+    /// OpenSSL's verdict on the certificate; 0 is good (CURLINFO_SSL_VERIFYRESULT).
+    public var sslVerifyResult = 0
+
+    /// Whether the origin was silent for too long.
+    public var isSilence: Bool { silence != nil }
+    public var isSuccess: Bool { code == 0 && !isSilence && !isCancelled }
+
+    init(code: CURLcode, message: String) {
+        self.code = UInt32(code.rawValue)
+        self.message = message
+    }
+
+    static var cancelled: TransferResult {
+        var result = TransferResult(code: CURLE_OK, message: "cancelled")
+        result.isCancelled = true
+        return result
+    }
+
+    /// A failure that no handle knows more of.
+    static func failure(_ code: CURLcode) -> TransferResult {
+        TransferResult(code: code, message: String(cString: curl_easy_strerror(code)))
+    }
+
+    public var kind: Kind {
+        if isCancelled { return .cancelled }
+        if isSilence { return .silence }
+        switch CURLcode(rawValue: code) {
+        case CURLE_OK: return .success
+        case CURLE_COULDNT_RESOLVE_HOST: return .hostNotFound
+        case CURLE_COULDNT_RESOLVE_PROXY: return .proxyNotFound
+        case CURLE_COULDNT_CONNECT, CURLE_PROXY: return .notConnected
+        // No limit is set but that of the connection attempt.
+        case CURLE_OPERATION_TIMEDOUT: return .connectTimeout
+        case CURLE_PARTIAL_FILE: return .incomplete
+        // RECV_ERROR is a reset, and TLS that ends without close_notify (a truncated body); it is also what a parent
+        // proxy's refusal of a tunnel comes as.
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND: return .reset
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return .tlsCertificate
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CERTPROBLEM:
+            return .tlsProtocol
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_WRITE_ERROR, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
+            return .malformed
+        default: return .other
+        }
+    }
+}

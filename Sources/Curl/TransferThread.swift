@@ -1,0 +1,310 @@
+import CCurl
+import Glibc
+
+/// What runs on a loop's thread: the multi handle, all easy handles, and the descriptors they wait for.
+///
+/// Made by the starter, and from then on touched by the thread only.
+final class TransferThread {
+    /// How long an origin may leave Expect: 100-continue unanswered, in milliseconds; then the body is sent.
+    static let continueMilliseconds: Int64 = 1000
+    /// Handles kept for the next transfers.
+    private static let spareHandles = 512
+
+    let configuration: TransferLoopConfiguration
+    let poll: SocketPoll
+    private let commands: CommandQueue
+    private let multi: UnsafeMutableRawPointer
+    private let turnEnded: @Sendable () -> Void
+
+    private var running: [EasyHandle] = []
+    private var spare: [EasyHandle] = []
+    private var rechecks: [EasyHandle] = []
+    /// Monotonic milliseconds, read once a turn.
+    private(set) var now = monotonicMilliseconds()
+    /// When libcurl wants to be called (CURLMOPT_TIMERFUNCTION).
+    private var timer: Int64?
+    private var nextScan = Int64.max
+    private let silenceLimit: Int64
+    private let scanInterval: Int64
+    /// Whether a delegate was called in this turn.
+    var hasDelivered = false
+
+    init?(
+        _ configuration: TransferLoopConfiguration, _ commands: CommandQueue, turnEnded: @escaping @Sendable () -> Void
+    ) {
+        guard let poll = SocketPoll(wakeup: commands.descriptor), let multi = curl_multi_init() else { return nil }
+        self.configuration = configuration
+        self.commands = commands
+        self.poll = poll
+        self.multi = multi
+        self.turnEnded = turnEnded
+        silenceLimit = Int64(max(1, configuration.silenceTimeoutMilliseconds))
+        scanInterval = min(1000, max(5, silenceLimit / 4))
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        subproxy_multi_setopt_socket_callback(multi, socketCallback)
+        subproxy_multi_setopt_pointer(multi, CURLMOPT_SOCKETDATA, context)
+        subproxy_multi_setopt_timer_callback(multi, timerCallback)
+        subproxy_multi_setopt_pointer(multi, CURLMOPT_TIMERDATA, context)
+        subproxy_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.keptConnections))
+    }
+
+    deinit {
+        // Closes the kept connections, whose sockets are closed through this object.
+        curl_multi_cleanup(multi)
+    }
+
+    // MARK: Turns
+
+    /// Runs until the stop command; then all transfers are cancelled, and nothing is taken any more.
+    func run() {
+        var batch: [Command] = []
+        turns: while true {
+            poll.wait(commands.mayWait() ? waitMilliseconds : 0) {
+                now = monotonicMilliseconds()
+            } _: { socket, bits in
+                act(socket, bits)
+            }
+            commands.take(&batch)
+            for command in batch {
+                guard perform(command) else { break turns }
+            }
+            batch.removeAll(keepingCapacity: true)
+            runTimer()
+            if now >= nextScan { scan() }
+            recheckAll()
+            endTurn()
+        }
+        // What stood behind the stop command, and what was added since.
+        for command in batch + commands.close() {
+            if case .start(let transfer) = command { transfer.finish(.cancelled) }
+        }
+        while let handle = running.last { finish(handle, .cancelled) }
+        spare = []
+        hasDelivered = true
+        endTurn()
+    }
+
+    private func endTurn() {
+        guard hasDelivered else { return }
+        hasDelivered = false
+        turnEnded()
+    }
+
+    private var waitMilliseconds: CInt {
+        let next = min(timer ?? .max, nextScan)
+        guard next != .max else { return -1 }
+        return CInt(truncatingIfNeeded: min(max(0, next - monotonicMilliseconds()), 3_600_000))
+    }
+
+    private func perform(_ command: Command) -> Bool {
+        switch command {
+        case .start(let transfer): start(transfer)
+        case .resumeReceiving(let transfer): resumeReceiving(transfer)
+        case .resumeSending(let transfer): resumeSending(transfer)
+        case .cancel(let transfer): if let handle = transfer.handle { finish(handle, .cancelled) }
+        case .stop: return false
+        }
+        return true
+    }
+
+    private func act(_ socket: CInt, _ bits: CInt) {
+        var count: CInt = 0
+        curl_multi_socket_action(multi, socket, bits, &count)
+        finishDone()
+    }
+
+    private func runTimer() {
+        // A timer of 0 may follow a timer of 0; a bound, so that commands and sockets get their turn.
+        for _ in 0..<4 {
+            guard let due = timer, due <= now else { return }
+            timer = nil
+            act(subproxy_timeout_socket, 0)
+        }
+    }
+
+    private func finishDone() {
+        var left: CInt = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let pointer = message.pointee.easy_handle,
+                let context = subproxy_getinfo_private(pointer)
+            else { continue }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            // Of a transfer that is over without libcurl's knowing, it tells a failure where the connection ends too.
+            let code = handle.progress.isOver ? CURLE_OK : subproxy_message_result(message)
+            // Copied before the handle leaves the multi handle, which closes the socket of a connect-only transfer.
+            let socket = code == CURLE_OK && handle.transfer?.request.isConnectOnly == true ? handle.activeSocket : nil
+            finish(handle, handle.result(code), connected: socket.map { subproxy_duplicate($0) })
+        }
+    }
+
+    // MARK: Transfers
+
+    private func start(_ transfer: Transfer) {
+        guard let delegate = transfer.delegate else { return }
+        hasDelivered = true
+        guard let handle = spare.popLast() ?? EasyHandle(self) else {
+            return transfer.finish(.failure(CURLE_OUT_OF_MEMORY))
+        }
+        let code = handle.prepare(transfer, delegate)
+        guard code == CURLE_OK else {
+            _ = handle.release()
+            return transfer.finish(.failure(code))
+        }
+        if running.isEmpty { scan(at: now + scanInterval) }
+        handle.index = running.count
+        running.append(handle)
+        guard curl_multi_add_handle(multi, handle.pointer) == CURLM_OK else {
+            return finish(handle, .failure(CURLE_FAILED_INIT))
+        }
+    }
+
+    /// Ends a transfer; `connected` is a copy of a connect-only transfer's socket, or -1 where it could not be copied.
+    private func finish(_ handle: EasyHandle, _ result: TransferResult, connected: CInt? = nil) {
+        let isReusable = handle.isReusable(after: result)
+        curl_multi_remove_handle(multi, handle.pointer)
+        let last = running.removeLast()
+        if last !== handle {
+            last.index = handle.index
+            running[handle.index] = last
+        }
+        if running.isEmpty { nextScan = .max }
+        hasDelivered = true
+        let delegate = handle.delegate
+        let transfer = handle.release()
+        if isReusable, spare.count < TransferThread.spareHandles { spare.append(handle) }
+        guard let transfer else { return }
+        var result = result
+        if let connected {
+            if connected >= 0 {
+                delegate?.transfer(transfer, didConnect: connected)
+            } else {
+                result = .failure(CURLE_COULDNT_CONNECT)
+                result.osErrno = EMFILE
+            }
+        }
+        transfer.finish(result)
+    }
+
+    // MARK: Pauses
+
+    private func resumeReceiving(_ transfer: Transfer) {
+        guard let handle = transfer.handle, handle.progress.receivingIsPaused else { return }
+        handle.progress.receivingIsPaused = false
+        handle.progress.lastActivity = now
+        setPauses(handle)
+    }
+
+    private func resumeSending(_ transfer: Transfer) {
+        guard let handle = transfer.handle, handle.progress.sendingIsHeld, !handle.progress.awaitsContinue else {
+            return
+        }
+        handle.progress.sendingIsHeld = false
+        handle.progress.lastActivity = now
+        setPauses(handle)
+    }
+
+    /// Tells libcurl both pauses. It may call the delegate before it returns, which may pause again.
+    private func setPauses(_ handle: EasyHandle) {
+        let receiving = handle.progress.receivingIsPaused ? subproxy_pause_receiving : 0
+        let sending = handle.progress.sendingIsHeld ? subproxy_pause_sending : 0
+        let code = curl_easy_pause(handle.pointer, receiving | sending)
+        // The transfer itself doesn't learn of a failure that is told here. Without a connection there is nothing to
+        // pause, which is none.
+        guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+        finish(handle, handle.result(code))
+    }
+
+    /// Has a transfer looked at again at the end of the turn: one that is over though libcurl doesn't know, or one
+    /// whose sending is held.
+    ///
+    /// libcurl doesn't end a transfer while its sending is paused, also not when the response is complete and the body
+    /// is unwanted. So whenever something came, the pause is lifted once: either libcurl finds that it is done, or it
+    /// asks for the body and is told to pause again.
+    func recheck(_ handle: EasyHandle) {
+        guard !handle.progress.isInRecheckList else { return }
+        handle.progress.isInRecheckList = true
+        rechecks.append(handle)
+    }
+
+    private func recheckAll() {
+        guard !rechecks.isEmpty else { return }
+        let handles = rechecks
+        rechecks = []
+        for handle in handles where handle.transfer != nil && handle.progress.isInRecheckList {
+            handle.progress.isInRecheckList = false
+            guard !handle.progress.isOver else {
+                finish(handle, handle.result(CURLE_OK))
+                continue
+            }
+            guard handle.progress.sendingIsHeld, handle.progress.hasFinalHead || !handle.progress.awaitsContinue else {
+                continue
+            }
+            handle.progress.sendingIsHeld = false
+            setPauses(handle)
+        }
+    }
+
+    // MARK: Silence
+
+    /// Looks at the running transfers at that time, if not before.
+    func scan(at time: Int64) { nextScan = min(nextScan, time) }
+
+    private func scan() {
+        nextScan = running.isEmpty ? .max : now + scanInterval
+        var silent: [(EasyHandle, TransferResult.SilencePhase)] = []
+        for handle in running {
+            if let deadline = handle.progress.continueDeadline, handle.progress.awaitsContinue {
+                if deadline > now {
+                    scan(at: deadline)
+                } else if !handle.progress.hasFinalHead {
+                    handle.progress.awaitsContinue = false
+                    recheck(handle)
+                }
+            }
+            // A response may have ended with the connection, of which no callback tells.
+            if handle.progress.sendingIsHeld, handle.progress.hasFinalHead { recheck(handle) }
+            if let phase = handle.progress.silence(now, limit: silenceLimit) { silent.append((handle, phase)) }
+        }
+        for (handle, phase) in silent {
+            var result = handle.result(CURLE_OPERATION_TIMEDOUT)
+            result.message = phase == .beforeHead ? "the origin sent no response" : "the origin stopped sending"
+            result.silence = phase
+            finish(handle, result)
+        }
+    }
+
+    // MARK: What libcurl asks for
+
+    fileprivate func setTimer(_ milliseconds: Int) {
+        timer = milliseconds < 0 ? nil : now + Int64(milliseconds)
+    }
+
+    func closeSocket(_ socket: curl_socket_t) -> CInt {
+        poll.closing(socket)
+        return close(socket)
+    }
+}
+
+private func socketCallback(
+    _ handle: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt, _ context: UnsafeMutableRawPointer?,
+    _ socketContext: UnsafeMutableRawPointer?
+) -> CInt {
+    guard let context else { return -1 }
+    Unmanaged<TransferThread>.fromOpaque(context).takeUnretainedValue().poll.watch(socket, what)
+    return 0
+}
+
+private func timerCallback(
+    _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+    guard let context else { return -1 }
+    Unmanaged<TransferThread>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds)
+    return 0
+}
+
+/// The monotonic clock in milliseconds, which is what libcurl's timers count in (clock_gettime, CLOCK_MONOTONIC).
+private func monotonicMilliseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}

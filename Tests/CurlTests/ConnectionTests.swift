@@ -1,0 +1,172 @@
+import Glibc
+import Testing
+
+@testable import Curl
+
+@Suite("Connections: kept, repeated on, chained, handed over")
+struct ConnectionTests {
+    @Test("A kept connection is used again, unless a fresh one is asked for")
+    func reuse() async throws {
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil { connection.respond("abc") }
+        }
+        let loop = try makeLoop()
+        var reused: [Bool] = []
+        for isFresh in [false, false, false, true, false] {
+            let result = await run(.to(origin, isFresh: isFresh), TransferRecorder(), on: loop)
+            #expect(result.isSuccess)
+            reused.append(result.reusedConnection)
+        }
+        #expect(reused == [false, true, true, false, true])
+        #expect(origin.connections == 2)
+    }
+
+    @Test("A request whose kept connection died is repeated, time and again; on a fresh one it isn't")
+    func repeated() async throws {
+        let log = Log()
+        // Each connection answers once and dies with the second request, which it has read.
+        let origin = ScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.respond("abc")
+            if let head = connection.readHead() { log.add("\(head.prefix(4))\(connection.number)") }
+        }
+        let loop = try makeLoop()
+        for round in 0..<20 {
+            let result = await run(.to(origin, "GET", "/\(round)"), TransferRecorder(), on: loop)
+            #expect(result.isSuccess, "\(round): \(result)")
+        }
+        #expect(log.all.count == 19)
+        #expect(origin.connections == 20)
+
+        let dying = ScriptedOrigin { _ = $0.readHead() }
+        let post = TransferRequest.to(dying, "POST", lines: ["Content-Length: 1"], body: .length(1), isFresh: true)
+        let result = await run(post, TransferRecorder(sending: ["a"]), on: loop)
+        #expect(result.kind == .reset)
+        #expect(dying.connections == 1)
+    }
+
+    @Test("Names are resolved as the configuration says")
+    func resolve() async throws {
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil { connection.respond("abc") }
+        }
+        let loop = try makeLoop { $0.resolve = ["some.test:\(origin.port):127.0.0.1"] }
+        for _ in 0..<3 {
+            let result = await run(.to(origin, host: "some.test"), TransferRecorder(), on: loop)
+            #expect(result.isSuccess, "\(result)")
+        }
+    }
+
+    @Test("A parent proxy gets the absolute-form in the very bytes, and nothing else")
+    func upstreamProxy() async throws {
+        let log = Log()
+        let proxy = ScriptedOrigin { connection in
+            while let head = connection.readHead() {
+                log.add(head)
+                connection.respond("abc")
+            }
+        }
+        let loop = try makeLoop {
+            $0.upstreamProxy = "http://127.0.0.1:\(proxy.port)"
+            $0.noProxy = "direct.test"
+        }
+        for (port, target) in [(80, "/a|b?%zz"), (8080, "/a/../b"), (80, "*")] as [(UInt16, String)] {
+            var request = TransferRequest.to(proxy, "GET", target, host: "o.test", lines: ["X: 1"])
+            request.port = port
+            // The address is the operator's choice.
+            let result = await run(request, TransferRecorder(allows: { _ in false }), on: loop)
+            #expect(result.isSuccess, "\(result)")
+        }
+        let fields = " HTTP/1.1\r\nHost: o.test\r\nX: 1\r\n\r\n"
+        #expect(
+            log.all == [
+                "GET http://o.test/a|b?%zz" + fields, "GET http://o.test:8080/a/../b" + fields,
+                "GET http://o.test" + fields,
+            ])
+        #expect(await run(.to(proxy, host: "direct.test"), TransferRecorder(), on: loop).kind == .hostNotFound)
+    }
+
+    @Test("A parent proxy that asks for credentials gets them")
+    func proxyCredentials() async throws {
+        let log = Log()
+        let proxy = ScriptedOrigin { connection in
+            log.add(connection.readHead())
+            connection.respond()
+        }
+        let loop = try makeLoop { $0.upstreamProxy = "http://u:p@127.0.0.1:\(proxy.port)" }
+        _ = await run(.to(proxy, host: "o.test"), TransferRecorder(), on: loop)
+        #expect(log.all.first?.contains("Proxy-Authorization: Basic dTpw\r\n") == true)
+    }
+
+    @Test("A connected socket is handed over, and outlives the loop")
+    func connectOnly() async throws {
+        let origin = ScriptedOrigin { connection in
+            connection.write("hello\n")
+            connection.write(connection.read(to: "\n") ?? "(end)")
+            _ = connection.readsEnd()
+        }
+        let loop = try makeLoop()
+        try await echo(.connection(to: "127.0.0.1", port: origin.port), on: loop)
+    }
+
+    @Test("A connected socket through a parent proxy, which sees CONNECT and nothing behind it")
+    func connectOnlyThroughProxy() async throws {
+        let log = Log()
+        let proxy = ScriptedOrigin { connection in
+            log.add(connection.readHead())
+            connection.write("HTTP/1.1 200 Connection established\r\nX: 1\r\n\r\nhello\n")
+            connection.write(connection.read(to: "\n") ?? "(end)")
+            _ = connection.readsEnd()
+        }
+        let loop = try makeLoop { $0.upstreamProxy = "http://127.0.0.1:\(proxy.port)" }
+        try await echo(.connection(to: "o.test", port: 4443), on: loop)
+        #expect(log.all.first?.hasPrefix("CONNECT o.test:4443 HTTP/1.1\r\nHost: o.test:4443\r\n") == true)
+    }
+
+    @Test("A tunnel that the parent proxy refuses, and an address that may not be connected to")
+    func connectOnlyFails() async throws {
+        let proxy = ScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.respond("no", status: "403 Forbidden")
+        }
+        let loop = try makeLoop { $0.upstreamProxy = "http://127.0.0.1:\(proxy.port)" }
+        let recorder = TransferRecorder()
+        let result = await run(.connection(to: "o.test", port: 443), recorder, on: loop)
+        #expect(!result.isSuccess)
+        #expect(recorder.current.descriptor == nil)
+        #expect(recorder.lines.isEmpty)
+
+        let direct = try makeLoop()
+        let refusing = TransferRecorder(allows: { _ in false })
+        let refused = await run(.connection(to: "127.0.0.1", port: proxy.port), refusing, on: direct)
+        #expect(refused.refusedAddress)
+        #expect(refusing.current.descriptor == nil)
+    }
+
+    private func echo(_ request: TransferRequest, on loop: TransferLoop) async throws {
+        let recorder = TransferRecorder()
+        let result = await run(request, recorder, on: loop)
+        #expect(result.isSuccess, "\(result)")
+        let descriptor = try #require(recorder.current.descriptor)
+        defer { close(descriptor) }
+        #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK != 0)
+        #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(recorder.lines.isEmpty)
+        loop.shutdown()
+        #expect(readLine(descriptor) == "hello\n")
+        #expect(write(descriptor, "abc\n", 4) == 4)
+        #expect(readLine(descriptor) == "abc\n")
+    }
+
+    private func readLine(_ descriptor: CInt) -> String {
+        var bytes: [UInt8] = []
+        while bytes.last != 0x0a {
+            var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&state, 1, 5000) == 1 else { break }
+            var byte: UInt8 = 0
+            guard read(descriptor, &byte, 1) == 1 else { break }
+            bytes.append(byte)
+        }
+        return text(bytes)
+    }
+}

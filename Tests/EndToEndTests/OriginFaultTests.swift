@@ -1,0 +1,191 @@
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// Origins that misbehave: the client gets an error or a response that is seen to be cut off, soon.
+    @Suite("Origins that misbehave")
+    struct OriginFaults {
+        private let served: ServedMap
+        private let origin: FaultOrigin
+        private var binary: RunningBinary { served.binary }
+
+        init() throws {
+            origin = try FaultOrigin()
+            served = try ServedMap("http://mapped.test/x: { text: x }", options: ["--origin-timeout", "600ms"])
+        }
+
+        @Test(
+            "A response that breaks off in its body is cut off for the client too",
+            arguments: ["/reset?n=1000", "/reset?n=200000", "/short?n=5&cl=10", "/short?n=100000&cl=100001", "/hangbody"])
+        func brokenBody(path: String) throws {
+            let start = Clock.seconds
+            let client = try binary.connect()
+            try client.sendRequest("GET", origin.url(path))
+            let response = try client.receiveResponse()
+            #expect(response.status == 200)
+            #expect(!response.isComplete)
+            #expect(try client.receive().isEmpty)
+            #expect(Clock.seconds - start < 5)
+            #expect(Wait.holds(within: 2) { binary.log.contains(" failed ") })
+        }
+
+        @Test(
+            "An origin that is silent before its response is complete in its head is a 504 that says so",
+            arguments: [("GET", "/hang"), ("GET", "/hanghead"), ("POST", "/hang")])
+        func silence(method: String, path: String) throws {
+            let start = Clock.seconds
+            let client = try binary.connect()
+            try client.sendRequest(method, origin.url(path), body: method == "POST" ? "body" : nil)
+            let response = try client.receiveResponse()
+            #expect(response.status == 504)
+            #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=") == true)
+            #expect(Clock.seconds - start < 4)
+        }
+
+        @Test("An upload that the origin does not read ends with a 504")
+        func unreadUpload() throws {
+            let client = try binary.connect()
+            let size = 64 * mebibyte
+            try client.send(
+                """
+                POST \(origin.url("/noread")) HTTP/1.1\r
+                Host: 127.0.0.1\r
+                Content-Length: \(size)\r\n\r\n
+                """)
+            let block = [UInt8](repeating: 0x75, count: 65536)
+            let start = Clock.seconds
+            var sent = 0
+            while sent < size, Clock.seconds - start < 0.5 {
+                let count = client.sendWithoutWaiting(block)
+                sent += count
+                if count == 0 { usleep(5000) }
+            }
+            #expect(sent < size)
+            let response = try client.receiveResponse()
+            #expect(response.status == 504)
+            #expect(response.field("Connection") == "close")
+            #expect(Clock.seconds - start < 5)
+        }
+
+        @Test(
+            "Endless header sections and interim responses are a 502, in bounded memory",
+            arguments: ["/manyheaders?n=100000", "/bighdr?n=10000000", "/1xx?n=100000"])
+        func headBombs(path: String) throws {
+            _ = try binary.get(origin.url("/ok"))
+            let before = binary.residentBytes
+            let start = Clock.seconds
+            let response = try binary.get(origin.url(path))
+            #expect(response.status == 502)
+            #expect(response.interim.count <= 256)
+            #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=") == true)
+            #expect(binary.residentBytes - before < 8 * mebibyte)
+            #expect(Clock.seconds - start < 5)
+        }
+
+        @Test("Interim responses pass, each once and in order")
+        func interim() throws {
+            let response = try binary.get(origin.url("/1xx?n=3"))
+            #expect(response.interim.count == 3)
+            for head in response.interim {
+                #expect(head.hasPrefix("HTTP/1.1 103 "))
+                #expect(head.contains("\r\nLink: </a>\r\n"))
+            }
+            #expect(response.status == 200)
+            #expect(response.text == "ok")
+        }
+
+        @Test("Bodies whose length is not announced are complete, and a half-closed origin ends one")
+        func unknownLength() throws {
+            let chunked = try binary.get(origin.url("/bigchunked?n=6553600"))
+            #expect(chunked.isComplete)
+            #expect(chunked.body.count == 6_553_600)
+            let start = Clock.seconds
+            let closed = try binary.get(origin.url("/halfclose"))
+            #expect(closed.isComplete)
+            #expect(closed.text == "hello")
+            #expect(Clock.seconds - start < 2)
+        }
+
+        @Test("A body with a content coding passes as it is, however much it would decode to")
+        func codedBomb() throws {
+            _ = try binary.get(origin.url("/ok"))
+            let before = binary.residentBytes
+            let response = try binary.get(origin.url("/gzipbomb?mb=50"))
+            #expect(response.status == 200)
+            #expect(response.field("Content-Encoding") == "gzip")
+            #expect(response.isComplete)
+            #expect(response.body.count < mebibyte)
+            #expect(binary.residentBytes - before < 8 * mebibyte)
+        }
+
+        @Test("An origin that drops every second connection is a 502 or answers, and never hangs")
+        func flapping() throws {
+            for _ in 0..<8 {
+                let response = try binary.get(origin.url("/flap"))
+                #expect(response.status == 200 || response.status == 502)
+            }
+            #expect(try binary.get(origin.url("/ok")).status == 200)
+        }
+
+        @Test("A slow reader of an upload gets all of it")
+        func slowUpload() throws {
+            let response = try binary.exchange(
+                "POST", origin.url("/slowread?ms=20"), body: String(repeating: "u", count: 8000))
+            #expect(response.status == 200)
+        }
+    }
+
+    /// When a request may be sent a second time, and when the origin learns that nobody waits.
+    @Suite("Connections to origins")
+    struct OriginConnections {
+        @Test("A request on a reused connection that turns out closed is sent again if it is idempotent, else never")
+        func retries() throws {
+            let isClosing = Counter()
+            let origin = try ScriptedOrigin { request, connection in
+                let request = try connection.readBody(of: request)
+                // Once told to, it closes a connection at its next request, which only a reused one has.
+                if isClosing.value > 0, request.target == "/again" {
+                    isClosing.add(-1)
+                    return false
+                }
+                try connection.respond(body: "answered")
+                return true
+            }
+            let served = try ServedMap()
+            let url = "http://127.0.0.1:\(origin.port)"
+            for (method, status) in [("GET", 200), ("PUT", 200), ("POST", 502)] {
+                let body = method == "GET" ? nil : "body"
+                #expect(try served.binary.get("\(url)/first").text == "answered")
+                let before = origin.requests.count
+                isClosing.add()
+                let response = try served.binary.exchange(method, "\(url)/again", body: body)
+                #expect(response.status == status, "\(method)")
+                #expect(origin.requests.count - before == (status == 200 ? 2 : 1), "\(method)")
+            }
+        }
+
+        @Test("An origin sees within a second that the client has left", arguments: ["in the head", "in the body"])
+        func cancellation(moment: String) throws {
+            let noticed = Counter()
+            let asked = Counter()
+            let origin = try ScriptedOrigin { request, connection in
+                if moment == "in the body" {
+                    try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nx")
+                }
+                asked.add()
+                // The end of input: the proxy has closed the connection.
+                _ = try? connection.socket.receive()
+                noticed.add()
+                return false
+            }
+            let served = try ServedMap()
+            let client = try served.binary.connect()
+            try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/slow")
+            if moment == "in the body" { _ = try client.receiveResponseHead() }
+            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            client.close()
+            #expect(Wait.holds(within: 1) { noticed.value == 1 })
+        }
+    }
+}
