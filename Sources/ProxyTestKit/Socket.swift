@@ -45,8 +45,23 @@ public final class Socket: @unchecked Sendable {
         return socket
     }
 
+    /// Begins to connect to a port of 127.0.0.1, and does not wait for the end of it.
+    public static func begin(port: UInt16) throws -> Socket {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue) | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
+        var address = loopback(port)
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return Socket(taking: descriptor)
+    }
+
     /// Listens on a free port of 127.0.0.1.
-    public static func listen() throws -> (socket: Socket, port: UInt16) {
+    ///
+    /// - Parameter backlog: how many connections wait to be accepted before further ones are left unanswered.
+    public static func listen(backlog: CInt = 512) throws -> (socket: Socket, port: UInt16) {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
         let socket = Socket(taking: descriptor)
@@ -56,7 +71,7 @@ public final class Socket: @unchecked Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> CInt in
-                guard bind(descriptor, pointer, length) == 0, Glibc.listen(descriptor, 512) == 0 else { return -1 }
+                guard bind(descriptor, pointer, length) == 0, Glibc.listen(descriptor, backlog) == 0 else { return -1 }
                 return getsockname(descriptor, pointer, &length)
             }
         }
@@ -154,6 +169,19 @@ public final class Socket: @unchecked Sendable {
     /// Sends what the kernel takes at once; 0 when it takes nothing just now.
     public func sendWithoutWaiting(_ bytes: [UInt8]) -> Int {
         max(0, Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT)))
+    }
+
+    /// Whether the peer has ended or reset the connection and nothing is left to read.
+    public var hasEnded: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT))
+        return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    }
+
+    /// Whether there is something to read: bytes, or the end of input.
+    public var hasInput: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) >= 0
     }
 
     /// Closes the output.

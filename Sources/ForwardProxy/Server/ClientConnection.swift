@@ -11,7 +11,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = IOData
 
     /// What the deadline is for.
-    enum Wait { case nothing, request, head, body, lingering }
+    enum Wait { case nothing, request, head, body, closing, lingering }
 
     let loop: LoopContext
     let address: String
@@ -35,6 +35,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private var wait = Wait.nothing
     private var deadline = UInt64.max
     private var nextProbe = UInt64.max
+    private var outputIsFinished = false
+    private var lastPending = Int.max
 
     init(loop: LoopContext, address: String, isLocal: Bool) {
         self.loop = loop
@@ -57,7 +59,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard state.phase != .lingering else { return }
+        guard state.phase != .lingering, state.phase != .closed else { return }
         isInRead = true
         var bytes = unwrapInboundIn(data)
         parser.feed(&bytes)
@@ -81,7 +83,9 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .some(.inputClosed) = event as? ChannelEvent else { return }
         let wasInExchange = exchange != nil
-        perform(state.inputEnded())
+        let action = state.inputEnded()
+        // Where the output is being finished already, its end closes the rest; where it is, this does.
+        if outputIsFinished || wait != .closing { perform(outputIsFinished ? .abort : action) }
         if wasInExchange, exchange != nil {
             // A client that has gone looks like one that has only closed its output: it is asked, see `check`.
             nextProbe = monotonicNanoseconds() &+ 200_000_000
@@ -250,22 +254,34 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
             process()
             resumeReading()
         case .closeOutput:
-            expect(.lingering)
-            closeOutput()
+            finishOutput()
             resumeReading()
-        case .close: context?.close(promise: nil)
+        case .close: finishOutput()
+        case .abort:
+            flushIfNeeded()
+            context?.close(promise: nil)
         }
     }
 
-    /// Closes the output behind all that is pending.
-    private func closeOutput() {
+    /// Closes the output behind all that is pending, or the whole connection where the client has closed its side: a
+    /// channel that is closed drops what is pending.
+    private func finishOutput() {
         guard let context else { return }
+        expect(.closing)
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
             guard let self, let context = self.context else { return }
-            context.close(mode: self.state.inputHasEnded ? .all : .output, promise: nil)
+            expect(.lingering)
+            outputIsFinished = true
+            context.close(mode: state.inputHasEnded ? .all : .output, promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: written)
+    }
+
+    /// Bytes that are written and have not left yet.
+    private var pendingBytes: Int {
+        guard let options = context?.channel.syncOptions else { return 0 }
+        return (try? options.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     func resumeReading() {
@@ -322,7 +338,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
             case .nothing: nil
             case .request: limits.idleTimeout
             case .head: limits.headerTimeout
-            case .body: limits.silenceTimeout
+            case .body, .closing: limits.silenceTimeout
             case .lingering: .seconds(2)
             }
         deadline = amount.map { monotonicNanoseconds() &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
@@ -331,7 +347,17 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private func timedOut() {
         switch wait {
         case .nothing: break
-        case .request, .lingering: perform(state.aborted())
+        case .request: perform(state.aborted())
+        case .lingering: context?.close(promise: nil)
+        case .closing:
+            // A client that reads, however slowly, is waited for.
+            let pending = pendingBytes
+            guard pending < lastPending else {
+                context?.close(promise: nil)
+                return
+            }
+            lastPending = pending
+            expect(.closing)
         case .head:
             endRequest(.headerTimeout)
             respondAndClose(.headerTimeout)

@@ -25,8 +25,10 @@ struct ConnectionState: Equatable {
         case proceed
         /// Close the output and enter ``Phase/lingering``.
         case closeOutput
-        /// Close the connection at once.
+        /// Close the connection behind all that is still to be written.
         case close
+        /// Cut the connection off at once.
+        case abort
     }
 
     /// What to do with bytes of a request body.
@@ -153,7 +155,7 @@ struct ConnectionState: Equatable {
     mutating func aborted() -> Action {
         guard phase != .closed else { return .none }
         phase = .closed
-        return .close
+        return .abort
     }
 
     /// The exchange takes the connection over for another protocol.

@@ -76,11 +76,18 @@ public final class ProxyServer: Sendable {
     /// The map in force.
     public var map: SubstitutionMap { state.withLockedValue(\.map) }
 
-    /// Puts another map in force for all requests from now on; exchanges under way keep theirs.
+    /// Puts another map in force for all requests that come after it returns; exchanges under way keep theirs.
+    ///
+    /// Waits for the event loops, so it must not be called on one of them.
     public func adopt(_ map: SubstitutionMap) {
         state.withLockedValue { $0.map = map }
         let ports = ProxyServer.ports(of: map)
-        for context in contexts { context.eventLoop.execute { context.adopt(map, namedPorts: ports) } }
+        let adopted = contexts.map { context in
+            context.eventLoop.submit { context.adopt(map, namedPorts: ports) }
+        }
+        for future in adopted { try? future.wait() }
+        let named = NamedFiles(map)
+        core.files.unpin { !named.contains($0) }
     }
 
     /// Stops accepting, closes idle connections, waits for the exchanges under way at most
@@ -147,6 +154,15 @@ public struct BindError: Error, CustomStringConvertible {
         let place = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
         return "can't listen on \(place): \(String(cString: strerror(code)))"
     }
+}
+
+/// The files that a map may answer with, as far as its rules tell: a pinned file that none names is let go.
+private struct NamedFiles {
+    private let roots: Set<String>
+
+    init(_ map: SubstitutionMap) { roots = Set(map.roots) }
+
+    func contains(_ key: FileKey) -> Bool { roots.contains(key.root) }
 }
 
 /// Tells every event loop of a file whose bytes the store has given up.

@@ -1,0 +1,155 @@
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// Clients that hold on to what they get: the others are served meanwhile.
+    @Suite("Hostile clients")
+    struct HostileClients {
+        private static let url = "http://mapped.test/x"
+
+        @Test("200 clients that send a head byte by byte get 408 in time, and others are served meanwhile")
+        func slowHeads() async throws {
+            let served = try ServedMap(options: ["--header-timeout", "300ms"])
+            let binary = served.binary
+            let before = binary.footprint
+            let isOver = Counter()
+            let delays = try await atOnce(2) { side in
+                if side == 1 {
+                    defer { isOver.add() }
+                    try HostileClients.sendSlowly(binary, count: 200)
+                    return 0.0
+                }
+                var slowest = 0.0
+                while isOver.value == 0 {
+                    let start = Clock.seconds
+                    #expect(try binary.get(HostileClients.url).text == "x")
+                    slowest = max(slowest, Clock.seconds - start)
+                    usleep(5000)
+                }
+                return slowest
+            }
+            #expect(delays[0] < 0.5)
+            let after = try binary.settle(to: before, memory: 8 * mebibyte, seconds: 5)
+            #expect(after.descriptors <= before.descriptors)
+            #expect(after.residentBytes - before.residentBytes < 8 * mebibyte)
+        }
+
+        /// Sends a byte on each connection every few milliseconds; all must end within a second and a half with 408.
+        private static func sendSlowly(_ binary: RunningBinary, count: Int) throws {
+            let head = Array("GET \(url) HTTP/1.1\r\nHost: mapped.test\r\nX-Slow: ".utf8)
+            let clients = try (0..<count).map { _ in try binary.connect() }
+            let start = Clock.seconds
+            var open = Array(clients.indices)
+            var position = 0
+            while !open.isEmpty, Clock.seconds - start < 3 {
+                let byte = position < head.count ? head[position] : UInt8(ascii: "x")
+                for index in open { _ = clients[index].sendWithoutWaiting([byte]) }
+                position += 1
+                usleep(20_000)
+                // A response is there to read when the proxy has given up.
+                open.removeAll { clients[$0].hasInput }
+            }
+            #expect(open.isEmpty)
+            #expect(Clock.seconds - start < 1.5)
+            for client in clients {
+                let response = try client.receiveResponse()
+                #expect(response.status == 408)
+                #expect(response.field("Connection") == "close")
+                #expect(try client.receiveAll().isEmpty)
+            }
+        }
+
+        @Test("Connections that never send anything are closed without a word when they have been idle long enough")
+        func idleConnections() throws {
+            let served = try ServedMap(options: ["--idle-timeout", "400ms"])
+            let start = Clock.seconds
+            let clients = try (0..<50).map { index in
+                let client = try served.binary.connect()
+                if index % 2 == 0 {
+                    try client.sendRequest("GET", HostileClients.url)
+                    #expect(try client.receiveResponse().status == 200)
+                }
+                return client
+            }
+            for client in clients { #expect(try client.receiveAll().isEmpty) }
+            #expect(Clock.seconds - start > 0.35)
+            #expect(Clock.seconds - start < 2)
+        }
+
+        @Test("A body that stops is a 408", arguments: ["Content-Length: 1000\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\nff\r\nabc"])
+        func stoppedBody(rest: String) throws {
+            let origin = try ScriptedOrigin(body: "never")
+            let served = try ServedMap(options: ["--origin-timeout", "500ms"])
+            let client = try served.binary.connect()
+            try client.send("PUT http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\(rest)")
+            let start = Clock.seconds
+            let response = try client.receiveResponse()
+            #expect(response.status == 408)
+            #expect(Clock.seconds - start < 3)
+            #expect(origin.requests.isEmpty)
+        }
+
+        @Test("More connections than --max-connections are closed at once, and room is made again")
+        func connectionLimit() throws {
+            let served = try ServedMap(options: ["--max-connections", "5"])
+            let clients = try (0..<5).map { _ in
+                let client = try served.binary.connect()
+                try client.sendRequest("GET", HostileClients.url)
+                #expect(try client.receiveResponse().status == 200)
+                return client
+            }
+            for _ in 0..<3 { #expect(try served.binary.connect().receiveAll().isEmpty) }
+            for client in clients {
+                try client.sendRequest("GET", HostileClients.url)
+                #expect(try client.receiveResponse().status == 200)
+                client.close()
+            }
+            #expect(Wait.holds(within: 2) { (try? served.binary.get(HostileClients.url).status) == 200 })
+        }
+
+        @Test("With 64 descriptors 200 clients are shed or wait, none is harmed for good, and no processor time is burnt")
+        func fewDescriptors() throws {
+            let served = try ServedMap(wrapper: ["prlimit", "--nofile=64"])
+            let binary = served.binary
+            #expect(try binary.get(HostileClients.url).text == "x")
+            let before = binary.footprint
+            let first = try binary.connect()
+            try first.sendRequest("GET", HostileClients.url)
+            #expect(try first.receiveResponse().status == 200)
+            let used = binary.processorSeconds
+            let clients = try (0..<200).map { _ in try binary.connect() }
+            for client in clients { try? client.sendRequest("GET", HostileClients.url) }
+            #expect(Wait.holds(within: 3) { clients.count { $0.hasInput } > 10 })
+            // Those that were let in are served, those that wait do not make the proxy spin.
+            #expect(Wait.keeps(for: 1) { binary.process.status == nil })
+            #expect(binary.processorSeconds - used < 0.8)
+            try first.sendRequest("GET", HostileClients.url)
+            #expect(try first.receiveResponse().status == 200)
+            for client in clients { client.close() }
+            #expect(Wait.holds(within: 5) { (try? binary.get(HostileClients.url).text) == "x" })
+            let after = try binary.settle(to: before, memory: 16 * mebibyte, seconds: 5)
+            #expect(after.descriptors <= before.descriptors + 1)
+        }
+
+        @Test("A client that does not read its own responses does not keep the proxy from others, pipelining or not")
+        func unreadPipeline() throws {
+            let served = try ServedMap(
+                "\(HostileClients.url): a.txt", files: ["a.txt": String(repeating: "m", count: 100_000)])
+            let binary = served.binary
+            #expect(try binary.get(HostileClients.url).body.count == 100_000)
+            let before = binary.residentBytes
+            let request = Array("GET \(HostileClients.url) HTTP/1.1\r\nHost: mapped.test\r\n\r\n".utf8)
+            let clients = try (0..<50).map { _ in try binary.connect(receiveBuffer: 8192) }
+            let many = Array(repeatElement(request, count: 500).joined())
+            for client in clients { _ = client.sendWithoutWaiting(many) }
+            let deadline = Clock.seconds + 1
+            let peak = try binary.peakResidentBytes {
+                let response = try binary.get(HostileClients.url)
+                #expect(response.body.count == 100_000)
+                return Clock.seconds < deadline
+            }
+            #expect((peak - before) / 50 < 512 << 10)
+        }
+    }
+}

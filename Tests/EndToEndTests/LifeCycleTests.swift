@@ -1,0 +1,162 @@
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// Start, reload and end, with clients at work.
+    @Suite("Life cycle")
+    struct LifeCycle {
+        /// An origin whose response takes a second: its head at once, then 20 bytes.
+        private func slowOrigin(_ asked: Counter) throws -> ScriptedOrigin {
+            try ScriptedOrigin { _, connection in
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
+                asked.add()
+                for _ in 0..<20 {
+                    try connection.socket.send("x")
+                    usleep(50_000)
+                }
+                return true
+            }
+        }
+
+        @Test("SIGTERM and SIGINT close what is idle, finish 50 exchanges, cut tunnels at the grace's end, exit with 0",
+            arguments: [SIGTERM, SIGINT])
+        func orderlyEnd(signal: Int32) async throws {
+            let asked = Counter()
+            let origin = try slowOrigin(asked)
+            let echo = try RawOrigin.echo()
+            let served = try ServedMap(options: ["--shutdown-grace", "3s"], tunnelsTo: echo.port)
+            let binary = served.binary
+            let idle = try (0..<10).map { index in
+                let client = try binary.connect()
+                // Half of them have had an exchange.
+                if index % 2 == 0 {
+                    try client.sendRequest("GET", "http://mapped.test/x")
+                    #expect(try client.receiveResponse().text == "x")
+                }
+                return client
+            }
+            let tunnel = try binary.tunnel(to: echo.port)
+            let clients = try (0..<50).map { _ in
+                let client = try binary.connect()
+                try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
+                return client
+            }
+            #expect(Wait.holds(within: 5) { asked.value == 50 })
+            let start = Clock.seconds
+            binary.process.send(signal)
+            for client in idle { #expect(Wait.holds(within: 2) { client.hasEnded }) }
+            #expect(throws: (any Error).self) { try binary.connect() }
+            #expect(Clock.seconds - start < 1)
+            try tunnel.send("still")
+            #expect(try tunnel.receive(exactly: 5) == Array("still".utf8))
+            for client in clients {
+                let response = try client.receiveResponse()
+                #expect(response.status == 200)
+                #expect(response.isComplete)
+                #expect(response.body.count == 20)
+            }
+            #expect(try tunnel.receiveAll().isEmpty)
+            #expect(try binary.process.finish(seconds: 5) == 0)
+            #expect(Clock.seconds - start < 6)
+            #expect(binary.log.split(separator: "\n").count == 56)
+        }
+
+        @Test("A response that starts while the proxy stops says that the connection closes")
+        func closingResponse() throws {
+            let mayAnswer = Counter()
+            let asked = Counter()
+            let origin = try ScriptedOrigin { _, connection in
+                asked.add()
+                _ = Wait.holds(within: 10) { mayAnswer.value > 0 }
+                try connection.respond(body: "late")
+                return true
+            }
+            let served = try ServedMap()
+            let client = try served.binary.connect()
+            try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
+            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            served.binary.process.send(SIGTERM)
+            #expect(Wait.holds(within: 5) { (try? served.binary.connect()) == nil })
+            mayAnswer.add()
+            let response = try client.receiveResponse()
+            #expect(response.text == "late")
+            #expect(response.field("Connection") == "close")
+            #expect(try served.binary.process.finish(seconds: 5) == 0)
+        }
+
+        @Test("A second signal ends it at once")
+        func secondSignal() throws {
+            let echo = try RawOrigin.echo()
+            let served = try ServedMap(tunnelsTo: echo.port)
+            let tunnel = try served.binary.tunnel(to: echo.port)
+            served.binary.process.send(SIGTERM)
+            #expect(Wait.holds(within: 5) { (try? served.binary.connect()) == nil })
+            #expect(served.binary.process.status == nil)
+            let start = Clock.seconds
+            served.binary.process.send(SIGTERM)
+            #expect(try served.binary.process.finish(seconds: 5) == 128 + SIGTERM)
+            #expect(Clock.seconds - start < 1)
+            #expect(Wait.holds(within: 1) { tunnel.hasEnded })
+        }
+
+        @Test("A hundred SIGHUPs under load fail no request and close no connection")
+        func reloadUnderLoad() async throws {
+            let origin = try ScriptedOrigin(body: "forwarded")
+            let served = try ServedMap(
+                "http://mapped.test/file: file.txt", files: ["file.txt": "mapped"], options: ["--threads", "2"])
+            let binary = served.binary
+            let isOver = Counter()
+            let port = origin.port
+            let counts = try await atOnce(5) { worker in
+                if worker == 0 {
+                    for _ in 0..<100 {
+                        binary.process.send(SIGHUP)
+                        usleep(10_000)
+                    }
+                    #expect(Wait.holds(within: 5) { binary.process.error.contains("loaded anew") })
+                    isOver.add()
+                    return 0
+                }
+                let client = try binary.connect()
+                var count = 0
+                while isOver.value == 0 {
+                    let isMapped = (worker + count) % 2 == 0
+                    try client.sendRequest("GET", isMapped ? "http://mapped.test/file" : "http://127.0.0.1:\(port)/")
+                    let response = try client.receiveResponse()
+                    #expect(response.status == 200)
+                    #expect(response.text == (isMapped ? "mapped" : "forwarded"))
+                    count += 1
+                }
+                return count
+            }
+            #expect(counts.dropFirst().allSatisfy { $0 > 20 })
+            #expect(binary.process.status == nil)
+        }
+
+        @Test("A port that is in use ends the start with 69 and names who holds it")
+        func portInUse() throws {
+            let (listener, port) = try Socket.listen()
+            defer { listener.close() }
+            let served = try ServedMap()
+            let second = try ChildProcess.run([
+                RunningBinary.path, "--map", served.mapPath, "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:\(port)",
+            ])
+            #expect(second.status == 69)
+            #expect(second.error.contains("127.0.0.1:\(port)"))
+            #expect(second.error.split(separator: "\n").count == 1)
+        }
+
+        @Test("The port is free again as soon as the program has ended")
+        func restart() throws {
+            let served = try ServedMap()
+            _ = try served.binary.get("http://mapped.test/x")
+            served.binary.process.send(SIGTERM)
+            #expect(try served.binary.process.finish(seconds: 5) == 0)
+            let again = try ChildProcess([
+                RunningBinary.path, "--map", served.mapPath, "--listen", "127.0.0.1:\(served.binary.port)",
+            ])
+            #expect(Wait.holds(within: 10) { again.error.contains("listening on") }, "\(again.error)")
+        }
+    }
+}

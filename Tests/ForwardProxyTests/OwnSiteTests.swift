@@ -1,0 +1,128 @@
+import ForwardProxy
+import Foundation
+import NIOCore
+import ProxyTestKit
+import Substitution
+import Testing
+
+@Suite("The proxy's own pages, its log and its limits")
+struct OwnSiteTests {
+    private func own(_ proxy: TestProxy, _ path: String, host: String? = nil, method: String = "GET") throws -> TestResponse {
+        let socket = try proxy.connect()
+        let host = host ?? "127.0.0.1:\(proxy.port)"
+        try socket.send("\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+        return TestResponse(try socket.receiveAll())
+    }
+
+    @Test("the status page and the proxy configuration are for requests to a name of the proxy's own")
+    func pages() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/x: { text: x }\n  http://*.b.test/y: { text: y }\n")
+        let page = try own(proxy, "/")
+        #expect(page.status == 200)
+        #expect(page.body.contains("2 rules"))
+        #expect(page.field("X-Content-Type-Options") == "nosniff")
+        let script = try own(proxy, "/proxy.pac", host: "localhost:\(proxy.port)")
+        #expect(script.field("Content-Type") == "application/x-ns-proxy-autoconfig")
+        #expect(script.body.contains(#""a.test": 1"#) && script.body.contains(#""*.b.test""#))
+        #expect(script.body.contains("PROXY localhost:\(proxy.port)"))
+        #expect(try own(proxy, "/none").status == 404)
+        #expect(try own(proxy, "http://127.0.0.1:\(proxy.port)/").status == 200)
+        #expect(try own(proxy, "http://127.0.0.1:\(proxy.port)/none").status == 508)
+    }
+
+    @Test("another Host is misdirected", arguments: ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example"])
+    func rebinding(_ host: String) throws {
+        let proxy = try TestProxy()
+        #expect(try own(proxy, "/", host: host).status == 421)
+        #expect(try own(proxy, "http://127.0.0.1:\(proxy.port)/", host: host).status == 421)
+    }
+
+    @Test("the log has a line an exchange, and shows no query values of unmapped URLs")
+    func accessLog() throws {
+        let origin = try ScriptedOrigin(body: "ok")
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped, query: ignore }\n")
+        _ = try proxy.exchange("GET", "http://m.test/x?shown=yes")
+        _ = try proxy.exchange("GET", "http://u:p@127.0.0.1:\(origin.port)/?token=secret&b", fields: ["Cookie: s=hidden"])
+        let log = try proxy.stopAndReadLog()
+        let lines = log.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains(" GET http://m.test/x?shown=yes 200 6B ") == true)
+        #expect(lines.first?.hasSuffix("ms substituted m.yaml:2") == true)
+        #expect(lines.last?.contains(":\(origin.port)/?token=*&* 200 2B ") == true)
+        for secret in ["secret", "hidden", "u:p"] { #expect(!log.contains(secret)) }
+    }
+
+    @Test("as JSON each line is an object with the contract's names")
+    func jsonLog() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n") { $0.logFormat = .json }
+        _ = try proxy.exchange("GET", "http://m.test/x")
+        let log = try proxy.stopAndReadLog()
+        let object = try JSONSerialization.jsonObject(with: Data(log.utf8)) as? [String: Any]
+        let record = try #require(object)
+        #expect(
+            Set(record.keys)
+                == ["time", "client", "method", "url", "status", "bytes", "duration_ms", "outcome", "rule", "reason"])
+        #expect(record["outcome"] as? String == "substituted")
+        #expect(record["rule"] as? String == "m.yaml:2")
+        #expect(record["status"] as? Int == 200)
+    }
+
+    @Test("a header section that does not arrive is a 408, an idle connection just ends")
+    func timeouts() throws {
+        let proxy = try TestProxy {
+            $0.limits.headerTimeout = .milliseconds(100)
+            $0.limits.idleTimeout = .milliseconds(100)
+        }
+        let slow = try proxy.connect()
+        try slow.send("GET http://x/ HT")
+        #expect(TestResponse(try slow.receiveAll()).status == 408)
+        let idle = try proxy.connect()
+        #expect(try idle.receiveAll().isEmpty)
+    }
+
+    @Test(
+        "what is too large is refused with its status, and the connection ends",
+        arguments: [
+            ("GET http://x/" + String(repeating: "a", count: 40_000) + " HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+            ("GET http://x/ HTTP/1.1\r\nHost: x\r\nA: " + String(repeating: "a", count: 70_000) + "\r\n\r\n", 431),
+            ("GET http://x/ HTTP/1.1\r\nHost: x\r\n" + String(repeating: "A: b\r\n", count: 201) + "\r\n", 431),
+            ("GET http://x/ HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", 400), ("GET x HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+            ("GET http://x/ HTTP/2.0\r\nHost: x\r\n\r\n", 505),
+        ])
+    func limits(_ request: String, _ status: Int) throws {
+        let proxy = try TestProxy()
+        let socket = try proxy.connect()
+        try? socket.send(request)
+        #expect(TestResponse(try socket.receiveAll()).status == status)
+    }
+
+    @Test("another map is in force for the next request of an open connection")
+    func reload() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: one }\n")
+        let socket = try proxy.connect()
+        try socket.send("GET http://m.test/x HTTP/1.1\r\nHost: m.test\r\n\r\n")
+        #expect(String(decoding: try socket.receive(until: "one"), as: UTF8.self).hasSuffix("one"))
+        let loaded = SubstitutionMap.load(text: "substitutions:\n  http://m.test/x: { text: two }\n")
+        proxy.server.adopt(try #require(loaded.map))
+        try socket.send("GET http://m.test/x HTTP/1.1\r\nHost: m.test\r\n\r\n")
+        #expect(String(decoding: try socket.receive(until: "two"), as: UTF8.self).hasSuffix("two"))
+    }
+
+    @Test("more connections than the limit are closed at once, and room is made again")
+    func connectionLimit() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: one }\n") { $0.limits.connections = 2 }
+        let first = try proxy.connect()
+        let second = try proxy.connect()
+        for socket in [first, second] {
+            try socket.send("GET http://m.test/x HTTP/1.1\r\nHost: m.test\r\n\r\n")
+            _ = try socket.receive(until: "one")
+        }
+        #expect(try proxy.connect().receiveAll().isEmpty)
+        first.close()
+        let deadline = Date.now.addingTimeInterval(5)
+        var status = 0
+        while status != 200, Date.now < deadline { status = (try? proxy.exchange("GET", "http://m.test/x").status) ?? 0 }
+        #expect(status == 200)
+    }
+}
