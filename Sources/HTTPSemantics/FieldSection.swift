@@ -66,7 +66,9 @@ public struct FieldSection: Sendable {
     }
 
     /// Calls `body` with each value of `name`, in order.
-    public func forEach<Failure: Error>(_ name: FieldName, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
+    public func forEach<Failure: Error>(_ name: FieldName, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void)
+        throws(Failure)
+    {
         guard present.contains(name) else { return }
         for line in lines where line.name == name { try withValue(line, body) }
     }
@@ -92,7 +94,9 @@ public struct FieldSection: Sendable {
     }
 
     /// Calls `body` with each value whose name is `name`, ASCII case ignored; for names that are not recognised ones.
-    public func forEach<Failure: Error>(named name: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
+    public func forEach<Failure: Error>(named name: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void)
+        throws(Failure)
+    {
         for line in lines where Int(line.nameLength) == name.count {
             let matches = withName(line) { received in
                 zip(received, name).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }

@@ -41,7 +41,9 @@ public struct RequestHead: Sendable {
     public var targetBytes: [UInt8] { copy(targetRange) }
 
     /// Calls `body` with the bytes of the request target.
-    public func withTarget<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result) throws(Failure) -> Result {
+    public func withTarget<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result)
+        throws(Failure) -> Result
+    {
         try fields.bytes.withUnsafeReadableBytes { all throws(Failure) in
             try body(UnsafeRawBufferPointer(rebasing: all[targetRange.clamped(to: 0..<all.count)]))
         }

@@ -61,7 +61,9 @@ public struct TargetURI: Sendable {
 
     /// Calls `body` with the normalised URI.
     @inline(__always)
-    public func withBytes<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result) throws(Failure) -> Result {
+    public func withBytes<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result)
+        throws(Failure) -> Result
+    {
         try bytes.withUnsafeReadableBytes(body)
     }
 
@@ -117,7 +119,9 @@ extension TargetURI {
         if parts.rawPath.isEmpty || parts.rawPathStartsWithQuery {
             var raw = ByteBuffer()
             raw.writeInteger(UInt8(ascii: "/"))
-            if let rest = received.getSlice(at: received.readerIndex &+ parts.rawPath.lowerBound, length: parts.rawPath.count) {
+            if let rest = received.getSlice(
+                at: received.readerIndex &+ parts.rawPath.lowerBound, length: parts.rawPath.count)
+            {
                 raw.writeImmutableBuffer(rest)
             }
             rawPathAndQuery = raw

@@ -72,7 +72,9 @@ public final class RunningBinary: Sendable {
         defer { closedir(folder) }
         var targets: [String] = []
         while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             var target = [CChar](repeating: 0, count: 4096)
             let count = readlink("/proc/\(process.identifier)/fd/\(name)", &target, target.count)
             guard count >= 0 else { continue }

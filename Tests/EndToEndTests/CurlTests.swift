@@ -16,13 +16,18 @@ extension EndToEnd {
         }
 
         /// Runs curl through the proxy of `served`.
-        private func curl(_ arguments: [String], within command: [String] = [], at port: UInt16? = nil) throws -> ChildProcess {
+        private func curl(_ arguments: [String], within command: [String] = [], at port: UInt16? = nil) throws
+            -> ChildProcess
+        {
             try ChildProcess.run(
                 command + [
                     "curl", "--disable", "--silent", "--show-error", "--max-time", "20", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(port ?? served.binary.port)",
                 ] + arguments,
-                environment: ["http_proxy": "", "https_proxy": "", "HTTPS_PROXY": "", "ALL_PROXY": "", "no_proxy": "", "NO_PROXY": ""])
+                environment: [
+                    "http_proxy": "", "https_proxy": "", "HTTPS_PROXY": "", "ALL_PROXY": "", "no_proxy": "",
+                    "NO_PROXY": "",
+                ])
         }
 
         @Test("A mapped image comes with no network at all", .enabled(if: NetworkNamespace.isAvailable, "needs root"))
@@ -45,7 +50,9 @@ extension EndToEnd {
             #expect(bypassing.output.hasPrefix("HTTP/1.1 502 "))
         }
 
-        @Test("Cache-Control: no-cache, or Pragma where there is none, goes to the origin", arguments: ["Cache-Control", "Pragma"])
+        @Test(
+            "Cache-Control: no-cache, or Pragma where there is none, goes to the origin",
+            arguments: ["Cache-Control", "Pragma"])
         func bypass(field: String) throws {
             let origin = try ScriptedOrigin(body: "from the origin")
             let mapped = try ServedMap(
@@ -93,7 +100,8 @@ extension EndToEnd {
         func version10(isMapped: Bool) throws {
             let origin = try ScriptedOrigin { request, connection in
                 _ = try connection.readBody(of: request)
-                try connection.socket.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n")
+                try connection.socket.send(
+                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n")
                 return true
             }
             let url = isMapped ? "http://images.example.com/a.txt" : "http://127.0.0.1:\(origin.port)/a.txt"
@@ -108,7 +116,10 @@ extension EndToEnd {
             let origin = try ScriptedOrigin(body: "ok")
             let url = "http://127.0.0.1:\(origin.port)/"
             let answer = try curl(
-                ["--write-out", " %{num_connects}\n", "\(url)1", "\(url)2", "http://images.example.com/a.txt", "\(url)3"])
+                [
+                    "--write-out", " %{num_connects}\n", "\(url)1", "\(url)2", "http://images.example.com/a.txt",
+                    "\(url)3",
+                ])
             #expect(answer.output == "ok 1\nok 0\n0123456789 0\nok 0\n")
             #expect(origin.connectionCount == 1)
         }

@@ -48,7 +48,9 @@ extension EndToEnd {
             #expect(try served.binary.get(Edits.url).text == text)
         }
 
-        @Test("An edit of the map is in force soon, and no request meets a map without its rules", arguments: Way.allCases)
+        @Test(
+            "An edit of the map is in force soon, and no request meets a map without its rules", arguments: Way.allCases
+        )
         func mapEdit(way: Way) throws {
             let served = try serve("\(Edits.url): { text: old }")
             try expect("old", after: "old", served)
@@ -85,7 +87,9 @@ extension EndToEnd {
             #expect(try served.binary.get("http://mapped.test/b").text == "b2")
         }
 
-        @Test("An edit of a mapped file is in the next answers, with another entity tag", arguments: Way.allCases.dropLast())
+        @Test(
+            "An edit of a mapped file is in the next answers, with another entity tag",
+            arguments: Way.allCases.dropLast())
         func fileEdit(way: Way) throws {
             let served = try serve("\(Edits.url): a.txt", files: ["a.txt": "old text"])
             try expect("old text", after: "old text", served)

@@ -19,7 +19,8 @@ extension EndToEnd {
             }
         }
 
-        @Test("SIGTERM and SIGINT close what is idle, finish 50 exchanges, cut tunnels at the grace's end, exit with 0",
+        @Test(
+            "SIGTERM and SIGINT close what is idle, finish 50 exchanges, cut tunnels at the grace's end, exit with 0",
             arguments: [SIGTERM, SIGINT])
         func orderlyEnd(signal: Int32) async throws {
             let asked = Counter()

@@ -8,7 +8,8 @@ extension EndToEnd {
         @Test("A header section, its fields, and a request target have limits", arguments: [true, false])
         func headLimits(areSet: Bool) throws {
             let options = ["--max-header-bytes", "4KiB", "--max-header-fields", "20", "--max-target-bytes", "1KiB"]
-            let served = try ServedMap("http://mapped.test/: { text: x, query: ignore }", options: areSet ? options : [])
+            let served = try ServedMap(
+                "http://mapped.test/: { text: x, query: ignore }", options: areSet ? options : [])
             let (bytes, fields, target) = areSet ? (4096, 20, 1024) : (65536, 200, 32768)
             func status(_ fields: [String], query: Int = 0) throws -> Int {
                 let url = "http://mapped.test/" + (query > 0 ? "?" + String(repeating: "q", count: query) : "")

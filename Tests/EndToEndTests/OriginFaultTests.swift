@@ -18,7 +18,9 @@ extension EndToEnd {
 
         @Test(
             "A response that breaks off in its body is cut off for the client too",
-            arguments: ["/reset?n=1000", "/reset?n=200000", "/short?n=5&cl=10", "/short?n=100000&cl=100001", "/hangbody"])
+            arguments: [
+                "/reset?n=1000", "/reset?n=200000", "/short?n=5&cl=10", "/short?n=100000&cl=100001", "/hangbody",
+            ])
         func brokenBody(path: String) throws {
             let start = Clock.seconds
             let client = try binary.connect()

@@ -79,7 +79,9 @@ extension EndToEnd {
             #expect(uploaded.withLock { $0 == upload })
         }
 
-        @Test("A reset on one side ends the other within a second, and both descriptors are gone", arguments: [true, false])
+        @Test(
+            "A reset on one side ends the other within a second, and both descriptors are gone",
+            arguments: [true, false])
         func reset(byClient: Bool) throws {
             let ended = Counter()
             let origin = try RawOrigin { socket in

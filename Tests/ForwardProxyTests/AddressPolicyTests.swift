@@ -30,7 +30,8 @@ struct AddressPolicyTests {
     @Test(
         "loopback and private addresses are for clients on this machine",
         arguments: [
-            "127.0.0.1", "127.8.9.10", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1", "0.0.0.0",
+            "127.0.0.1", "127.8.9.10", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1",
+            "0.0.0.0",
             "::1", "::", "fc00::1", "fdff::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
         ])
     func onlyLocal(_ address: String) throws {
@@ -40,7 +41,9 @@ struct AddressPolicyTests {
         #expect(try judge(address, local: false, policy) == .allowed)
     }
 
-    @Test("public addresses are for everybody", arguments: ["93.184.216.34", "172.32.0.1", "2606:2800:220:1::1", "9.9.9.9"])
+    @Test(
+        "public addresses are for everybody",
+        arguments: ["93.184.216.34", "172.32.0.1", "2606:2800:220:1::1", "9.9.9.9"])
     func everybody(_ address: String) throws {
         #expect(try judge(address, local: true) == .allowed)
         #expect(try judge(address, local: false) == .allowed)

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("What is forwarded, and how")
 struct ForwardingTests {
-    private static func mapped(_ origin: ScriptedOrigin, _ options: String = "", file: String = "mapped") throws -> TestProxy {
+    private static func mapped(_ origin: ScriptedOrigin, _ options: String = "", file: String = "mapped") throws
+        -> TestProxy
+    {
         try TestProxy(
             """
             substitutions:
@@ -48,13 +50,17 @@ struct ForwardingTests {
         let origin = try ScriptedOrigin { request, connection in
             _ = try connection.readBody(of: request)
             try connection.socket.send(
-                Array("HTTP/1.1 203 Fine By Me\r\nx-A: 1\r\nX-a: 2\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nX-L: caf".utf8)
+                Array(
+                    "HTTP/1.1 203 Fine By Me\r\nx-A: 1\r\nX-a: 2\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nX-L: caf".utf8
+                )
                     + [0xe9] + Array("\r\nConnection: x-hop\r\nX-Hop: gone\r\nContent-Length: 2\r\n\r\nok".utf8))
             return true
         }
         let proxy = try TestProxy()
         let response = try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/")
-        #expect(response.head.hasPrefix("HTTP/1.1 203 Fine By Me\r\nx-A: 1\r\nX-a: 2\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
+        #expect(
+            response.head.hasPrefix(
+                "HTTP/1.1 203 Fine By Me\r\nx-A: 1\r\nX-a: 2\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
         #expect(response.bytes.firstRange(of: Array("X-L: caf".utf8) + [0xe9, 0x0d, 0x0a]) != nil)
         #expect(!response.head.contains("Hop"))
         #expect(response.field("Cache-Status") == "subproxy; fwd=uri-miss")
@@ -84,7 +90,9 @@ struct ForwardingTests {
         #expect(old.field("Transfer-Encoding") == nil)
     }
 
-    @Test("uploads of known length and chunked ones with trailers arrive whole; 100 is sent when the origin takes the body")
+    @Test(
+        "uploads of known length and chunked ones with trailers arrive whole; 100 is sent when the origin takes the body"
+    )
     func uploads() throws {
         let origin = try ScriptedOrigin { request, connection in
             let request = try connection.readBody(of: request)
@@ -98,7 +106,8 @@ struct ForwardingTests {
         try socket.send(
             "PUT http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n"
                 + "Expect: 100-continue\r\n\r\n")
-        #expect(String(decoding: try socket.receive(until: "\r\n\r\n"), as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+        #expect(
+            String(decoding: try socket.receive(until: "\r\n\r\n"), as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
         try socket.send("5\r\nhello\r\n0\r\nX-T: 1\r\n\r\n")
         #expect(TestResponse(try socket.receiveAll()).body == "5")
         #expect(origin.requests.last?.field("Transfer-Encoding") == "chunked")
@@ -189,17 +198,19 @@ struct ForwardingTests {
         #expect(left.wait(timeout: .now() + 1) == .success)
     }
 
-    @Test("a reload-ignoring-cache request gets what `bypass` says", arguments: [
-        ("", ["Cache-Control: no-cache"], "origin", #"subproxy; fwd=request; detail="no-cache m.yaml:2""#),
-        ("", ["Pragma: no-cache"], "origin", #"subproxy; fwd=request; detail="no-cache m.yaml:2""#),
-        ("", ["Cache-Control: foo, NO-CACHE"], "origin", #"subproxy; fwd=request; detail="no-cache m.yaml:2""#),
-        ("", ["Cache-Control: max-age=0", "Pragma: no-cache"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
-        ("", ["Cache-Control: no-store"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
-        ("", ["Cache-Control: only-if-cached"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
-        ("", ["Cache-Control: foo=\"no-cache\""], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
-        (", bypass: never", ["Cache-Control: no-cache"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
-        (", bypass: revalidate", ["Cache-Control: no-cache"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
-    ])
+    @Test(
+        "a reload-ignoring-cache request gets what `bypass` says",
+        arguments: [
+            ("", ["Cache-Control: no-cache"], "origin", #"subproxy; fwd=request; detail="no-cache m.yaml:2""#),
+            ("", ["Pragma: no-cache"], "origin", #"subproxy; fwd=request; detail="no-cache m.yaml:2""#),
+            ("", ["Cache-Control: foo, NO-CACHE"], "origin", #"subproxy; fwd=request; detail="no-cache m.yaml:2""#),
+            ("", ["Cache-Control: max-age=0", "Pragma: no-cache"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
+            ("", ["Cache-Control: no-store"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
+            ("", ["Cache-Control: only-if-cached"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
+            ("", ["Cache-Control: foo=\"no-cache\""], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
+            (", bypass: never", ["Cache-Control: no-cache"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
+            (", bypass: revalidate", ["Cache-Control: no-cache"], "mapped", #"subproxy; hit; detail="m.yaml:2""#),
+        ])
     func bypass(_ options: String, _ fields: [String], _ body: String, _ cacheStatus: String) throws {
         let origin = try ScriptedOrigin(body: "origin")
         let proxy = try Self.mapped(origin, options)

@@ -135,7 +135,8 @@ struct MappedAnswerTests {
     func ifRange() throws {
         let proxy = try proxy()
         let tag = try #require(try proxy.exchange("GET", "http://m.test/f.txt").field("ETag"))
-        let matching = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Range: bytes=0-2", "If-Range: \(tag)"])
+        let matching = try proxy.exchange(
+            "GET", "http://m.test/f.txt", fields: ["Range: bytes=0-2", "If-Range: \(tag)"])
         #expect(matching.status == 206)
         for other in ["\"other\"", "W/\(tag)", "garbage", "Sun, 06 Nov 1994 08:49:37 GMT"] {
             let response = try proxy.exchange(
@@ -167,8 +168,9 @@ struct MappedAnswerTests {
         #expect(try proxy.exchange("GET", "http://m.test/d/f.txt?v=1").body == Self.text)
         try FileManager.default.createSymbolicLink(
             atPath: "\(proxy.folder)/link", withDestinationPath: "/etc/passwd")
-        for path in ["..%2f..%2fetc/passwd", "link", "%00", "a%00.html", "%2fetc/passwd", "/etc/passwd", "..\\..\\x", "....//x"]
-        {
+        for path in [
+            "..%2f..%2fetc/passwd", "link", "%00", "a%00.html", "%2fetc/passwd", "/etc/passwd", "..\\..\\x", "....//x",
+        ] {
             let response = try proxy.exchange("GET", "http://m.test/d/\(path)")
             #expect((400..<405).contains(response.status), "\(path) gave \(response.status)")
             #expect(!response.body.contains("root:"))
@@ -194,7 +196,9 @@ struct MappedAnswerTests {
         try proxy.write("edited", to: "f.txt")
         let deadline = Date.now.addingTimeInterval(2)
         var response = old
-        while response.body != "edited", Date.now < deadline { response = try proxy.exchange("GET", "http://m.test/f.txt") }
+        while response.body != "edited", Date.now < deadline {
+            response = try proxy.exchange("GET", "http://m.test/f.txt")
+        }
         #expect(response.body == "edited")
         #expect(response.field("ETag") != old.field("ETag"))
         // A browser's Reload sees an edit at once.

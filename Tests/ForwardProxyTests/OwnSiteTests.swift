@@ -7,7 +7,9 @@ import Testing
 
 @Suite("The proxy's own pages, its log and its limits")
 struct OwnSiteTests {
-    private func own(_ proxy: TestProxy, _ path: String, host: String? = nil, method: String = "GET") throws -> TestResponse {
+    private func own(_ proxy: TestProxy, _ path: String, host: String? = nil, method: String = "GET") throws
+        -> TestResponse
+    {
         let socket = try proxy.connect()
         let host = host ?? "127.0.0.1:\(proxy.port)"
         try socket.send("\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
@@ -31,7 +33,9 @@ struct OwnSiteTests {
         #expect(try own(proxy, "http://127.0.0.1:\(proxy.port)/none").status == 508)
     }
 
-    @Test("another Host is misdirected", arguments: ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example"])
+    @Test(
+        "another Host is misdirected",
+        arguments: ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example"])
     func rebinding(_ host: String) throws {
         let proxy = try TestProxy()
         #expect(try own(proxy, "/", host: host).status == 421)
@@ -43,7 +47,8 @@ struct OwnSiteTests {
         let origin = try ScriptedOrigin(body: "ok")
         let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped, query: ignore }\n")
         _ = try proxy.exchange("GET", "http://m.test/x?shown=yes")
-        _ = try proxy.exchange("GET", "http://u:p@127.0.0.1:\(origin.port)/?token=secret&b", fields: ["Cookie: s=hidden"])
+        _ = try proxy.exchange(
+            "GET", "http://u:p@127.0.0.1:\(origin.port)/?token=secret&b", fields: ["Cookie: s=hidden"])
         let log = try proxy.stopAndReadLog()
         let lines = log.split(separator: "\n")
         #expect(lines.count == 2)
@@ -122,7 +127,9 @@ struct OwnSiteTests {
         first.close()
         let deadline = Date.now.addingTimeInterval(5)
         var status = 0
-        while status != 200, Date.now < deadline { status = (try? proxy.exchange("GET", "http://m.test/x").status) ?? 0 }
+        while status != 200, Date.now < deadline {
+            status = (try? proxy.exchange("GET", "http://m.test/x").status) ?? 0
+        }
         #expect(status == 200)
     }
 }

@@ -22,11 +22,15 @@ final class TestProxy {
     ) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "subproxy-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for (name, content) in files { try content.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8) }
+        for (name, content) in files {
+            try content.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+        }
         let path = "\(folder)/m.yaml"
         try map.write(toFile: path, atomically: true, encoding: .utf8)
         let loaded = SubstitutionMap.load(files: [path])
-        guard let map = loaded.map else { throw TestFailure(loaded.diagnostics.map(\.rendering).joined(separator: "\n")) }
+        guard let map = loaded.map else {
+            throw TestFailure(loaded.diagnostics.map(\.rendering).joined(separator: "\n"))
+        }
         var configuration = ProxyConfiguration()
         configuration.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: 0)]
         configuration.threads = 1
@@ -95,7 +99,9 @@ struct TestResponse {
     /// The values of a field, joined by `, ` where it is repeated.
     func field(_ name: String) -> String? {
         let values = head.split(separator: "\r\n").dropFirst().compactMap { line -> String? in
-            guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { return nil }
+            guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
+                return nil
+            }
             return line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         }
         return values.isEmpty ? nil : values.joined(separator: ", ")

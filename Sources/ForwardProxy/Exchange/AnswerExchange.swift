@@ -126,7 +126,8 @@ final class AnswerExchange: Exchange {
             return fail(.internalError)
         }
         let files = loop.proxy.files
-        loop.onFilePool({ () throws(FileRefusal) -> FileStream? in try files.open(wanted, of: file) }) { [self] result in
+        loop.onFilePool({ () throws(FileRefusal) -> FileStream? in try files.open(wanted, of: file) }) {
+            [self] result in
             guard let client else { return }
             switch result {
             case .success(let opened?):

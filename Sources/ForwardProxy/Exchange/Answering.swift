@@ -14,7 +14,9 @@ extension LoopContext {
         let rule = map.rule(match.id)
         noteRule(rule.position, on: client)
         client.record?.outcome = .substituted
-        if let ready = readyAnswer(match, uri), ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
+        if let ready = readyAnswer(match, uri),
+            ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt))
+        {
             return serve(ready, request, client)
         }
         switch map.resolve(match, uri: uri, scratch: scratch) {
@@ -57,7 +59,8 @@ extension LoopContext {
     }
 
     private func answerFile(
-        _ root: FolderRoot, _ path: [UInt8], _ match: RuleMatch, _ rule: Rule, revalidates: Bool, _ request: Request, _ uri: TargetURI,
+        _ root: FolderRoot, _ path: [UInt8], _ match: RuleMatch, _ rule: Rule, revalidates: Bool, _ request: Request,
+        _ uri: TargetURI,
         _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let exchange = AnswerExchange(request: request, client: client)

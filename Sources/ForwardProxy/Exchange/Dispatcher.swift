@@ -42,7 +42,8 @@ extension LoopContext {
         let match = map.lookup(uri, head: head, scratch: &scratch)
         if let match {
             // The straight way: a plain GET of a mapped URL whose answer is ready.
-            if head.fields.present.isDisjoint(with: LoopContext.particular), head.method == .get || head.method == .head,
+            if head.fields.present.isDisjoint(with: LoopContext.particular),
+                head.method == .get || head.method == .head,
                 client.takesSerialisedResponse, let answer = readyAnswer(match, uri), answer.isPlain,
                 answer.options.when == .always, answer.isInMemory,
                 answer.variants.count == 1 || !head.fields.contains(.acceptEncoding), answer.isFresh(request.receivedAt)

@@ -93,7 +93,9 @@ final class ForwardExchange: Exchange {
         lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
         let body: ResponseStart.Body = isBodyless ? .none : length.map { .length($0) } ?? .unknown
         client.record?.outcome = plan.outcome
-        client.start(ResponseStart(status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, lines: lines, body: body))
+        client.start(
+            ResponseStart(
+                status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, lines: lines, body: body))
     }
 
     private func end(_ failure: ProxyError?) {

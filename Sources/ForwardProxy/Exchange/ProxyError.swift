@@ -86,7 +86,8 @@ extension ProxyError {
 
     static func connectPort(_ port: UInt16) -> ProxyError {
         ProxyError(
-            status: 403, type: "http_request_denied", failure: "A connection to port \(port) for TLS or a tunnel is not allowed.",
+            status: 403, type: "http_request_denied",
+            failure: "A connection to port \(port) for TLS or a tunnel is not allowed.",
             advice: "Allow it with --connect-ports.", isRefusal: true)
     }
 

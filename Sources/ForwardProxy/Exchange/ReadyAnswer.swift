@@ -106,7 +106,8 @@ final class ReadyAnswer {
 extension ReadyAnswer.Variant {
     init(
         coding: ContentCoding?, etag: [UInt8]?, lastModified: Int64?, size: Int, body: ByteBuffer?,
-        contentLines: ByteBuffer, linesWithoutType: ByteBuffer, mediaType: [UInt8], commonLines: ByteBuffer, exposed: String, statusLine: ByteBuffer, hasContent: Bool
+        contentLines: ByteBuffer, linesWithoutType: ByteBuffer, mediaType: [UInt8], commonLines: ByteBuffer,
+        exposed: String, statusLine: ByteBuffer, hasContent: Bool
     ) {
         self.coding = coding
         self.etag = etag

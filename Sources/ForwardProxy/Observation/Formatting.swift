@@ -1,24 +1,10 @@
 import Glibc
+import HTTP1
 import NIOCore
 
 extension ByteBuffer {
-    /// Writes a decimal number without making a String.
-    mutating func writeDecimal(_ value: Int) {
-        guard value >= 0 else {
-            writeInteger(UInt8(ascii: "-"))
-            writeDecimal(value == .min ? .max : -value)
-            return
-        }
-        var digits: InlineArray<20, UInt8> = .init(repeating: 0)
-        var index = 20
-        var rest = value
-        repeat {
-            index &-= 1
-            digits[index] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
-            rest /= 10
-        } while rest > 0
-        for position in index..<20 { writeInteger(digits[position]) }
-    }
+    /// Writes a decimal number that is not negative.
+    mutating func writeDecimal(_ value: Int) { MessageWriter.writeDecimal(value, to: &self) }
 
     /// Writes a number with at least `width` digits, zeros in front.
     mutating func writeDecimal(_ value: Int, width: Int) {

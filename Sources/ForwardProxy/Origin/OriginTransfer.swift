@@ -90,7 +90,9 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
 
     func acknowledge(_ count: Int) {
         let left = delivered.subtract(count, ordering: .sequentiallyConsistent).newValue
-        guard left <= limit / 4, isPaused.exchange(false, ordering: .sequentiallyConsistent), let transfer else { return }
+        guard left <= limit / 4, isPaused.exchange(false, ordering: .sequentiallyConsistent), let transfer else {
+            return
+        }
         thread?.resumeReceiving(transfer)
     }
 

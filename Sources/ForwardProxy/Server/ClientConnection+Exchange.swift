@@ -141,7 +141,9 @@ extension ClientConnection: ExchangeClient {
         lines.writeImmutableBuffer(loop.dateStamp().line)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
-        start(ResponseStart(status: error.status, reason: nil, lines: lines, body: isHead ? .none : .length(page.readableBytes)))
+        start(
+            ResponseStart(
+                status: error.status, reason: nil, lines: lines, body: isHead ? .none : .length(page.readableBytes)))
         if !isHead { send(page) }
         finish(trailers: nil)
     }

@@ -16,7 +16,8 @@ enum ProxyAutoConfiguration {
                 """
         }
         let hosts = Set(map.namedHosts().filter { $0.scheme == "http" || $0.scheme == "https" }.map(\.host))
-        let exact = hosts.filter { !$0.contains("*") }.sorted().map { "  \"\(quoted($0))\": 1" }.joined(separator: ",\n")
+        let exact = hosts.filter { !$0.contains("*") }.sorted().map { "  \"\(quoted($0))\": 1" }.joined(
+            separator: ",\n")
         let patterns = hosts.filter { $0.contains("*") }.sorted().map { "  \"\(quoted($0))\"" }.joined(separator: ",\n")
         return """
             // subproxy: only the hosts of the map go to the proxy.
@@ -38,9 +39,10 @@ enum ProxyAutoConfiguration {
 
     /// Text inside a JavaScript string: host names need no escapes, so anything else is left out.
     private static func quoted(_ text: String) -> String {
-        String(decoding: text.utf8.filter { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-                || ".-_:[]*".utf8.contains(byte)
-        }, as: UTF8.self)
+        String(
+            decoding: text.utf8.filter { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+                    || ".-_:[]*".utf8.contains(byte)
+            }, as: UTF8.self)
     }
 }

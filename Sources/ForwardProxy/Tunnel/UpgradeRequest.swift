@@ -34,7 +34,9 @@ enum UpgradeRequest {
     /// Whether a 101 answers this request: it names a protocol that was asked for, and for WebSocket proves that the
     /// origin has read the handshake (RFC 6455 §4.2.2).
     static func isAnswered(_ request: Request, by head: ResponseHead) -> Bool {
-        guard head.fields.count(of: .upgrade) == 1, HopByHop(head.fields).options.contains(.upgrade) else { return false }
+        guard head.fields.count(of: .upgrade) == 1, HopByHop(head.fields).options.contains(.upgrade) else {
+            return false
+        }
         let chosen = head.fields.withFirst(.upgrade) { Array($0) } ?? []
         let wasAsked = chosen.withUnsafeBytes { request.head.fields.contains(token: $0, in: .upgrade) }
         guard wasAsked else { return false }
