@@ -166,11 +166,17 @@ public struct RetentionLimits: Hashable, Sendable {
     /// Bytes of all retained files; the default is 512 MiB.
     public var memory: Int
     /// Bytes of the largest file that is read whole; the default is 16 MiB. Larger ones are streamed.
-    public var file: Int
+    ///
+    /// At most 1 GiB, since a ByteBuffer holds no more than 4.
+    public var file: Int {
+        didSet { file = min(file, RetentionLimits.largestFile) }
+    }
+
+    private static let largestFile = 1 << 30
 
     public init(memory: Int = 512 << 20, file: Int = 16 << 20) {
         self.memory = memory
-        self.file = file
+        self.file = min(file, RetentionLimits.largestFile)
     }
 }
 
