@@ -219,20 +219,27 @@ struct ForwardingTests {
         #expect(response.field("Cache-Status") == cacheStatus)
     }
 
-    @Test("the command line's bypass is over the rule's, and offline nothing bypasses")
+    @Test("the command line's bypass is over the map's default and under the rule's; offline nothing bypasses")
     func bypassOverrides() throws {
         let origin = try ScriptedOrigin(body: "origin")
-        let map = "substitutions:\n  http://127.0.0.1:\(origin.port)/mapped: { file: f.txt, bypass: origin }\n"
+        let map = """
+            defaults: { bypass: origin }
+            substitutions:
+              http://127.0.0.1:\(origin.port)/mapped: f.txt
+              http://127.0.0.1:\(origin.port)/own: { file: f.txt, bypass: origin }
+            """
         let never = try TestProxy(map, files: ["f.txt": "mapped"]) { $0.bypass = .never }
         let url = "http://127.0.0.1:\(origin.port)/mapped"
         #expect(try never.exchange("GET", url, fields: ["Cache-Control: no-cache"]).body == "mapped")
+        let own = "http://127.0.0.1:\(origin.port)/own"
+        #expect(try never.exchange("GET", own, fields: ["Cache-Control: no-cache"]).body == "origin")
         let offline = try TestProxy(map, files: ["f.txt": "mapped"]) { $0.isOffline = true }
         #expect(try offline.exchange("GET", url, fields: ["Cache-Control: no-cache"]).body == "mapped")
         #expect(try offline.exchange("GET", "http://127.0.0.1:\(origin.port)/other").status == 504)
         let post = try offline.exchange("POST", url, body: "x")
         #expect(post.status == 405)
         #expect(post.field("Allow") == "GET, HEAD")
-        #expect(origin.requests.isEmpty)
+        #expect(origin.requests.count == 1)
     }
 
     @Test("a method that a rule does not answer is forwarded")

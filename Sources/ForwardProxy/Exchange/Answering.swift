@@ -24,7 +24,7 @@ extension LoopContext {
             return answerFile(
                 folder(root), path, match, rule, revalidates: revalidates, request, uri, client)
         case .body(let bytes, let type):
-            let content = AnswerContent.text(bytes, type: rule.options.type?.bytes ?? Array(type.utf8))
+            let content = AnswerContent.text(bytes, type: rule.options.type?.withDefaultCharset.bytes ?? Array(type.utf8))
             return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
         case .redirect(let location):
             var content = AnswerContent.text([], type: [])
@@ -251,6 +251,6 @@ extension AnswerContent {
                     coding: variant.coding, etag: variant.etag, lastModified: variant.lastModified,
                     size: variant.size, bytes: variant.body)
             },
-            mediaType: options.type?.bytes ?? types.type(forPath: file.path).withDefaultCharset.bytes, file: file)
+            mediaType: (options.type ?? types.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
     }
 }

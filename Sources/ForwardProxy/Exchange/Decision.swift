@@ -38,7 +38,7 @@ enum Decision {
 /// What a decision depends on besides the request and the map.
 struct DecisionContext {
     var isOffline: Bool
-    /// The bypass mode over the rules' own.
+    /// The bypass mode over the maps' default.
     var bypass: RuleOptions.Bypass?
 }
 
@@ -62,7 +62,7 @@ extension Decision {
         }
         guard !context.isOffline else { return .answer(match, revalidates: directives.isRevalidation) }
         if directives.isEndToEndReload {
-            switch context.bypass ?? rule.options.bypass {
+            switch rule.options.isBypassOwn ? rule.options.bypass : context.bypass ?? rule.options.bypass {
             case .origin: return .bypass(match)
             case .revalidate: return .answer(match, revalidates: true)
             case .never: break

@@ -72,7 +72,7 @@ extension LoopContext {
         switch decision {
         case .answer(let match, let revalidates):
             guard expectationIsMet(request, client) else { return nil }
-            bypassWatch.reset(client.address)
+            proxy.bypassWatch.reset(client.address)
             return answer(match, revalidates: revalidates, request, uri, client)
         case .bypass(let match):
             let position = map.rule(match.id).position
@@ -171,7 +171,7 @@ extension LoopContext {
     }
 
     private func warnOfBypasses(_ client: any ExchangeClient) {
-        guard bypassWatch.countBypass(by: client.address) else { return }
+        guard proxy.bypassWatch.countBypass(by: client.address) else { return }
         proxy.logger.warning(
             """
             \(BypassWatch.threshold) requests in a row from \(client.address) bypassed the map with no-cache: is \
@@ -208,7 +208,7 @@ extension LoopContext {
         client.record?.outcome = .substituted
         client.record?.status = answer.status
         client.record?.bodyBytes = isHead ? 0 : answer.variants[0].size
-        bypassWatch.reset(client.address)
+        proxy.bypassWatch.reset(client.address)
     }
 
     /// The exchange is over: one line in the log, one more in the counts.

@@ -18,7 +18,6 @@ final class LoopContext: @unchecked Sendable {
     var folders: [String: FolderRoot] = [:]
     /// The ports that the map's rules name, which CONNECT may name too.
     private(set) var namedPorts: Set<UInt16>
-    var bypassWatch = BypassWatch()
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?
@@ -138,28 +137,6 @@ protocol TimedConnection: AnyObject {
     func stop()
     /// Close at once.
     func cut()
-}
-
-/// Notices clients that bypass the map again and again, to name the likely cause once.
-struct BypassWatch {
-    static let threshold = 5
-    private var runs: [String: Int] = [:]
-
-    /// Counts a bypass of a mapped URL by a client.
-    ///
-    /// - Returns: whether this one is the one to warn at: the fifth in a row.
-    mutating func countBypass(by client: String) -> Bool {
-        if runs.count > 1000 { runs.removeAll() }
-        let count = (runs[client] ?? 0) &+ 1
-        runs[client] = count
-        return count == BypassWatch.threshold
-    }
-
-    /// A mapped answer was served: the run is over.
-    mutating func reset(_ client: String) {
-        // The table is empty but for clients that bypass, so a hit costs no hashing.
-        if !runs.isEmpty { runs[client] = nil }
-    }
 }
 
 /// A Date field line for one second, ready to be copied.

@@ -42,7 +42,7 @@ public struct ProxyConfiguration: Sendable {
     public var listeners: [SocketAddress] = []
     /// Never ask an origin.
     public var isOffline = false
-    /// What reload-ignoring-cache requests get, over the rules' own `bypass`.
+    /// What reload-ignoring-cache requests get where a rule does not itself say `bypass`; nil leaves it to the map.
     public var bypass: RuleOptions.Bypass?
     /// Retained files: memory in all and the largest file kept.
     public var retention = RetentionLimits()

@@ -16,6 +16,7 @@ final class ProxyCore: Sendable {
     let filePool: NIOThreadPool
     let identity: ProxyIdentity
     let counters = Counters()
+    let bypassWatch = BypassWatch()
     let ownNames: OwnNames
     let transports: TransferLoops
     let mediaTypes: ExtensionTable

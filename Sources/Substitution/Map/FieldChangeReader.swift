@@ -12,6 +12,7 @@ struct FieldChangeReader {
             "it says where the body ends, which the proxy does itself"
         case "connection", "keep-alive", "proxy-connection", "te", "upgrade":
             "it speaks of the connection, which the proxy does itself"
+        case "date", "via", "cache-status", "proxy-status": "it says when and how the proxy answered"
         case "content-range": "it belongs to a part of the body, which the proxy makes itself"
         default: nil
         }

@@ -55,7 +55,7 @@ public struct Rule: Sendable {
     public var answersWithFile: Bool { record.source == .file }
 
     /// Whether the rule sends the request on, as asked or to another URL.
-    public var forwards: Bool { record.source == .forward || record.source == .forwardAsAsked }
+    public var forwards: Bool { record.source.forwards }
 
     /// The status of an answer by the rule where nothing else decides: the one that the map sets, or 302 for a
     /// redirect, 403 for a block, 200 for all else.

@@ -59,6 +59,8 @@ public final class RuleOptions: Sendable {
     public let bypass: Bypass
     /// Whether the map says `bypass`, for the rule or for its file.
     public let isBypassGiven: Bool
+    /// Whether the rule itself says `bypass`, which then holds whatever the command line says.
+    public let isBypassOwn: Bool
     public let missing: Missing
     public let when: When
     public let retain: Retain
@@ -75,6 +77,7 @@ public final class RuleOptions: Sendable {
         rate = given.rate
         bypass = given.bypass ?? .origin
         isBypassGiven = given.bypass != nil
+        isBypassOwn = given.isBypassOwn
         missing = given.missing ?? .error
         when = given.when ?? .always
         retain = given.retain ?? .whileUnchanged
@@ -100,6 +103,8 @@ struct GivenOptions: Hashable, Sendable {
     var delay: Duration?
     var rate: Int?
     var bypass: RuleOptions.Bypass?
+    /// Whether `bypass` is the rule's own, and not its file's default.
+    var isBypassOwn = false
     var missing: RuleOptions.Missing?
     var when: RuleOptions.When?
     var retain: RuleOptions.Retain?
@@ -120,6 +125,7 @@ struct GivenOptions: Hashable, Sendable {
         merged.delay = delay ?? defaults.delay
         merged.rate = rate ?? defaults.rate
         merged.bypass = bypass ?? defaults.bypass
+        merged.isBypassOwn = bypass != nil
         merged.missing = missing ?? defaults.missing
         merged.when = when ?? defaults.when
         merged.retain = retain ?? defaults.retain

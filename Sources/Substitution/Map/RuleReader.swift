@@ -120,6 +120,9 @@ struct RuleReader {
     ) {
         for (name, entry) in named {
             switch name {
+            case .status where source.forwards, .cors where source.forwards, .delay where source.forwards,
+                .rate where source.forwards:
+                diagnostics.warning("'\(name.rawValue)' has no effect with 'forward'", at: entry.key.span)
             case .status:
                 if let status = given.status, !source.accepts(status: status) {
                     diagnostics.error(
@@ -137,7 +140,7 @@ struct RuleReader {
                         "'\(name.rawValue)' has no effect with '\(source.name)'; it is for files", at: entry.key.span)
                 }
             case .type:
-                if source == .forward || source == .forwardAsAsked || source == .redirect {
+                if source.forwards || source == .redirect {
                     diagnostics.warning("'type' has no effect with '\(source.name)'", at: entry.key.span)
                 }
             default: break

@@ -37,6 +37,9 @@ enum SourceKind: UInt8, Sendable, Hashable {
         }
     }
 
+    /// Whether the origin answers, or another one.
+    var forwards: Bool { self == .forward || self == .forwardAsAsked }
+
     /// Whether a response of this source may have the status; all may have one from 200 to 599, redirects only 3xx.
     func accepts(status: Int) -> Bool {
         self != .redirect || ((300...399).contains(status) && status != 304)

@@ -1,0 +1,103 @@
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// Bodies under back-pressure that comes and goes: each side is held back and let go many times.
+    @Suite("Back-pressure")
+    struct BackPressure {
+        private static let size = 12 * mebibyte
+
+        /// Bytes whose order shows.
+        private static let body: [UInt8] = {
+            var random = SplitMix64(state: 42)
+            return (0..<size / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+        }()
+
+        /// Reads so many bytes with pauses; what came.
+        private static func receiveHaltingly(_ socket: Socket, _ count: Int, seed: UInt64) throws -> [UInt8] {
+            var random = SplitMix64(state: seed)
+            var all: [UInt8] = []
+            while all.count < count {
+                let bytes = try socket.receive(min(Int.random(in: 1...1_000_000, using: &random), count - all.count))
+                guard !bytes.isEmpty else { break }
+                all += bytes
+                if Int.random(in: 0..<4, using: &random) == 0 { usleep(.random(in: 100...4000, using: &random)) }
+            }
+            return all
+        }
+
+        /// Sends in pieces with pauses.
+        private static func sendHaltingly(_ socket: Socket, _ bytes: [UInt8], seed: UInt64) throws {
+            var random = SplitMix64(state: seed)
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let piece = rest.prefix(.random(in: 1...2_000_000, using: &random))
+                try socket.send(Array(piece))
+                rest = rest.dropFirst(piece.count)
+                if Int.random(in: 0..<4, using: &random) == 0 { usleep(.random(in: 100...2000, using: &random)) }
+            }
+        }
+
+        @Test("Uploads arrive whole, whatever the origin's pace", arguments: 0..<4)
+        func uploads(round: Int) async throws {
+            let origin = try ScriptedOrigin { request, connection in
+                let seed = UInt64(request.target.dropFirst()) ?? 0
+                let body = try BackPressure.receiveHaltingly(connection.socket, BackPressure.size, seed: seed)
+                try connection.respond(body: body == BackPressure.body ? "whole" : "different")
+                return true
+            }
+            let served = try ServedMap()
+            let binary = served.binary
+            let port = origin.port
+            let answers = try await atOnce(4) { worker in
+                let client = try binary.connect()
+                let seed = UInt64(round * 4 + worker)
+                try client.send(
+                    """
+                    PUT http://127.0.0.1:\(port)/\(seed) HTTP/1.1\r
+                    Host: 127.0.0.1:\(port)\r
+                    Content-Length: \(BackPressure.size)\r\n\r\n
+                    """)
+                try BackPressure.sendHaltingly(client, BackPressure.body, seed: seed)
+                return try client.receiveResponse().text
+            }
+            #expect(answers == ["whole", "whole", "whole", "whole"])
+        }
+
+        @Test("Downloads arrive whole, whatever the client's pace", arguments: [true, false])
+        func downloads(isChunked: Bool) async throws {
+            let origin = try ScriptedOrigin { _, connection in
+                let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(BackPressure.size)"
+                try connection.socket.send("HTTP/1.1 200 OK\r\n\(framing)\r\n\r\n")
+                guard isChunked else {
+                    try BackPressure.sendHaltingly(connection.socket, BackPressure.body, seed: 7)
+                    return true
+                }
+                var rest = BackPressure.body[...]
+                while !rest.isEmpty {
+                    let chunk = rest.prefix(50_000)
+                    try connection.socket.send("\(String(chunk.count, radix: 16))\r\n")
+                    try connection.socket.send(Array(chunk) + Array("\r\n".utf8))
+                    rest = rest.dropFirst(chunk.count)
+                }
+                try connection.socket.send("0\r\n\r\n")
+                return true
+            }
+            let served = try ServedMap()
+            let binary = served.binary
+            let port = origin.port
+            let areWhole = try await atOnce(4) { worker in
+                let client = try binary.connect(receiveBuffer: worker % 2 == 0 ? 8192 : nil)
+                try client.sendRequest("GET", "http://127.0.0.1:\(port)/\(worker)")
+                guard isChunked else {
+                    _ = try client.receiveResponseHead()
+                    let seed = UInt64(worker)
+                    return try BackPressure.receiveHaltingly(client, BackPressure.size, seed: seed) == BackPressure.body
+                }
+                return try client.receiveResponse().body == BackPressure.body
+            }
+            #expect(areWhole == [true, true, true, true])
+        }
+    }
+}
