@@ -45,4 +45,14 @@ extension RunningBinary {
         while try body() { peak = max(peak, residentBytes) }
         return max(peak, residentBytes)
     }
+
+    /// The most memory in use in the next so many seconds.
+    public func peakResidentBytes(for seconds: Double) -> Int {
+        var peak = 0
+        _ = Wait.keeps(for: seconds) {
+            peak = max(peak, residentBytes)
+            return true
+        }
+        return peak
+    }
 }

@@ -71,10 +71,14 @@ public final class ScriptedOrigin: Sendable {
 
     /// Starts to listen.
     ///
-    /// - Parameter handler: called for each request when its head has come; it reads the body and responds. It returns
-    ///   whether the connection goes on.
-    public init(_ handler: @escaping @Sendable (Request, Connection) throws -> Bool) throws {
-        (listener, port) = try Socket.listen()
+    /// - Parameters:
+    ///   - receiveBuffer: how much the kernel takes in of a connection that the handler does not read from.
+    ///   - handler: called for each request when its head has come; it reads the body and responds. It returns whether
+    ///     the connection goes on.
+    public init(
+        receiveBuffer: CInt? = nil, _ handler: @escaping @Sendable (Request, Connection) throws -> Bool
+    ) throws {
+        (listener, port) = try Socket.listen(receiveBuffer: receiveBuffer)
         self.handler = handler
         let listener = listener
         Threads.start { [weak self] in

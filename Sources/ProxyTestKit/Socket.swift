@@ -60,13 +60,21 @@ public final class Socket: @unchecked Sendable {
 
     /// Listens on a free port of 127.0.0.1.
     ///
-    /// - Parameter backlog: how many connections wait to be accepted before further ones are left unanswered.
-    public static func listen(backlog: CInt = 512) throws -> (socket: Socket, port: UInt16) {
+    /// - Parameters:
+    ///   - backlog: how many connections wait to be accepted before further ones are left unanswered.
+    ///   - receiveBuffer: how much the kernel takes in of a connection that nobody reads from; little of it makes
+    ///     back-pressure come soon.
+    public static func listen(
+        backlog: CInt = 512, receiveBuffer: CInt? = nil
+    ) throws -> (socket: Socket, port: UInt16) {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
         let socket = Socket(taking: descriptor)
         var one: CInt = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        }
         var address = loopback(0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in

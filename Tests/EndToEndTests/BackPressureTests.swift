@@ -39,9 +39,9 @@ extension EndToEnd {
             }
         }
 
-        @Test("Uploads arrive whole, whatever the origin's pace", arguments: 0..<4)
+        @Test("Uploads arrive whole, whatever the origin's pace", arguments: 0..<8)
         func uploads(round: Int) async throws {
-            let origin = try ScriptedOrigin { request, connection in
+            let origin = try ScriptedOrigin(receiveBuffer: 65536) { request, connection in
                 let seed = UInt64(request.target.dropFirst()) ?? 0
                 let body = try BackPressure.receiveHaltingly(connection.socket, BackPressure.size, seed: seed)
                 try connection.respond(body: body == BackPressure.body ? "whole" : "different")

@@ -118,6 +118,7 @@ extension EndToEnd {
         @Test(
             "With 64 descriptors 200 clients are shed or wait, none is harmed for good, and no processor time is burnt")
         func fewDescriptors() throws {
+            let origin = try ScriptedOrigin(body: "forwarded")
             let served = try ServedMap(wrapper: ["prlimit", "--nofile=64"])
             let binary = served.binary
             #expect(try binary.get(HostileClients.url).text == "x")
@@ -134,8 +135,13 @@ extension EndToEnd {
             #expect(binary.processorSeconds - used < 0.8)
             try first.sendRequest("GET", HostileClients.url)
             #expect(try first.receiveResponse().status == 200)
+            // What needs a descriptor of its own fails soon, as long as there is none.
+            try first.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
+            #expect((500...504).contains(try first.receiveResponse().status))
             for client in clients { client.close() }
             #expect(Wait.holds(within: 5) { (try? binary.get(HostileClients.url).text) == "x" })
+            #expect(try binary.get("http://127.0.0.1:\(origin.port)/").text == "forwarded")
+            origin.closeConnections()
             let after = try binary.settle(to: before, memory: 16 * mebibyte, seconds: 5)
             #expect(after.descriptors <= before.descriptors + 1)
         }

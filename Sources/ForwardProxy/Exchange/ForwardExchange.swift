@@ -15,9 +15,6 @@ struct ForwardPlan {
 
 /// Hands one request to the origin and its response to the client, both as streams with bounded memory.
 final class ForwardExchange: Exchange {
-    /// Interim responses that one exchange passes on; an origin that sends more is cut off.
-    static let interimLimit = 256
-
     private let request: Request
     private let plan: ForwardPlan
     private let loop: LoopContext
@@ -26,7 +23,6 @@ final class ForwardExchange: Exchange {
     /// Answers in the origin's place when it fails before its response began (`when: origin-fails`).
     private var fallback: ((ProxyError) -> Void)?
     private var hasStarted = false
-    private var interimCount = 0
     private var unacknowledged = 0
     private var trailers: ByteBuffer?
 
@@ -131,10 +127,7 @@ final class ForwardExchange: Exchange {
 
 extension ForwardExchange: OriginSink {
     func originSentInterim(_ head: ResponseHead) {
-        interimCount &+= 1
-        guard let client, interimCount <= ForwardExchange.interimLimit else {
-            return fail(.originProtocol("sent more than \(ForwardExchange.interimLimit) interim responses"))
-        }
+        guard let client else { return }
         guard head.status != 100 else { return client.sendContinue() }
         let hopByHop = HopByHop(head.fields)
         var lines = ByteBuffer()

@@ -22,9 +22,9 @@ struct OriginRequest {
     var lines: [[UInt8]]
     var body: Body
     var isHead: Bool
-    /// Whether repeating the request does no harm: only then may a kept connection be used, since one that turns out
-    /// closed makes the request be sent again.
-    var isIdempotent: Bool
+    /// Whether the request may be sent again: only then is a kept connection used, since on one that turns out closed it
+    /// is. A body that has passed can't be had again.
+    var mayBeRepeated: Bool
     var expectsContinue: Bool
 
     init(_ request: Request, to uri: TargetURI, identity: ProxyIdentity) {
@@ -35,7 +35,7 @@ struct OriginRequest {
         port = uri.port
         pathAndQuery = Array(buffer: uri.rawPathAndQuery)
         isHead = head.method == .head
-        isIdempotent = head.method.isIdempotent
+        mayBeRepeated = head.method.isIdempotent && !request.hasBody
         let hopByHop = HopByHop(head.fields)
         switch request.bodyLength {
         case 0?: body = .none

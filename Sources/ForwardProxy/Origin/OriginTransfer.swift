@@ -24,6 +24,10 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         var clientIsHeld = false
     }
 
+    /// Interim responses that are passed on; an origin that sends more is cut off, here where they come in, so that they
+    /// don't pile up on their way to the event loop.
+    static let interimLimit = 256
+
     private let request: OriginRequest
     private let loop: LoopContext
     private let clientIsLocal: Bool
@@ -41,6 +45,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private var parser: ResponseHeadParser
     private var hasHead = false
     private var hasAskedForBody = false
+    private var interimCount = 0
     private var failure: ProxyError?
 
     init(_ request: OriginRequest, loop: LoopContext, clientIsLocal: Bool) {
@@ -70,7 +75,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         let (mustResume, mayGoOn) = upload.withLock { upload in
             upload.chunks.append(body)
             upload.bytes &+= body.readableBytes
-            upload.clientIsHeld = upload.bytes >= limit / 2
+            // Once told to stop, the client goes on only when the transfer thread says so.
+            upload.clientIsHeld = upload.clientIsHeld || upload.bytes >= limit / 2
             defer { upload.isStarved = false }
             return (upload.isStarved, !upload.clientIsHeld)
         }
@@ -129,6 +135,11 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             switch try parser.line(line) {
             case .statusLine, .field, .trailer: break
             case .interimHead(let head):
+                interimCount &+= 1
+                guard interimCount <= OriginTransfer.interimLimit else {
+                    failure = .originProtocol("sent more than \(OriginTransfer.interimLimit) interim responses")
+                    return .abort
+                }
                 deliver { $0.originSentInterim(head) }
             case .head(let head):
                 hasHead = true
@@ -241,7 +252,7 @@ extension TransferRequest {
         self.init(
             method: request.method, isHTTPS: request.isHTTPS, host: request.host, port: request.port,
             pathAndQuery: request.pathAndQuery, lines: request.lines, body: body, isHead: request.isHead,
-            expectsContinue: request.expectsContinue, needsFreshConnection: !request.isIdempotent)
+            expectsContinue: request.expectsContinue, needsFreshConnection: !request.mayBeRepeated)
     }
 }
 

@@ -22,6 +22,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     private var unacknowledged = 0
     private var readIsPending = false
     private var isOver = false
+    private var interimCount = 0
     private var silence: Scheduled<Void>?
     /// Takes the connection over when the protocol was switched: the 101's head, and what came behind it.
     var onSwitch: ((ResponseHead, any Channel, ByteBuffer) -> Void)?
@@ -137,7 +138,12 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
 
     private func handle(_ event: ResponseEvent) {
         switch event {
-        case .interimHead(let head): sink?.originSentInterim(head)
+        case .interimHead(let head):
+            interimCount &+= 1
+            guard interimCount <= OriginTransfer.interimLimit else {
+                return end(.originProtocol("sent more than \(OriginTransfer.interimLimit) interim responses"))
+            }
+            sink?.originSentInterim(head)
         case .head(let head, _) where head.status == 101:
             guard UpgradeRequest.isAnswered(request, by: head), let context, let onSwitch else {
                 return end(.originProtocol("switched protocols with a handshake that is not valid"))
