@@ -97,7 +97,8 @@ extension EndToEnd {
             #expect(Wait.holds(within: 2) { binary.openDescriptors.count <= before.descriptors })
         }
 
-        @Test("A hundred clients that do not read large responses take less than 1 MiB each, and another hundred no more")
+        @Test(
+            "A hundred clients that do not read large responses take less than 1 MiB each, and another hundred no more")
         func manySlowReaders() throws {
             let origin = try flood(Counter())
             let served = try ServedMap()

@@ -18,17 +18,26 @@ final class AnswerExchange: Exchange {
     private var timer: Scheduled<Void>?
     private var reloads = 0
 
-    init(request: Request, client: any ExchangeClient) {
+    /// What has come of a body that may have to be sent on.
+    private var held: [ByteBuffer]?
+    private var heldEnd: (hasCome: Bool, trailers: FieldSection?) = (false, nil)
+
+    /// - Parameter holdsBody: whether the request may be handed over to an exchange that needs its body: reading then waits.
+    init(request: Request, client: any ExchangeClient, holdsBody: Bool = false) {
         self.request = request
         self.client = client
         loop = client.loop
+        if holdsBody {
+            held = []
+            client.setWantsBody(false)
+        }
     }
 
     var isFinished: Bool { client == nil }
 
     /// A body that a mapped URL's request carries is read and not used.
-    func receive(_ body: ByteBuffer) {}
-    func receiveEnd(trailers: FieldSection?) {}
+    func receive(_ body: ByteBuffer) { held?.append(body) }
+    func receiveEnd(trailers: FieldSection?) { heldEnd = (true, trailers) }
     func clientBecameWritable() {}
 
     func clientIsGone() {
@@ -39,17 +48,29 @@ final class AnswerExchange: Exchange {
 
     /// Sends the answer, after the rule's delay.
     func serve(_ answer: ReadyAnswer) {
-        guard client != nil else { return }
+        guard let client else { return }
+        if held != nil {
+            held = nil
+            client.setWantsBody(true)
+        }
         guard answer.options.delay != .zero else { return begin(answer) }
         let delay = TimeAmount.nanoseconds(answer.options.delay.nanosecondsClamped)
         timer = loop.eventLoop.assumeIsolated().scheduleTask(in: delay) { [weak self] in self?.begin(answer) }
     }
 
-    /// Gives the client away to another exchange.
-    func release() -> (any ExchangeClient)? {
-        let client = client
+    /// Gives the client to another exchange, with what has come of the request's body.
+    func handOver(_ begin: (any ExchangeClient) -> (any Exchange)?) {
+        guard let client else { return }
         self.client = nil
-        return client
+        let held = held ?? []
+        let end = heldEnd
+        client.resume {
+            guard let exchange = begin(client) else { return nil }
+            client.setWantsBody(true)
+            for body in held { exchange.receive(body) }
+            if end.hasCome { exchange.receiveEnd(trailers: end.trailers) }
+            return exchange
+        }
     }
 
     /// Answers with an error of the proxy's own.

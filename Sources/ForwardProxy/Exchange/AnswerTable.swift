@@ -42,11 +42,6 @@ final class AnswerTable {
 
     func remove(_ rule: RuleID, url: UnsafeRawBufferPointer) { byURL[AnswerTable.hash(rule, url)] = nil }
 
-    func removeAll() {
-        constant.removeAll()
-        byURL.removeAll()
-    }
-
     /// Forgets answers made from a file, because the store has given its bytes up.
     func remove(file key: FileKey) {
         constant = constant.filter { $0.value.file?.key != key }

@@ -8,34 +8,35 @@ import YAML
 
 extension LoopContext {
     /// Answers a request by a rule that has matched.
+    ///
+    /// - Parameter bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
     func answer(
-        _ match: RuleMatch, revalidates: Bool, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+        _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient, bodyIsGone: Bool = false
     ) -> (any Exchange)? {
-        let rule = map.rule(match.id)
+        let rule = use.rule
         noteRule(rule.position, on: client)
         client.record?.outcome = .substituted
-        if let ready = readyAnswer(match, uri),
-            ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt))
-        {
+        if let ready = use.ready, ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
             return serve(ready, request, client)
         }
-        switch map.resolve(match, uri: uri, scratch: scratch) {
+        switch use.source {
         case .file(let root, let path):
             return answerFile(
-                folder(root), path, match, rule, revalidates: revalidates, request, uri, client)
+                folder(root), path, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
         case .body(let bytes, let type):
-            let content = AnswerContent.text(bytes, type: rule.options.type?.withDefaultCharset.bytes ?? Array(type.utf8))
-            return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
+            let type = rule.options.type?.withDefaultCharset.bytes ?? Array(type.utf8)
+            return serve(make(.text(bytes, type: type), use, checkedAt: .max), request, client)
         case .redirect(let location):
             var content = AnswerContent.text([], type: [])
             content.defaultStatus = 302
             content.location = location
-            return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
+            // Its Location may depend on the query, so it is made anew for each request.
+            return serve(make(content, use, checkedAt: .max, isKept: false), request, client)
         case .block:
             let text = "subproxy: blocked by the map, \(rule.position)\n"
             var content = AnswerContent.text(Array(text.utf8), type: Array("text/plain; charset=utf-8".utf8))
             content.defaultStatus = 403
-            return serve(keep(content, match, rule, uri, checkedAt: .max), request, client)
+            return serve(make(content, use, checkedAt: .max), request, client)
         case .forwardAsAsked, .forward:
             client.fail(.internalError)
         case .refused:
@@ -59,15 +60,16 @@ extension LoopContext {
     }
 
     private func answerFile(
-        _ root: FolderRoot, _ path: [UInt8], _ match: RuleMatch, _ rule: Rule, revalidates: Bool, _ request: Request,
-        _ uri: TargetURI,
-        _ client: any ExchangeClient
+        _ root: FolderRoot, _ path: [UInt8], _ use: RuleUse, revalidates: Bool, _ request: Request,
+        _ client: any ExchangeClient, bodyIsGone: Bool
     ) -> (any Exchange)? {
-        let exchange = AnswerExchange(request: request, client: client)
+        let rule = use.rule
         let options = rule.options
-        let current = readyAnswer(match, uri)
+        let mayForward = options.missing == .forward && !bodyIsGone
+        let exchange = AnswerExchange(request: request, client: client, holdsBody: mayForward && request.hasBody)
+        let current = use.ready
         func missing(_ refusal: FileRefusal) {
-            forget(match, uri)
+            use.forget()
             let name = visibleText(of: path, limit: 300)
             proxy.logger.warning("\(rule.position): \(root.path)/\(name): \(refusal)")
             guard refusal == .notFound else {
@@ -76,12 +78,11 @@ extension LoopContext {
             switch options.missing {
             case .notFound: exchange.fail(.noSuchFile(rule: rule.position))
             case .error where AnswerContent.looksLikeTraversal(path): exchange.fail(.noSuchFile(rule: rule.position))
-            case .error: exchange.fail(.file(refusal, rule: rule.position, path: name))
-            case .forward:
-                guard !proxy.configuration.isOffline else { return exchange.fail(.offline) }
-                guard let client = exchange.release() else { return }
+            case .forward where proxy.configuration.isOffline: exchange.fail(.offline)
+            case .forward where mayForward:
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
-                client.resume(forward(request, to: uri, client, plan))
+                exchange.handOver { client in forward(request, to: use.uri, client, plan) }
+            case .error, .forward: exchange.fail(.file(refusal, rule: rule.position, path: name))
             }
         }
         load(root, path, options.retain, current?.file) { [self] result in
@@ -91,7 +92,7 @@ extension LoopContext {
                 current.map(exchange.serve)
             case .success(.current(let loaded)), .success(.changed(let loaded)):
                 let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
-                exchange.serve(keep(content, match, rule, uri, checkedAt: request.receivedAt))
+                exchange.serve(make(content, use, checkedAt: request.receivedAt))
             case .success(.gone(let refusal)): missing(refusal)
             case .failure(let refusal): missing(refusal)
             }
@@ -99,39 +100,17 @@ extension LoopContext {
         return exchange
     }
 
-    // MARK: The table of ready answers
-
-    /// The answer that is ready for this rule and URL, if any.
-    @inline(__always)
-    func readyAnswer(_ match: RuleMatch, _ uri: TargetURI) -> ReadyAnswer? {
-        let rule = map.rule(match.id)
-        if rule.isConstant { return answers.find(match.id) }
-        return uri.withBytes { answers.find(match.id, url: rule.dependency(in: $0, uri)) }
-    }
-
-    private func keep(
-        _ content: AnswerContent, _ match: RuleMatch, _ rule: Rule, _ uri: TargetURI, checkedAt: UInt64
+    /// Makes an answer ready, and keeps it for the requests to come.
+    private func make(
+        _ content: AnswerContent, _ use: RuleUse, checkedAt: UInt64, isKept: Bool = true
     ) -> ReadyAnswer {
         let answer = ReadyAnswer(
-            options: rule.options, position: rule.position, content: content, identity: proxy.identity,
+            options: use.rule.options, position: use.rule.position, content: content, identity: proxy.identity,
             checkedAt: content.file?.isPinned == true ? .max : checkedAt)
         // What the store has not kept must not be kept here either, or its limit would not hold.
         if let file = content.file, file.isInMemory, !proxy.files.holds(file) { return answer }
-        if rule.isConstant {
-            answers.insert(answer, for: match.id)
-        } else {
-            uri.withBytes { answers.insert(answer, for: match.id, url: rule.dependency(in: $0, uri)) }
-        }
+        if isKept { use.keep(answer) }
         return answer
-    }
-
-    private func forget(_ match: RuleMatch, _ uri: TargetURI) {
-        let rule = map.rule(match.id)
-        if rule.isConstant {
-            answers.remove(match.id)
-        } else {
-            uri.withBytes { answers.remove(match.id, url: rule.dependency(in: $0, uri)) }
-        }
     }
 
     // MARK: Files
@@ -202,13 +181,6 @@ extension LoopContext {
             }
             eventLoop.execute { self.batch { completion.value(result) } }
         }
-    }
-}
-
-extension Rule {
-    /// The part of a URL that the rule's answer depends on: the path, or for a regular expression the query too.
-    func dependency(in url: UnsafeRawBufferPointer, _ uri: TargetURI) -> UnsafeRawBufferPointer {
-        kind == .expression ? url : UnsafeRawBufferPointer(rebasing: url[0..<min(uri.pathEnd, url.count)])
     }
 }
 

@@ -25,14 +25,14 @@ enum ForwardReason: Sendable, Equatable {
 /// What an exchange gets, and why; what the log, Cache-Status and `explain` say comes from here.
 enum Decision {
     /// The rule answers. `revalidates`: its validators are checked against the file on disk first.
-    case answer(RuleMatch, revalidates: Bool)
+    case answer(revalidates: Bool)
     /// A reload-ignoring-cache request passes the rule by.
-    case bypass(RuleMatch)
+    case bypass
     /// The rule answers where the origin fails (`when: origin-fails`).
-    case originFirst(RuleMatch)
-    /// The origin answers; the rule, if any, says so (`forward`).
-    case forward(ForwardReason, rule: RuleMatch?)
-    case refuse(ProxyError, rule: RuleMatch?)
+    case originFirst
+    /// The origin answers; the rule, if there is one, says so (`forward`).
+    case forward(ForwardReason)
+    case refuse(ProxyError)
 }
 
 /// What a decision depends on besides the request and the map.
@@ -46,43 +46,45 @@ extension Decision {
     /// Decides by the contract's table: pure, from the request's cache directives and the rule found for it.
     ///
     /// - Parameters:
-    ///   - match: the rule that answers by its conditions, if any.
+    ///   - rule: the rule that answers by its conditions, if any.
     ///   - otherMethods: where no rule answers, the methods of a rule that matches but for its method.
     static func make(
         method: Method, scheme: URIScheme, schemeText: @autoclosure () -> String, directives: RequestCacheControl,
-        match: RuleMatch?, rule: Rule?, otherMethods: () -> String?,
-        context: DecisionContext
+        rule: Rule?, otherMethods: () -> String?, context: DecisionContext
     ) -> Decision {
-        guard let match, let rule else {
+        guard let rule else {
             return unmapped(method, scheme, schemeText(), directives, otherMethods, context)
         }
+        let options = rule.options
         if rule.forwards {
-            guard !context.isOffline else { return .refuse(.offline, rule: match) }
-            return .forward(directives.isEndToEndReload ? .request : .bypass, rule: match)
+            if context.isOffline { return .refuse(.offline) }
+            if directives.onlyIfCached { return .refuse(.onlyIfCached) }
+            return .forward(directives.isEndToEndReload ? .request : .bypass)
         }
-        guard !context.isOffline else { return .answer(match, revalidates: directives.isRevalidation) }
+        guard !context.isOffline else { return .answer(revalidates: directives.isRevalidation) }
         if directives.isEndToEndReload {
-            switch rule.options.isBypassOwn ? rule.options.bypass : context.bypass ?? rule.options.bypass {
-            case .origin: return .bypass(match)
-            case .revalidate: return .answer(match, revalidates: true)
+            let bypass = options.isBypassOwn ? options.bypass : context.bypass ?? options.bypass
+            switch bypass {
+            case .origin: return .bypass
+            case .revalidate: return .answer(revalidates: true)
             case .never: break
             }
         }
-        if rule.options.when == .originFails { return .originFirst(match) }
-        return .answer(match, revalidates: directives.isRevalidation)
+        if options.when == .originFails, !directives.onlyIfCached { return .originFirst }
+        return .answer(revalidates: directives.isRevalidation)
     }
 
     private static func unmapped(
         _ method: Method, _ scheme: URIScheme, _ schemeText: String, _ directives: RequestCacheControl,
         _ otherMethods: () -> String?, _ context: DecisionContext
     ) -> Decision {
-        guard scheme != .other else { return .refuse(.unsupportedScheme(schemeText), rule: nil) }
+        guard scheme != .other else { return .refuse(.unsupportedScheme(schemeText)) }
         if context.isOffline {
-            if let allowed = otherMethods() { return .refuse(.methodNotAllowed(allowed), rule: nil) }
-            return .refuse(.offline, rule: nil)
+            if let allowed = otherMethods() { return .refuse(.methodNotAllowed(allowed)) }
+            return .refuse(.offline)
         }
-        if directives.onlyIfCached { return .refuse(.onlyIfCached, rule: nil) }
-        if method != .get && method != .head { return .forward(.method, rule: nil) }
-        return .forward(directives.isEndToEndReload ? .request : .uriMiss, rule: nil)
+        if directives.onlyIfCached { return .refuse(.onlyIfCached) }
+        if method != .get && method != .head { return .forward(.method) }
+        return .forward(directives.isEndToEndReload ? .request : .uriMiss)
     }
 }

@@ -22,7 +22,7 @@ public struct DecisionPreview: Sendable {
         let rule = match.map { map.rule($0.id) }
         let decision = Decision.make(
             method: method.known, scheme: uri.scheme, schemeText: uri.schemeText,
-            directives: RequestCacheControl(fields), match: match, rule: rule,
+            directives: RequestCacheControl(fields), rule: rule,
             otherMethods: { map.methodsAnswered(uri, fields) },
             context: DecisionContext(isOffline: isOffline, bypass: bypass))
         self.init(decision, rule)
@@ -35,14 +35,14 @@ public struct DecisionPreview: Sendable {
     ///   - path: the path tried, below the rule's root.
     public func refusing(_ refusal: FileRefusal?, path: [UInt8], rule: Rule, isOffline: Bool) -> DecisionPreview {
         guard outcome == "substituted" else { return self }
-        guard let refusal else { return DecisionPreview(.refuse(.noSuchFile(rule: rule.position), rule: nil), rule) }
+        guard let refusal else { return DecisionPreview(.refuse(.noSuchFile(rule: rule.position)), rule) }
         let error = ProxyError.file(
             refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self))
-        guard refusal == .notFound else { return DecisionPreview(.refuse(error, rule: nil), rule) }
+        guard refusal == .notFound else { return DecisionPreview(.refuse(error), rule) }
         switch rule.options.missing {
-        case .error: return DecisionPreview(.refuse(error, rule: nil), rule)
-        case .notFound: return DecisionPreview(.refuse(.noSuchFile(rule: rule.position), rule: nil), rule)
-        case .forward where isOffline: return DecisionPreview(.refuse(.offline, rule: nil), rule)
+        case .error: return DecisionPreview(.refuse(error), rule)
+        case .notFound: return DecisionPreview(.refuse(.noSuchFile(rule: rule.position)), rule)
+        case .forward where isOffline: return DecisionPreview(.refuse(.offline), rule)
         case .forward: return DecisionPreview(forwardingFor: rule)
         }
     }
@@ -57,7 +57,7 @@ public struct DecisionPreview: Sendable {
     private init(_ decision: Decision, _ rule: Rule?) {
         let position = rule?.position ?? ""
         switch decision {
-        case .answer(_, let revalidates):
+        case .answer(let revalidates):
             outcome = "substituted"
             sentence =
                 revalidates
@@ -76,13 +76,13 @@ public struct DecisionPreview: Sendable {
             sentence = "the origin is asked first, and the rule answers where it fails (when: origin-fails)"
             cacheStatus = "subproxy; fwd=bypass; detail=\"\(position)\""
             status = nil
-        case .forward(let reason, let match):
+        case .forward(let reason):
             outcome = "forwarded"
-            sentence = match == nil ? "the origin answers" : "the rule forwards the request"
-            let detail = match == nil ? "" : "; detail=\"\(position)\""
+            sentence = rule == nil ? "the origin answers" : "the rule forwards the request"
+            let detail = rule == nil ? "" : "; detail=\"\(position)\""
             cacheStatus = "subproxy; fwd=\(reason.parameter)\(detail)"
             status = nil
-        case .refuse(let error, _):
+        case .refuse(let error):
             outcome = error.isRefusal ? "refused" : "failed"
             sentence = "\(error.failure) \(error.advice)"
             cacheStatus = nil

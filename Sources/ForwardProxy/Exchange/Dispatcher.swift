@@ -44,7 +44,7 @@ extension LoopContext {
             // The straight way: a plain GET of a mapped URL whose answer is ready.
             if head.fields.present.isDisjoint(with: LoopContext.particular),
                 head.method == .get || head.method == .head,
-                client.takesSerialisedResponse, let answer = readyAnswer(match, uri), answer.isPlain,
+                client.takesSerialisedResponse, let answer = answers.find(map.rule(match.id), uri), answer.isPlain,
                 answer.options.when == .always, answer.isInMemory,
                 answer.variants.count == 1 || !head.fields.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
             {
@@ -56,64 +56,61 @@ extension LoopContext {
         }
         if head.method == .options, let exchange = answerPreflight(request, uri, client) { return exchange.value }
         let directives = RequestCacheControl(head.fields)
-        let rule = match.map { map.rule($0.id) }
+        let use = match.map { RuleUse($0, in: map, uri: uri, table: answers, scratch: scratch) }
         let decision = Decision.make(
             method: head.method, scheme: uri.scheme, schemeText: uri.schemeText, directives: directives,
-            match: match, rule: rule,
+            rule: use?.rule,
             otherMethods: { map.methodsAnswered(uri, head.fields) },
             context: DecisionContext(
                 isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass))
-        return perform(decision, request, uri, client)
+        return perform(decision, use, request, uri, client)
     }
 
     private func perform(
-        _ decision: Decision, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+        _ decision: Decision, _ use: RuleUse?, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
     ) -> (any Exchange)? {
+        if let use { noteRule(use.rule.position, on: client) }
+        let position = use?.rule.position ?? ""
         switch decision {
-        case .answer(let match, let revalidates):
-            guard expectationIsMet(request, client) else { return nil }
+        case .answer(let revalidates):
+            guard let use, expectationIsMet(request, client) else { return nil }
             proxy.bypassWatch.reset(client.address)
-            return answer(match, revalidates: revalidates, request, uri, client)
-        case .bypass(let match):
-            let position = map.rule(match.id).position
-            noteRule(position, on: client)
+            return answer(use, revalidates: revalidates, request, client)
+        case .bypass:
             client.record?.reason = "no-cache"
             warnOfBypasses(client)
             return forward(
                 request, to: uri, client,
                 ForwardPlan(reason: .request, outcome: .bypassed, detail: "no-cache \(position)"))
-        case .originFirst(let match):
-            noteRule(map.rule(match.id).position, on: client)
+        case .originFirst:
+            guard let use else { return nil }
             return forward(
-                request, to: uri, client,
-                ForwardPlan(reason: .bypass, outcome: .forwarded, detail: map.rule(match.id).position)
+                request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
             ) { [self] failure in
                 client.record?.reason = failure.failure
-                client.resume(answer(match, revalidates: false, request, uri, client))
+                client.resume { answer(use, revalidates: false, request, client, bodyIsGone: request.hasBody) }
             }
-        case .forward(let reason, let match):
-            return forward(request, uri, client, reason, match)
-        case .refuse(let error, let match):
-            if let match { noteRule(map.rule(match.id).position, on: client) }
+        case .forward(let reason):
+            return forward(request, uri, client, reason, use)
+        case .refuse(let error):
             // A request for the proxy itself in absolute-form is no request that the map or an origin has to answer.
-            if match == nil, isOwn(uri) { return answerOwnSite(request, uri, client) }
+            if use == nil, isOwn(uri) { return answerOwnSite(request, uri, client) }
             client.fail(error)
             return nil
         }
     }
 
     private func forward(
-        _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, _ reason: ForwardReason, _ match: RuleMatch?
+        _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, _ reason: ForwardReason, _ use: RuleUse?
     ) -> (any Exchange)? {
-        guard let match else {
+        guard let use else {
             if isOwn(uri) { return answerOwnSite(request, uri, client) }
             return forward(request, to: uri, client, ForwardPlan(reason: reason, outcome: .forwarded, detail: ""))
         }
-        let rule = map.rule(match.id)
-        noteRule(rule.position, on: client)
+        let rule = use.rule
         let plan = ForwardPlan(
             reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
-        switch map.resolve(match, uri: uri, scratch: scratch) {
+        switch use.source {
         case .forward(let other): return forward(request, to: other, client, plan)
         case .refused(let why):
             client.fail(.badRequest("The rule at \(rule.position) makes no usable URL: \(why)."))
@@ -143,7 +140,7 @@ extension LoopContext {
         }
         if let answered = answerMaxForwards(request, client) { return answered.value }
         if UpgradeRequest.isWanted(request) {
-            return beginUpgrade(request, to: uri, client, plan)
+            return beginUpgrade(request, to: uri, client, plan, fallback)
         }
         guard !(request.isHead && request.hasBody) else {
             client.fail(.badRequest("A HEAD request with content can't be forwarded."))

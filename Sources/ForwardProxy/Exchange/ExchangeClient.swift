@@ -53,9 +53,11 @@ protocol ExchangeClient: AnyObject {
     /// Answers with an error of the proxy's own, if no response has begun; else cuts the connection off.
     func fail(_ error: ProxyError)
     /// Goes on with another exchange in the place of the one that has released the client.
-    func resume(_ exchange: (any Exchange)?)
-    /// Gives the connection to a tunnel, with the bytes that were read behind the request's head.
-    func takeOver() -> (channel: any Channel, unread: ByteBuffer)?
+    func resume(_ begin: () -> (any Exchange)?)
+    /// Gives the connection to a tunnel; bytes that come before ``takeUnread()`` are kept.
+    func takeOver() -> (any Channel)?
+    /// The bytes that were read behind the request's head, and whether the client has closed its side.
+    func takeUnread() -> (bytes: ByteBuffer, inputHasEnded: Bool)
 }
 
 /// What serves one request; the client's side calls it on its event loop.

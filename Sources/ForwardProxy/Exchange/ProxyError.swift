@@ -105,6 +105,9 @@ extension ProxyError {
         status: 408, type: "http_request_error", failure: "The request's body stopped arriving.",
         advice: "Send the rest of the body.")
 
+    static let stopping = ProxyError(
+        status: 503, type: "proxy_internal_error", failure: "The proxy is stopping.", advice: "Try again.")
+
     static let internalError = ProxyError(
         status: 500, type: "proxy_internal_error", failure: "The proxy could not do its part.",
         advice: "See the proxy's own messages on standard error.")

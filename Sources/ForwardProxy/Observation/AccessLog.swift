@@ -61,7 +61,7 @@ final class AccessLog {
         buffer.writeStaticString(record.outcome.name)
         if !record.rule.isEmpty {
             buffer.writeInteger(UInt8(ascii: " "))
-            buffer.writeString(record.rule)
+            writeEscaped(ByteBuffer(string: record.rule))
         }
         if !record.reason.isEmpty {
             buffer.writeStaticString(" (")
@@ -105,8 +105,15 @@ final class AccessLog {
         buffer.writeInteger(UInt8(ascii: "\""))
     }
 
-    /// Writes the URL; in the query of an unmapped one each value becomes `*`.
+    /// Writes the URL; in the query of an unmapped one each value becomes `*`. One that could not be parsed may have user
+    /// information in it still.
     private func writeURL(_ record: borrowing ExchangeRecord) {
+        let url = record.url.withUnsafeReadableBytes { AccessLog.withoutUserInformation($0) }
+        if let url {
+            var plain = copy record
+            plain.url = ByteBuffer(bytes: url)
+            return writeURL(plain)
+        }
         guard !record.isMapped, !showsQueryValues else {
             writeEscaped(record.url)
             return
@@ -130,20 +137,36 @@ final class AccessLog {
         }
     }
 
+    /// The URL without what stands before the last `@` of its authority; nil where nothing does.
+    private static func withoutUserInformation(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard url.contains(UInt8(ascii: "@")) else { return nil }
+        var start = 0
+        for index in url.indices.dropLast(2)
+        where url[index] == 0x3a && url[index &+ 1] == 0x2f && url[index &+ 2] == 0x2f {
+            start = index &+ 3
+            break
+        }
+        let end = url[start...].firstIndex { $0 == 0x2f || $0 == 0x3f || $0 == 0x23 } ?? url.count
+        guard let at = url[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        return Array(url[0..<start]) + Array(url[(at &+ 1)...])
+    }
+
     private func writeEscaped(_ text: ByteBuffer) {
         text.withUnsafeReadableBytes { writeEscaped($0) }
     }
 
     /// Writes bytes so that neither a terminal nor a JSON reader is led astray: control bytes, quotes, backslashes and
-    /// bytes beyond ASCII become escapes. In text lines a space is escaped too, so that columns stay columns.
+    /// bytes that are no UTF-8 become escapes.
     private func writeEscaped(_ bytes: UnsafeRawBufferPointer) {
         let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
         guard !isPlain else {
             buffer.writeBytes(bytes)
             return
         }
+        let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
         for byte in bytes {
             switch byte {
+            case 0x80... where isUTF8: buffer.writeInteger(byte)
             case 0x22, 0x5c:
                 buffer.writeInteger(UInt8(ascii: "\\"))
                 buffer.writeInteger(byte)

@@ -21,7 +21,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
 
 /// One exchange as the access log shows it.
 public struct ExchangeRecord: Sendable {
-    /// When the request's first byte was handled, in nanoseconds of the monotonic clock.
+    /// When the request's head was complete, in nanoseconds of the monotonic clock.
     public var startedAt: UInt64
     /// The request method as received.
     public var method: ByteBuffer

@@ -11,6 +11,7 @@ final class TransferLoops: Sendable {
     private let configuration: TransferLoopConfiguration
     private let local: TransferLoop
     private let remote = Mutex<TransferLoop?>(nil)
+    private let isStopped = Atomic<Bool>(false)
     private let outbox = TransferOutbox()
     private let remoteOutbox = TransferOutbox()
 
@@ -28,7 +29,10 @@ final class TransferLoops: Sendable {
     }
 
     /// The thread for a client's transfers, and where its events are gathered.
+    ///
+    /// - Throws: `TransferLoopError` where there is no thread, ``ProxyError`` after ``shutdown()``.
     func loop(clientIsLocal: Bool) throws -> (TransferLoop, TransferOutbox) {
+        guard !isStopped.load(ordering: .acquiring) else { throw ProxyError.stopping }
         if clientIsLocal { return (local, outbox) }
         let outbox = remoteOutbox
         let configuration = configuration
@@ -43,6 +47,7 @@ final class TransferLoops: Sendable {
 
     /// Ends all transfers and the threads.
     func shutdown() {
+        isStopped.store(true, ordering: .releasing)
         local.shutdown()
         remote.withLock { $0 }?.shutdown()
     }

@@ -58,8 +58,6 @@ extension ClientConnection: ExchangeClient {
         if chunksBody { out.writeStaticString("Transfer-Encoding: chunked\r\n") }
         if !isPersistent {
             out.writeStaticString("Connection: close\r\n")
-        } else if requestVersion == .http1_0 {
-            out.writeStaticString("Connection: keep-alive\r\n")
         }
         out.writeStaticString("\r\n")
         record?.status = response.status
@@ -117,12 +115,19 @@ extension ClientConnection: ExchangeClient {
         guard wants != bodyIsWanted else { return }
         bodyIsWanted = wants
         if wants {
-            expect(.body)
+            if state.awaitsBody { expect(.body) }
             resumeReading()
         }
     }
 
-    func resume(_ exchange: (any Exchange)?) { self.exchange = exchange }
+    func resume(_ begin: () -> (any Exchange)?) {
+        // What `begin` answers at once must not let the next request begin before this one's exchange is put down.
+        let wasProcessing = isProcessing
+        isProcessing = true
+        exchange = begin()
+        isProcessing = wasProcessing
+        if exchange == nil { process() }
+    }
 
     func fail(_ error: ProxyError) {
         guard !responseHasStarted else { return abort() }
@@ -148,13 +153,16 @@ extension ClientConnection: ExchangeClient {
         finish(trailers: nil)
     }
 
-    func takeOver() -> (channel: any Channel, unread: ByteBuffer)? {
+    func takeOver() -> (any Channel)? {
         guard let context else { return nil }
-        let unread = parser.takeRemaining()
         state.startedRelaying()
         expect(.nothing)
         exchange = nil
-        return (context.channel, unread)
+        return context.channel
+    }
+
+    func takeUnread() -> (bytes: ByteBuffer, inputHasEnded: Bool) {
+        (parser.takeRemaining(), state.inputHasEnded)
     }
 }
 

@@ -29,7 +29,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     var isHead = false
 
     private var isInRead = false
-    private var isProcessing = false
+    var isProcessing = false
     private var needsFlush = false
     private var readIsPending = false
     private var wait = Wait.nothing
@@ -37,6 +37,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private var nextProbe = UInt64.max
     private var outputIsFinished = false
     private var lastPending = Int.max
+    private var stalledSince = UInt64.max
+    private var stalledBytes = 0
 
     init(loop: LoopContext, address: String, isLocal: Bool) {
         self.loop = loop
@@ -159,7 +161,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
             }
             let request = Request(head: head, bodyLength: length, receivedAt: monotonicNanoseconds())
             exchange = loop.begin(request, client: self)
-            if framing != .none, exchange != nil { expect(.body) }
+            if framing != .none, state.awaitsBody { expect(.body) }
         case .body(let bytes):
             switch state.receivedBody(bytes.readableBytes) {
             case .deliver: exchange?.receive(bytes)
@@ -220,7 +222,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func respondAndClose(_ error: ProxyError) {
         state.mustClose()
-        var page = ErrorPage.body(for: error, asked: "a malformed request", prefersHTML: false)
+        let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
+        var page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
         let length = page.readableBytes
         var out = ByteBuffer()
         MessageWriter.writeStatusLine(error.status, to: &out)
@@ -306,6 +309,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     /// The exchange has written its last byte.
     func responseIsComplete() {
         exchange = nil
+        lastPending = .max
         finishRecord()
         perform(state.finishedResponse())
     }
@@ -347,27 +351,55 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private func timedOut() {
         switch wait {
         case .nothing: break
-        case .request: perform(state.aborted())
+        case .request:
+            // The last response may still be on its way to a client that reads slowly.
+            if isTakingBytes { return expect(.request) }
+            perform(state.aborted())
         case .lingering: context?.close(promise: nil)
         case .closing:
-            // A client that reads, however slowly, is waited for.
-            let pending = pendingBytes
-            guard pending < lastPending else {
+            guard isTakingBytes else {
                 context?.close(promise: nil)
                 return
             }
-            lastPending = pending
             expect(.closing)
         case .head:
             endRequest(.headerTimeout)
             respondAndClose(.headerTimeout)
+        case .body where !state.awaitsBody: break
         case .body:
+            if case .draining = state.phase { return perform(state.aborted()) }
             // The client may owe nothing just now: reading is held back until the origin takes more.
             guard bodyIsWanted else { return expect(.body) }
             endRequest(.bodyTimeout)
             if responseHasStarted { perform(state.aborted()) } else { respondAndClose(.bodyTimeout) }
         }
         flushIfNeeded()
+    }
+
+    /// Whether there are bytes to be taken and the client has taken some since this was last asked.
+    private var isTakingBytes: Bool {
+        let pending = pendingBytes
+        defer { lastPending = pending == 0 ? .max : pending }
+        return pending > 0 && pending < lastPending
+    }
+
+    /// Gives a client up that takes nothing of a response for ten times as long as an origin may be silent: its kernel's
+    /// buffers hold some minutes' worth for a slow reader.
+    private func watchOutput(_ now: UInt64) {
+        guard exchange != nil, !isWritable else {
+            stalledSince = .max
+            return
+        }
+        let pending = pendingBytes
+        if stalledSince == .max || pending != stalledBytes {
+            stalledSince = now
+            stalledBytes = pending
+        }
+        let limit = UInt64(max(0, loop.proxy.configuration.limits.silenceTimeout.nanoseconds)) &* 10
+        guard now &- stalledSince > limit else { return }
+        stalledSince = .max
+        endExchange(reason: "the client took nothing of the response")
+        context?.close(promise: nil)
     }
 
     /// Asks a client that has closed its output whether it is still there: an interim response to a closed socket is
@@ -384,6 +416,7 @@ extension ClientConnection: TimedConnection {
     func check(now: UInt64) {
         if now >= deadline { timedOut() }
         if now >= nextProbe { probe(now) }
+        watchOutput(now)
     }
 
     func stop() { perform(state.stop()) }

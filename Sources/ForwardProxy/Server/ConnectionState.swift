@@ -53,6 +53,14 @@ struct ConnectionState: Equatable {
 
     var isIdle: Bool { phase == .idle }
 
+    /// Whether the client still owes a part of the request's body.
+    var awaitsBody: Bool {
+        switch phase {
+        case .exchange(requestIsComplete: false, _), .draining: true
+        default: false
+        }
+    }
+
     /// Whether more bytes should be read from the socket, given what the exchange wants of the body.
     func wantsBytes(bodyIsWanted: Bool) -> Bool {
         switch phase {

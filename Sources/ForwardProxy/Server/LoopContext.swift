@@ -11,9 +11,11 @@ final class LoopContext: @unchecked Sendable {
     let eventLoop: any EventLoop
     let proxy: ProxyCore
     let log: AccessLog
-    let answers: AnswerTable
+    private(set) var answers = AnswerTable()
     var map: SubstitutionMap
     var scratch = LookupScratch()
+    /// For look-ups beside that of the request itself, whose captures are still needed.
+    var preflightScratch = LookupScratch()
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
     /// The ports that the map's rules name, which CONNECT may name too.
@@ -38,7 +40,6 @@ final class LoopContext: @unchecked Sendable {
         let configuration = proxy.configuration
         log = AccessLog(
             sink: proxy.logSink, format: configuration.logFormat, showsQueryValues: configuration.logsQueryValues)
-        answers = AnswerTable()
         log.needsFlush = { [unowned self] in
             eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { [weak self] in self?.log.flush() }
         }
@@ -58,7 +59,8 @@ final class LoopContext: @unchecked Sendable {
         self.namedPorts = namedPorts
         folders.removeAll()
         scratch = LookupScratch()
-        answers.removeAll()
+        // Exchanges under way go on with the old map and its table.
+        answers = AnswerTable()
     }
 
     /// Performs `body`, and flushes what it writes to clients once at its end.

@@ -120,7 +120,7 @@ extension LoopContext {
         let fields = request.head.fields
         guard fields.contains(.origin), fields.contains(.accessControlRequestMethod) else { return nil }
         guard let method = fields.withFirst(.accessControlRequestMethod, { RequestMethod($0) }),
-            let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
+            let match = map.lookup(uri, method: method, fields: fields, scratch: &preflightScratch)
         else { return nil }
         let rule = map.rule(match.id)
         guard rule.options.cors == .auto, !rule.forwards else { return nil }

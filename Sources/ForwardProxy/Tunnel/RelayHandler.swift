@@ -31,14 +31,10 @@ final class RelayHandler: ChannelDuplexHandler {
 
     /// Makes both sides of a tunnel.
     ///
-    /// - Parameters:
-    ///   - toClient: bytes that go to the client first.
-    ///   - toOrigin: bytes that go to the origin first, such as what the client sent behind its request's head.
-    static func pair(
-        _ tunnel: Tunnel, toClient: ByteBuffer? = nil, toOrigin: ByteBuffer? = nil
-    ) -> (client: RelayHandler, origin: RelayHandler) {
+    /// - Parameter toClient: bytes that go to the client first.
+    static func pair(_ tunnel: Tunnel, toClient: ByteBuffer) -> (client: RelayHandler, origin: RelayHandler) {
         let client = RelayHandler(tunnel: tunnel, isClientSide: true, first: toClient)
-        let origin = RelayHandler(tunnel: tunnel, isClientSide: false, first: toOrigin)
+        let origin = RelayHandler(tunnel: tunnel, isClientSide: false, first: nil)
         client.partner = origin
         origin.partner = client
         tunnel.sides = [client, origin]
@@ -54,6 +50,21 @@ final class RelayHandler: ChannelDuplexHandler {
         first = nil
         // The partner may have been held back until this side was there to write to.
         partner?.resumeReading()
+    }
+
+    /// Goes on where another handler of this side's channel left off.
+    ///
+    /// - Parameters:
+    ///   - unread: bytes that were read and not used.
+    ///   - inputHasEnded: whether the peer has closed its side already.
+    func begin(with unread: ByteBuffer, inputHasEnded: Bool) {
+        if unread.readableBytes > 0 {
+            partner?.write(unread)
+            partner?.context?.flush()
+        }
+        guard inputHasEnded else { return }
+        self.inputHasEnded = true
+        partner?.finishOutput()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
@@ -162,11 +173,19 @@ final class Tunnel {
         lastActivity = clock()
     }
 
-    fileprivate func sideClosed() {
-        openSides &-= 1
-        guard openSides == 0, let onEnd else { return }
+    /// Nothing more is carried: what waits for the end is told, once.
+    func end() {
+        guard let onEnd else { return }
         self.onEnd = nil
         sides = []
         onEnd(self)
+    }
+
+    /// The time by the tunnel's clock.
+    var clockNow: UInt64 { clock() }
+
+    fileprivate func sideClosed() {
+        openSides &-= 1
+        if openSides == 0 { end() }
     }
 }

@@ -90,28 +90,30 @@ extension LoopContext {
     /// - Parameter toClient: what the client gets first: the head of the response that opens the tunnel.
     func relay(_ client: any ExchangeClient, _ descriptor: CInt, toClient: ByteBuffer, status: Int) {
         let tunnel = makeTunnel(client, status)
-        guard let (channel, unread) = client.takeOver() else { return OriginConnection.close(descriptor) }
-        let sides = RelayHandler.pair(tunnel, toClient: toClient, toOrigin: unread)
+        guard let channel = client.takeOver() else { return OriginConnection.close(descriptor) }
+        let sides = RelayHandler.pair(tunnel, toClient: toClient)
         add(tunnel)
         OriginConnection.adopt(descriptor, on: eventLoop, handler: sides.origin) { [self] opened in
             guard opened else {
-                remove(tunnel)
+                tunnel.end()
                 return channel.close(promise: nil)
             }
             join(channel, sides.client, replacing: ClientConnection.self, tunnel)
+            let (unread, inputHasEnded) = client.takeUnread()
+            sides.client.begin(with: unread, inputHasEnded: inputHasEnded)
         }
     }
 
     /// Joins a client's connection and an origin's, whose protocol was switched, to a tunnel.
-    func relay(
-        _ client: any ExchangeClient, _ origin: any Channel, toClient: ByteBuffer, status: Int
-    ) {
+    func relay(_ client: any ExchangeClient, _ origin: any Channel, toClient: ByteBuffer, status: Int) {
         let tunnel = makeTunnel(client, status)
-        guard let (channel, unread) = client.takeOver() else { return origin.close(promise: nil) }
-        let sides = RelayHandler.pair(tunnel, toClient: toClient, toOrigin: unread)
+        guard let channel = client.takeOver() else { return origin.close(promise: nil) }
+        let sides = RelayHandler.pair(tunnel, toClient: toClient)
         add(tunnel)
         join(origin, sides.origin, replacing: UpgradeTransport.self, tunnel)
         join(channel, sides.client, replacing: ClientConnection.self, tunnel)
+        let (unread, inputHasEnded) = client.takeUnread()
+        sides.client.begin(with: unread, inputHasEnded: inputHasEnded)
     }
 
     private func makeTunnel(_ client: any ExchangeClient, _ status: Int) -> Tunnel {
@@ -140,8 +142,9 @@ extension LoopContext {
             }
             channel.read()
         } catch {
-            tunnel.close()
             channel.close(promise: nil)
+            tunnel.close()
+            tunnel.end()
         }
     }
 }
@@ -151,8 +154,10 @@ extension Tunnel: TimedConnection {
         if now > lastActivity, now &- lastActivity > idleLimit { close() }
     }
 
-    /// A tunnel is no exchange that ends by itself soon: it goes on until the server cuts what is left.
-    func stop() {}
+    /// A tunnel that carries something goes on until the server cuts what is left.
+    func stop() {
+        if clockNow &- lastActivity > 1_000_000_000 { close() }
+    }
 
     func cut() { close() }
 }

@@ -90,6 +90,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
+        watchSilence()
         var bytes = unwrapInboundIn(data)
         parser.feed(&bytes)
         loop.batch { process() }
@@ -125,7 +126,6 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
         while !isOver {
             do throws(HTTP1Error) {
                 guard let event = try parser.next() else { return }
-                silence?.cancel()
                 handle(event)
             } catch {
                 end(
@@ -150,6 +150,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
             }
             isOver = true
             sink = nil
+            silence?.cancel()
             self.onSwitch = nil
             onSwitch(head, context.channel, parser.takeRemaining())
         case .head(let head, _): sink?.originSentHead(head)
@@ -175,8 +176,11 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
 
     private func watchSilence() {
         let limit = loop.proxy.configuration.limits.silenceTimeout
+        silence?.cancel()
         silence = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in
             guard let self else { return }
+            // It is the client that holds things up.
+            guard mayRead else { return watchSilence() }
             end(.silent(authority.description))
         }
     }
@@ -185,13 +189,14 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
 extension LoopContext {
     /// Tries an upgrade; what comes of it is a tunnel, or a response like any other.
     func beginUpgrade(
-        _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan
+        _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
+        _ fallback: ((ProxyError) -> Void)?
     ) -> (any Exchange)? {
         guard uri.scheme == .http else {
             client.fail(.badRequest("An upgrade over an https URL needs CONNECT."))
             return nil
         }
-        let exchange = ForwardExchange(request: request, plan: plan, client: client)
+        let exchange = ForwardExchange(request: request, plan: plan, client: client, fallback: fallback)
         let transport = UpgradeTransport(
             request: request, head: OriginRequest.upgradeHead(request, to: uri, identity: proxy.identity),
             authority: Authority(host: uri.host, port: uri.port), loop: self, clientIsLocal: client.isLocal)
@@ -199,7 +204,11 @@ extension LoopContext {
             guard let client else { return channel.close(promise: nil) }
             var reply = ByteBuffer()
             MessageWriter.writeStatusLine(101, to: &reply)
-            MessageWriter.writeFields(of: head.fields, to: &reply)
+            let hopByHop = HopByHop(head.fields)
+            MessageWriter.writeFields(of: head.fields, to: &reply) { line in
+                line.name == .upgrade || (line.name != .contentLength && !hopByHop.isConnectionLevel(line))
+            }
+            reply.writeStaticString("Connection: Upgrade\r\n")
             reply.writeImmutableBuffer(proxy.identity.viaLine)
             reply.writeStaticString("\r\n")
             reply.writeImmutableBuffer(rest)

@@ -1,0 +1,61 @@
+import HTTPSemantics
+import Substitution
+
+/// A rule that answers one request, with all that its answer depends on: an exchange that outlives a reload goes on with
+/// the map, and the table of answers, that it began with.
+struct RuleUse {
+    let rule: Rule
+    let match: RuleMatch
+    let uri: TargetURI
+    let table: AnswerTable
+    /// What answers, captures filled in: found while the look-up's captures are still there.
+    let source: ResolvedSource
+
+    /// - Parameter scratch: the one that the look-up was given, unused since.
+    init(_ match: RuleMatch, in map: SubstitutionMap, uri: TargetURI, table: AnswerTable, scratch: LookupScratch) {
+        rule = map.rule(match.id)
+        self.match = match
+        self.uri = uri
+        self.table = table
+        source = map.resolve(match, uri: uri, scratch: scratch)
+    }
+
+    /// The answer that is ready, if any.
+    var ready: ReadyAnswer? { table.find(rule, uri) }
+
+    func keep(_ answer: ReadyAnswer) { table.insert(answer, for: rule, uri) }
+
+    func forget() { table.remove(rule, uri) }
+}
+
+extension Rule {
+    /// The part of a URL that the rule's answer depends on: the path, or for a regular expression the query too.
+    func dependency(in url: UnsafeRawBufferPointer, _ uri: TargetURI) -> UnsafeRawBufferPointer {
+        kind == .expression ? url : UnsafeRawBufferPointer(rebasing: url[0..<min(uri.pathEnd, url.count)])
+    }
+}
+
+extension AnswerTable {
+    /// The answer that a rule has ready for a URL.
+    @inline(__always)
+    func find(_ rule: Rule, _ uri: TargetURI) -> ReadyAnswer? {
+        if rule.isConstant { return find(rule.id) }
+        return uri.withBytes { find(rule.id, url: rule.dependency(in: $0, uri)) }
+    }
+
+    func insert(_ answer: ReadyAnswer, for rule: Rule, _ uri: TargetURI) {
+        if rule.isConstant {
+            insert(answer, for: rule.id)
+        } else {
+            uri.withBytes { insert(answer, for: rule.id, url: rule.dependency(in: $0, uri)) }
+        }
+    }
+
+    func remove(_ rule: Rule, _ uri: TargetURI) {
+        if rule.isConstant {
+            remove(rule.id)
+        } else {
+            uri.withBytes { remove(rule.id, url: rule.dependency(in: $0, uri)) }
+        }
+    }
+}
