@@ -51,7 +51,8 @@ struct LateEventTests {
             """, files: ["long-name-of-a-file.txt": "right", "bb.txt": "other"])
         let socket = try proxy.connect()
         try socket.send(
-            "GET http://127.0.0.1:\(origin.port)/of/long-name-of-a-file.txt HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            "GET http://127.0.0.1:\(origin.port)/of/long-name-of-a-file.txt HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
         #expect(asked.wait(timeout: .now() + 5) == .success)
         #expect(try proxy.exchange("GET", "http://m.test/bb.txt").body == "other")
         goOn.signal()
@@ -80,7 +81,8 @@ struct LateEventTests {
             return true
         }
         let proxy = try TestProxy(
-            "substitutions:\n  http://127.0.0.1:\(origin.port)/x: { file: no.txt, methods: [POST], missing: forward }\n")
+            "substitutions:\n  http://127.0.0.1:\(origin.port)/x: { file: no.txt, methods: [POST], missing: forward }\n"
+        )
         let url = "http://127.0.0.1:\(origin.port)/x"
         #expect(try proxy.exchange("POST", url, body: "hello").body == "hello")
         let socket = try proxy.connect()
@@ -131,7 +133,8 @@ struct LateEventTests {
         let proxy = try TestProxy { $0.limits.silenceTimeout = .milliseconds(200) }
         let socket = try proxy.connect()
         try socket.send(
-            "GET http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+            "GET http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        )
         #expect(TestResponse(try socket.receiveAll()).body == "he")
     }
 
