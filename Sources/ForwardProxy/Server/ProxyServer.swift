@@ -39,7 +39,7 @@ public final class ProxyServer: Sendable {
         let registry = ContextRegistry()
         do {
             for address in configuration.listeners {
-                bound.append(try ProxyServer.bind(address, group, registry))
+                bound.append(try ProxyServer.bind(address, group, registry, logger))
             }
         } catch {
             for channel in bound { try? channel.close().wait() }
@@ -120,13 +120,18 @@ public final class ProxyServer: Sendable {
     private static func ports(of map: SubstitutionMap) -> Set<UInt16> { Set(map.namedHosts().compactMap(\.port)) }
 
     private static func bind(
-        _ address: SocketAddress, _ group: MultiThreadedEventLoopGroup, _ registry: ContextRegistry
+        _ address: SocketAddress, _ group: MultiThreadedEventLoopGroup, _ registry: ContextRegistry, _ logger: Logger
     ) throws -> any Channel {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.maxMessagesPerRead, value: 16)
             .serverChannelOption(.autoRead, value: false)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: logger))
+                }
+            }
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // One buffer at a time, so that back-pressure acts before the next is read.
