@@ -43,6 +43,7 @@ final class RelayHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        RelayHandler.limitReads(of: context.channel)
         if let first, first.readableBytes > 0 {
             write(first)
             context.flush()
@@ -68,6 +69,14 @@ final class RelayHandler: ChannelDuplexHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    /// Lets a side read 32 KiB while at most 32 KiB wait to be written to the other: 64 KiB each way at most.
+    private static func limitReads(of channel: any Channel) {
+        guard let options = channel.syncOptions else { return }
+        try? options.setOption(.maxMessagesPerRead, value: 1)
+        try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 32 << 10))
+        try? options.setOption(.writeBufferWaterMark, value: .init(low: 16 << 10, high: 32 << 10))
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         partner?.write(unwrapInboundIn(data))
