@@ -108,22 +108,3 @@ public enum HTTPDate {
         return remainder < 0 ? remainder &+ divisor : remainder
     }
 }
-
-/// The text of the current second's date, written anew only when the second changes.
-public struct CachedDate: Sendable {
-    private var second: Int64?
-    private var text = InlineArray<29, UInt8>(repeating: 0x20)
-
-    public init() {}
-
-    /// Calls `body` with the 29 bytes of the date at `seconds` (Unix time).
-    public mutating func withBytes<Result, Failure: Error>(
-        at seconds: Int64, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        if seconds != second {
-            withUnsafeMutableBytes(of: &text) { HTTPDate.write(seconds, into: $0) }
-            second = seconds
-        }
-        return try withUnsafeBytes(of: &text, body)
-    }
-}

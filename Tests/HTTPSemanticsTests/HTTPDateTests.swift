@@ -107,12 +107,4 @@ struct HTTPDateTests {
         bytes.withUnsafeMutableBytes { HTTPDate.write(0, into: $0) }
         #expect(bytes.allSatisfy { $0 == 7 })
     }
-
-    @Test("The cached date is that of the second asked for")
-    func cached() {
-        var date = CachedDate()
-        for seconds: Int64 in [784_111_777, 784_111_777, 784_111_778, 784_111_777, 0] {
-            #expect(date.withBytes(at: seconds) { Array($0) } == HTTPDate.bytes(seconds))
-        }
-    }
 }

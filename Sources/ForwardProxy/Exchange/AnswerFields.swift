@@ -75,10 +75,9 @@ enum AnswerFields {
     /// The names that a script of another origin may read besides the safelisted ones (Fetch standard,
     /// "CORS-safelisted response-header name"): `*` does not count for requests with credentials.
     private static func exposedNames(_ names: [String]) -> String {
-        let safelisted = [
-            "cache-control", "content-language", "content-length", "content-type", "expires", "last-modified", "pragma",
-        ]
-        let others = names.filter { name in !safelisted.contains { name.equalsIgnoringASCIICase($0) } }
+        let others = names.filter { name in
+            !Array(name.utf8).withUnsafeBytes { CORS.needsNoExposing($0) }
+        }
         return (others + ["Cache-Status", "Content-Range", "Date", "Via"]).joined(separator: ", ")
     }
 }

@@ -162,16 +162,10 @@ enum CORSFields {
     /// - Parameter methods: what the rule answers; empty stands for every method, so the requested one is named.
     static func writePreflight(for fields: FieldSection, methods: [String], to lines: inout ByteBuffer) {
         guard writeOrigin(fields, to: &lines) else { return }
-        var allowed = methods.joined(separator: ", ")
-        if allowed.isEmpty { allowed = fields.firstText(.accessControlRequestMethod) ?? "GET" }
-        lines.writeStaticString("Access-Control-Allow-Methods: ")
-        lines.writeString(allowed)
-        lines.writeStaticString("\r\n")
-        fields.withFirst(.accessControlRequestHeaders) { names in
-            guard FieldListElements(names).allSatisfy(\.isToken) else { return }
-            lines.writeStaticString("Access-Control-Allow-Headers: ")
-            lines.writeBytes(names)
-            lines.writeStaticString("\r\n")
+        let allowed = methods.isEmpty ? CORS.requestedMethod(fields) : Array(methods.joined(separator: ", ").utf8)
+        MessageWriter.writeField("Access-Control-Allow-Methods", allowed ?? [], to: &lines)
+        if let names = CORS.requestedFieldNames(fields), !names.isEmpty {
+            MessageWriter.writeField("Access-Control-Allow-Headers", names, to: &lines)
         }
         if fields.contains(.accessControlRequestPrivateNetwork) {
             lines.writeStaticString("Access-Control-Allow-Private-Network: true\r\n")

@@ -33,16 +33,6 @@ enum StatusFields {
 
     /// A structured-field string: printable ASCII in quotes (RFC 9651 §3.3.3).
     private static func writeString(_ text: String, to lines: inout ByteBuffer) {
-        lines.writeInteger(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case 0x22, 0x5c:
-                lines.writeInteger(UInt8(ascii: "\\"))
-                lines.writeInteger(byte)
-            case 0x20..<0x7f: lines.writeInteger(byte)
-            default: lines.writeInteger(UInt8(ascii: "?"))
-            }
-        }
-        lines.writeInteger(UInt8(ascii: "\""))
+        lines.writeBytes(StructuredString.bytes(text.utf8))
     }
 }

@@ -118,9 +118,11 @@ extension LoopContext {
     /// - Returns: nil where the request is no such preflight.
     func answerPreflight(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> Begun? {
         let fields = request.head.fields
-        guard fields.contains(.origin), fields.contains(.accessControlRequestMethod) else { return nil }
-        guard let method = fields.withFirst(.accessControlRequestMethod, { RequestMethod($0) }),
-            let match = map.lookup(uri, method: method, fields: fields, scratch: &preflightScratch)
+        guard CORS.isPreflight(request.head.method, fields), let requested = CORS.requestedMethod(fields) else {
+            return nil
+        }
+        let method = requested.withUnsafeBytes { RequestMethod($0) }
+        guard let match = map.lookup(uri, method: method, fields: fields, scratch: &preflightScratch)
         else { return nil }
         let rule = map.rule(match.id)
         guard rule.options.cors == .auto, !rule.forwards else { return nil }
