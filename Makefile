@@ -29,9 +29,9 @@ release: setup ## Build for use; the program is .build/release/subproxy
 # busy, a bound says nothing.
 test: setup-test ## Run all tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
-	$(SWIFT) test --skip-build --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
-	$(SWIFT) test --skip-build --no-parallel --filter '^EndToEndTests\.'
+	$(SWIFT) test --skip-build --disable-xctest --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
+	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
+	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.'
 
 lint: ## Check the style of all Swift sources
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift

@@ -73,7 +73,7 @@ struct OriginRequest {
             lines.append(Array("TE: trailers".utf8))
             lines.append(Array("Connection: TE".utf8))
         }
-        lines.append(Array("Via: 1.1 \(identity.name)".utf8))
+        lines.append(Array("Via: ".utf8) + Via.entry(request.head.version, pseudonym: identity.name.utf8))
         return lines
     }
 
