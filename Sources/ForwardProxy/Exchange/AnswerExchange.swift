@@ -183,7 +183,8 @@ final class AnswerExchange: Exchange {
             try stream.prefetch(offset: offset, length: count)
         }) { [self] result in
             guard let client else { return }
-            guard case .success = result, let handle = regionHandle(stream) else { return abort() }
+            if case .failure(let error) = result { return abort("\(error)") }
+            guard let handle = regionHandle(stream) else { return abort("no descriptor is left") }
             let region = FileRegion(fileHandle: handle, readerIndex: offset, endIndex: offset &+ count)
             let sent = loop.eventLoop.makePromise(of: Void.self)
             sent.futureResult.assumeIsolated().whenComplete { [self] result in
@@ -231,11 +232,11 @@ final class AnswerExchange: Exchange {
         stream = nil
     }
 
-    private func abort() {
+    private func abort(_ reason: String = "the file was cut short while it was sent") {
         let client = client
         self.client = nil
         timer?.cancel()
-        client?.record?.reason = "the file was cut short while it was sent"
+        client?.record?.reason = reason
         client?.abort()
         closeFile()
     }
