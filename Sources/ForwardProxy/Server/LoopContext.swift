@@ -106,8 +106,6 @@ final class LoopContext: @unchecked Sendable {
         whenEmpty = nil
     }
 
-    var connectionCount: Int { connections.count }
-
     /// Closes idle connections, lets the others finish, and calls back when none is left.
     func stop(whenEmpty: @escaping () -> Void) {
         isStopping = true
