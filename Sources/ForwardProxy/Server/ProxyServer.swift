@@ -68,6 +68,7 @@ public final class ProxyServer: Sendable {
         state = NIOLockedValueBox(State(map: map, listeners: bound))
         let contexts = contexts
         evictions.fill(contexts)
+        core.cache?.drop(in: contexts)
         // Connections that came before this moment wait in the listeners' queues.
         registry.fill(contexts)
         for channel in bound { channel.setOption(.autoRead, value: true).whenComplete { _ in channel.read() } }
@@ -111,6 +112,7 @@ public final class ProxyServer: Sendable {
             _ = drained.wait(timeout: .now() + 1)
         }
         core.transports.shutdown()
+        core.cache?.drop(in: [])
         for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
         core.logSink.close()
         try? group.syncShutdownGracefully()

@@ -1,0 +1,179 @@
+import HTTP1
+import HTTPCaching
+import HTTPSemantics
+import NIOCore
+
+extension Fetch: OriginSink {
+    func originSentInterim(_ head: ResponseHead) {
+        guard let client else { return }
+        guard head.status != 100 else { return client.sendContinue() }
+        let hopByHop = HopByHop(head.fields)
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
+        client.sendInterim(status: head.status, lines: lines)
+    }
+
+    func originSentHead(_ head: ResponseHead) {
+        guard case .awaitingHead = phase else { return }
+        guard head.status != 101 else {
+            transfer?.cancel()
+            return originFinished(.originProtocol("switched protocols without being asked to"))
+        }
+        let now = loop.cacheInstant()
+        let response = OriginResponse(
+            status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, fields: head.fields,
+            requestedAt: requestedAt, receivedAt: now)
+        if let selected = plan.selected {
+            if isValidating, head.status == 304 { return validated(selected, response, head) }
+            if Reuse.mayStandIn(
+                selected.metadata, for: cacheRequest, status: head.status, at: now, policy: cache.policy)
+            {
+                return standIn(selected, status: head.status)
+            }
+        }
+        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        if request.isHead { return passHead(response, head) }
+        switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
+        case .store(let stored):
+            if let refusal = refusal(of: head) { return pass(head, refusal) }
+            record(head, stored)
+        case .refuse(let refusal):
+            if isReplacing(head.status) { cache.remove(key, selectedBy: request.head.fields) }
+            pass(head, NotStored(refusal))
+        }
+    }
+
+    /// Whether a response that is not stored still says that what is stored is out of date.
+    private func isReplacing(_ status: Int) -> Bool {
+        request.head.method == .get && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
+    }
+
+    /// Reasons against storing that are not RFC 9111's.
+    private func refusal(of head: ResponseHead) -> NotStored? {
+        if let length = head.contentLength, length > cache.store.maximumEntry { return .tooLarge }
+        if uri.scheme == .https, head.contentLength == nil, !head.isChunked { return .unframed }
+        return nil
+    }
+
+    func originSentBody(_ body: ByteBuffer) { deliver(body) }
+
+    func originSentTrailers(_ fields: FieldSection) {
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: fields, to: &lines) { !TrailerFilter.isForbidden($0, in: fields) }
+        trailers = lines
+    }
+
+    func originWantsBody() { client?.sendContinue() }
+
+    func originTookBody() { client?.setWantsBody(true) }
+
+    func originFinished(_ failure: ProxyError?) {
+        switch phase {
+        case .awaitingHead: failed(failure ?? .originProtocol("sent no response"))
+        case .passing:
+            let client = client
+            self.client = nil
+            finish()
+            guard let failure else {
+                client?.finish(trailers: trailers)
+                return
+            }
+            client?.record?.outcome = .failed
+            client?.record?.reason = failure.failure
+            client?.abort()
+        case .recording(let recording):
+            if failure == nil {
+                if recording.isKept { store(recording) }
+                recording.body.complete(trailers: trailers)
+            } else {
+                recording.body.fail()
+            }
+            finish()
+        case .done: break
+        }
+    }
+
+    private func store(_ recording: Recording) {
+        let content = recording.body.retained
+        // A part must be as long as it said.
+        if let part = recording.stored.part {
+            guard content.reduce(0, { $0 &+ $1.readableBytes }) == part.range.count else { return }
+        }
+        recording.release(to: cache)
+        phase = .recording(Recording(recording.stored, body: recording.body))
+        cache.insert(recording.stored, content, key: key, for: cacheRequest, epoch: epoch)
+    }
+
+    /// The origin gave no response.
+    private func failed(_ failure: ProxyError) {
+        let now = loop.cacheInstant()
+        if let selected = plan.selected {
+            if Reuse.mayStandIn(selected.metadata, for: cacheRequest, status: nil, at: now, policy: cache.policy) {
+                return standIn(selected, status: nil)
+            }
+        }
+        let client = client
+        self.client = nil
+        endFlight()
+        finish()
+        var failure = failure
+        if let selected = plan.selected, Reuse.forbidsStale(selected.metadata, policy: cache.policy) {
+            // RFC 9111 §5.2.2.2: a response that must be validated and can't be is an error of its own.
+            failure.status = 504
+        }
+        client?.fail(failure)
+    }
+
+    // MARK: With a stored response
+
+    /// The origin says that what is stored, or what the client has, is valid still (RFC 9111 §4.3.3).
+    private func validated(_ selected: StoredEntry, _ response: OriginResponse, _ head: ResponseHead) {
+        switch Validation.outcome(
+            selected.metadata, notModified: response, request: cacheRequest, policy: cache.policy)
+        {
+        case .freshened(let metadata):
+            let entry = cache.store.update(selected, metadata: metadata) ?? selected.with(metadata)
+            serve(entry, .validated)
+        case .forClient: pass(head, nil)
+        case .mismatch:
+            // It fits nothing that is here: once more, for a whole response.
+            transfer?.cancel()
+            cache.store.remove(selected)
+            isValidating = false
+            requestedAt = loop.cacheInstant()
+            send(.removed)
+        }
+    }
+
+    /// The stored response is served although the origin was asked for a newer one.
+    private func standIn(_ selected: StoredEntry, status: Int?) {
+        transfer?.cancel()
+        serve(selected, .standIn(status: status))
+    }
+
+    private func serve(_ entry: StoredEntry, _ use: StoredUse) {
+        let client = client
+        self.client = nil
+        transfer?.cancel()
+        finish()
+        guard let client else { return }
+        client.resume {
+            loop.serve(entry, use, request, key: key, client)
+            return nil
+        }
+    }
+
+    /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
+    private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
+        if head.status == 200, let selected = plan.selected, selected.metadata.part == nil {
+            let freshened = Validation.freshened(
+                selected.metadata, size: selected.size, byHead: response, policy: cache.policy)
+            if let freshened {
+                _ = cache.store.update(selected, metadata: freshened)
+            } else {
+                cache.store.remove(selected)
+            }
+        }
+        pass(head, nil)
+    }
+}
