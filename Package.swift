@@ -46,7 +46,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "YAML", nioCore, nioPosix, nioLocks, crypto, logging,
+                "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "YAML", nioCore, nioPosix, nioLocks,
+                crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -98,7 +98,8 @@ struct StoredResponseTests {
     @Test("a stale response is validated, and served where the origin says that it holds")
     func validation() throws {
         let bench = try CacheBench(
-            "Cache-Control: max-age=5\r\nX-Version: a\r\n", etag: "\"v1\"", fields304: "X-Version: b\r\nCache-Control: max-age=9\r\n")
+            "Cache-Control: max-age=5\r\nX-Version: a\r\n", etag: "\"v1\"",
+            fields304: "X-Version: b\r\nCache-Control: max-age=9\r\n")
         _ = try bench.get()
         bench.clock.advance(seconds: 6)
         let validated = try bench.get()

@@ -66,7 +66,8 @@ enum AnswerFields {
         let lastModified = fields.first { $0.name.equalsIgnoringASCIICase("last-modified") }
         return ReadyRepresentation(
             coding: body.coding, etag: etag, lastModified: lastModified == nil ? nil : body.lastModified,
-            size: hasContent ? body.size : 0, body: hasContent ? body.bytes.map { BodySegments($0) } : BodySegments(ByteBuffer()),
+            size: hasContent ? body.size : 0,
+            body: hasContent ? body.bytes.map { BodySegments($0) } : BodySegments(ByteBuffer()),
             contentLines: contentLines, linesWithoutType: linesWithoutType, mediaType: mediaType,
             commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,
             hasContent: hasContent)

@@ -73,7 +73,8 @@ struct ReadyRepresentation {
     ///
     /// - Parameter tail: the field lines that change by the second, as they are in `second`.
     @inline(__always)
-    mutating func send(to client: any ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer) {
+    mutating func send(to client: any ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer)
+    {
         if readySecond != second { stamp(second, tail()) }
         if isHead {
             client.sendSerialised(headOnly)
