@@ -34,11 +34,11 @@ extension LoopContext {
         let head = request.head
         guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
             client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
-            let ready = stored.find(CacheKey(uri), head.fields)
+            let ready = stored.find(CacheKey(uri), head.fields), ready.answersPlainRequests
         else { return false }
         let now = cacheInstant()
         let age = ready.metadata.currentAge(at: now)
-        guard age < ready.metadata.lifetime.seconds, ready.metadata.directives.noCache == nil else { return false }
+        guard age < ready.metadata.lifetime.seconds else { return false }
         ready.entry.noteUse()
         client.record?.outcome = .stored
         client.record?.status = ready.metadata.status
@@ -73,9 +73,12 @@ extension LoopContext {
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
             return fetch(
-                request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client)
+                request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client,
+                newest: entries.first)
         case .fetch(let reason):
-            return fetch(request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client)
+            return fetch(
+                request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client,
+                newest: entries.first)
         case .refuse(let error):
             client.fail(error)
             return nil
@@ -83,29 +86,35 @@ extension LoopContext {
     }
 
     /// Takes a request to the origin, or to the exchange of another request for the same URL.
+    ///
+    /// - Parameter newest: what was stored last when that was decided.
     private func fetch(
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
-        _ client: any ExchangeClient
+        _ client: any ExchangeClient, newest: StoredEntry?
     ) -> (any Exchange)? {
         guard mayForward(request, to: uri, client) else { return nil }
-        var flight: Flight?
-        if plan.isShared, request.isCollapsible, !uncollapsible.contains(key, now: request.receivedAt) {
-            let (found, isNew) = cache.flights.findOrBegin(key)
-            guard !isNew else {
-                flight = found
-                return begin(request, uri, key, plan, cache, client, flight)
-            }
-            let follower = FollowerExchange(request, reason: plan.reason, cache: cache, client: client) {
-                [unowned self] client in
-                client.resume { consult(cache, request, uri, client, mayCollapse: false) }
-            }
-            switch follower.begin(found) {
-            case .joined: return follower
-            case .answered: return nil
-            case .refused: break
-            }
+        guard plan.isShared, request.isCollapsible, !uncollapsible.contains(key, now: request.receivedAt) else {
+            return begin(request, uri, key, plan, cache, client, nil)
         }
-        return begin(request, uri, key, plan, cache, client, nil)
+        let (flight, isNew) = cache.flights.findOrBegin(key)
+        guard !isNew else {
+            // Another exchange may have ended, and stored its response, since the store was looked at.
+            guard cache.store.entries(for: key).first === newest else {
+                cache.flights.remove(flight, key)
+                flight.end()
+                return consult(cache, request, uri, client, mayCollapse: false)
+            }
+            return begin(request, uri, key, plan, cache, client, flight)
+        }
+        let follower = FollowerExchange(request, reason: plan.reason, cache: cache, client: client) {
+            [unowned self] client in
+            client.resume { consult(cache, request, uri, client, mayCollapse: false) }
+        }
+        switch follower.begin(flight) {
+        case .joined: return follower
+        case .answered: return nil
+        case .refused: return consult(cache, request, uri, client, mayCollapse: false)
+        }
     }
 
     private func begin(
@@ -135,7 +144,7 @@ extension LoopContext {
         _ entry: StoredEntry, _ use: StoredUse, _ request: Request, key: CacheKey, _ client: any ExchangeClient
     ) {
         let now = cacheInstant()
-        let ready = stored.ready(entry, key, identity: proxy.identity)
+        let ready = stored.ready(entry, key, identity: proxy.identity, policy: proxy.cache?.policy ?? CachePolicy())
         let metadata = entry.metadata
         let age = metadata.currentAge(at: now)
         let tail: ByteBuffer

@@ -114,7 +114,6 @@ extension Fetch: OriginSink {
         }
         let client = client
         self.client = nil
-        endFlight()
         finish()
         var failure = failure
         if let selected = plan.selected, Reuse.forbidsStale(selected.metadata, policy: cache.policy) {

@@ -149,7 +149,7 @@ final class Fetch: Exchange {
 
     /// Gives the response to the client and to nobody else.
     func pass(_ head: ResponseHead, _ refusal: NotStored?) {
-        endFlight()
+        endFlight(isUnshareable: true)
         phase = .passing
         guard let client else { return cancel() }
         client.record?.outcome = .forwarded
@@ -199,7 +199,7 @@ final class Fetch: Exchange {
             loop.uncollapsible.remove(key)
             flight.stream(SharedResponse(stored: stored, head: forwarded, body: body))
         } else {
-            endFlight()
+            endFlight(isUnshareable: true)
         }
     }
 
@@ -236,10 +236,12 @@ final class Fetch: Exchange {
     }
 
     /// Nothing comes of this exchange for the requests that wait for it.
-    func endFlight() {
+    ///
+    /// - Parameter isUnshareable: whether the next ones had better not wait for each other.
+    func endFlight(isUnshareable: Bool = false) {
         guard let flight else { return }
         self.flight = nil
-        loop.uncollapsible.insert(key)
+        if isUnshareable { loop.uncollapsible.insert(key) }
         cache.flights.remove(flight, key)
         flight.end()
     }
@@ -250,11 +252,7 @@ final class Fetch: Exchange {
         abandonment?.cancel()
         if case .recording(let recording) = phase { recording.release(to: cache) }
         phase = .done
-        if let flight {
-            self.flight = nil
-            cache.flights.remove(flight, key)
-            flight.end()
-        }
+        endFlight()
         loop.fetches[ObjectIdentifier(self)] = nil
     }
 

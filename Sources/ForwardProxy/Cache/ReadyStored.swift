@@ -9,10 +9,17 @@ import NIOCore
 final class ReadyStored {
     let entry: StoredEntry
     private(set) var representation: ReadyRepresentation
+    /// Whether a request that asks for nothing in particular gets it for as long as it is fresh.
+    let answersPlainRequests: Bool
 
-    init(_ entry: StoredEntry, identity: ProxyIdentity) {
+    init(_ entry: StoredEntry, identity: ProxyIdentity, policy: CachePolicy) {
         self.entry = entry
         representation = ReadyStored.represent(entry, identity)
+        let plain = CacheRequest(method: .get, fields: FieldSection(), hasContent: false)
+        let metadata = entry.metadata
+        answersPlainRequests =
+            metadata.part == nil
+            && Reuse.verdict(plain, metadata, at: metadata.receivedAt, policy: policy) == .fresh
     }
 
     var metadata: StoredResponse { entry.metadata }

@@ -27,9 +27,9 @@ final class StoredTable {
     }
 
     /// What is ready of a stored response, made where it is not.
-    func ready(_ entry: StoredEntry, _ key: CacheKey, identity: ProxyIdentity) -> ReadyStored {
+    func ready(_ entry: StoredEntry, _ key: CacheKey, identity: ProxyIdentity, policy: CachePolicy) -> ReadyStored {
         if let ready = byKey[key]?.first(where: { $0.entry === entry }) { return ready }
-        let made = ReadyStored(entry, identity: identity)
+        let made = ReadyStored(entry, identity: identity, policy: policy)
         guard entry.isCurrent, entry.metadata.part == nil else { return made }
         if byKey.count >= StoredTable.capacity { byKey.removeAll(keepingCapacity: true) }
         entry.markReady()
