@@ -19,17 +19,19 @@ extension ResponseDirectives {
 
     /// Adds what counts of an element that is not `token [ "=" ( token / quoted-string ) ]`.
     ///
-    /// A known name counts with a malformed argument. Behind a quote that is never closed, the directives that keep
-    /// responses from being stored count too: other recipients may see them.
+    /// A known name before a `=` counts with a malformed argument. Anywhere in the element the directives that keep
+    /// responses from being stored count: the origin meant `private; max-age=60`, and behind a quote that is never closed
+    /// other recipients may see them.
     private mutating func addMalformed(_ element: UnsafeRawBufferPointer) {
         if let equals = element.firstIndex(of: UInt8(ascii: "=")) {
             let name = UnsafeRawBufferPointer(rebasing: element[0..<equals]).trimmingOptionalWhitespace
             if let known = DirectiveName(name) { add(known, .malformed) }
         }
-        guard let quote = element.firstIndex(of: 0x22) else { return }
-        for piece in element[(quote &+ 1)...].split(separator: UInt8(ascii: ",")) {
-            let name = UnsafeRawBufferPointer(rebasing: piece).trimmingOptionalWhitespace
-            if let known = DirectiveName(name), known.isRestrictive { add(known, .none) }
+        var start = 0
+        for index in 0...element.count where index == element.count || !element[index].isMember(of: .token) {
+            let word = UnsafeRawBufferPointer(rebasing: element[start..<index])
+            if let known = DirectiveName(word), known.isRestrictive { add(known, .none) }
+            start = index &+ 1
         }
     }
 

@@ -2,7 +2,7 @@ import HTTPSemantics
 
 /// Reads the dates that freshness is calculated from (RFC 9111 §4.2).
 ///
-/// The three forms of HTTP-date, letters in any case, and `UTC` for `GMT`; any other zone makes a date invalid.
+/// The three forms of HTTP-date, letters in any case; any zone but `GMT` makes a date invalid.
 enum CacheDate {
     /// The date in the first line of `name`; nil where there is none or it is malformed.
     static func first(_ name: FieldName, in fields: FieldSection, now: Int64) -> Int64? {
@@ -24,7 +24,7 @@ enum CacheDate {
             }
             let zone = bytes.count &- 3
             let last = UnsafeRawBufferPointer(rebasing: bytes[zone...])
-            if last.equalsIgnoringCase("gmt") || last.equalsIgnoringCase("utc") {
+            if last.equalsIgnoringCase("gmt") {
                 (usual[zone], usual[zone &+ 1], usual[zone &+ 2]) = (0x47, 0x4d, 0x54)
             }
             return HTTPDate.parse(UnsafeRawBufferPointer(usual), now: now)

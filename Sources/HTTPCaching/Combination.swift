@@ -9,8 +9,13 @@ public enum Combination {
     /// name are not different, and where their ranges meet or overlap. The newer response's fields win by RFC 9111 §3.2.
     /// What is then complete has status 200 and no part.
     public static func combine(_ held: StoredResponse, with newer: StoredResponse) -> StoredResponse? {
-        guard isSameRepresentation(held, newer), let part = union(held.part, newer.part) else { return nil }
-        let isComplete = part.isComplete || held.part == nil || newer.part == nil
+        guard isSameRepresentation(held, newer) else { return nil }
+        var part: ContentPart?
+        if let heldPart = held.part, let newerPart = newer.part {
+            guard let union = union(heldPart, newerPart) else { return nil }
+            part = union.isComplete ? nil : union
+        }
+        let isComplete = part == nil
         let hasDirectives = newer.directives.isTargeted || newer.fields.contains(.cacheControl)
         let saysLifetime = hasDirectives || newer.fields.contains(.expires)
         return StoredResponse(
@@ -21,15 +26,19 @@ public enum Combination {
             correctedInitialAge: newer.correctedInitialAge, receivedAt: newer.receivedAt, date: newer.date,
             etag: newer.etag, lastModified: newer.lastModified ?? held.lastModified,
             selection: newer.fields.contains(.vary) ? newer.selection : held.selection,
-            isAuthorized: held.isAuthorized || newer.isAuthorized, part: isComplete ? nil : part)
+            isAuthorized: held.isAuthorized || newer.isAuthorized, part: part)
     }
 
     /// The bytes of the representation that a Range request for a held part needs, where the part has them all; nil where
     /// it has not, or where they are not one range.
     public static func range(of request: CacheRequest, within part: ContentPart) -> Range<Int>? {
+        range(of: request.fields, method: request.method, within: part)
+    }
+
+    static func range(of request: FieldSection, method: Method, within part: ContentPart) -> Range<Int>? {
         // Where the size is not known, ranges that count from the end lie behind everything that can be held.
         let size = part.completeLength ?? .max
-        let selection = ByteRangeSelection(method: request.method, fields: request.fields, size: size)
+        let selection = ByteRangeSelection(method: method, fields: request, size: size)
         guard case .satisfiable(let ranges) = selection, let range = ranges.first, ranges.count == 1,
             part.range.contains(range)
         else { return nil }
@@ -41,11 +50,7 @@ public enum Combination {
     }
 
     /// The range that two parts hold together; nil where there is a gap between them or they are of different wholes.
-    /// No part is the whole, whose size the other one knows if anybody.
-    private static func union(_ one: ContentPart?, _ other: ContentPart?) -> ContentPart? {
-        guard let one, let other else {
-            return one ?? other ?? ContentPart(range: 0..<1, completeLength: nil)
-        }
+    private static func union(_ one: ContentPart, _ other: ContentPart) -> ContentPart? {
         if let length = one.completeLength, let otherLength = other.completeLength, length != otherLength { return nil }
         let lower = max(one.range.lowerBound, other.range.lowerBound)
         guard lower <= min(one.range.upperBound, other.range.upperBound) else { return nil }

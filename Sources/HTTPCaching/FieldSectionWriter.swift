@@ -20,29 +20,36 @@ struct FieldSectionWriter {
 
     /// Appends a line of another section, byte for byte but for the whitespace around its colon.
     mutating func copy(_ line: FieldSection.Line, of other: FieldSection) {
-        let nameStart = bytes.readableBytes
-        other.withName(line) { _ = bytes.writeBytes($0) }
-        write(line.name, nameStart: nameStart) { bytes in other.withValue(line) { _ = bytes.writeBytes($0) } }
+        other.withName(line) { name in
+            other.withValue(line) { value in write(line.name, name, value) }
+        }
     }
 
     /// Appends a line of a recognised name, which is written as `spelling`.
     mutating func append(_ name: FieldName, spelling: StaticString, value: [UInt8]) {
-        let nameStart = bytes.readableBytes
-        bytes.writeStaticString(spelling)
-        write(name, nameStart: nameStart) { $0.writeBytes(value) }
+        let spelling = UnsafeRawBufferPointer(start: spelling.utf8Start, count: spelling.utf8CodeUnitCount)
+        value.withUnsafeBytes { write(name, spelling, $0) }
     }
 
-    private mutating func write(_ name: FieldName, nameStart: Int, _ value: (inout ByteBuffer) -> Void) {
-        let nameLength = bytes.readableBytes &- nameStart
-        bytes.writeStaticString(": ")
-        let valueStart = bytes.readableBytes
-        value(&bytes)
-        let valueLength = bytes.readableBytes &- valueStart
-        bytes.writeStaticString("\r\n")
+    private mutating func write(
+        _ recognised: FieldName, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) {
+        let nameStart = bytes.readableBytes
+        let valueOffset = name.count &+ 2
+        let size = valueOffset &+ value.count &+ 2
+        bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { out in
+            out.copyMemory(from: name)
+            out[name.count] = UInt8(ascii: ":")
+            out[name.count &+ 1] = 0x20
+            UnsafeMutableRawBufferPointer(rebasing: out[valueOffset...]).copyMemory(from: value)
+            out[size &- 2] = 0x0d
+            out[size &- 1] = 0x0a
+            return size
+        }
         lines.append(
             FieldSection.Line(
-                nameStart: nameStart, nameLength: nameLength, valueStart: valueStart, valueLength: valueLength,
-                name: name))
-        present.insert(name)
+                nameStart: nameStart, nameLength: name.count, valueStart: nameStart &+ valueOffset,
+                valueLength: value.count, name: recognised))
+        present.insert(recognised)
     }
 }

@@ -17,9 +17,11 @@ extension StoredResponse {
         let isExplicit =
             own.maxAge != nil || (policy.isShared && own.sMaxAge != nil)
             || (!own.isTargeted && newer.fields.contains(.expires))
+        let unstored = UnstoredNames(newer.fields, own, policy: policy)
+        let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
         let merged = UpdatingFields.updated(
-            fields, by: newer.fields, without: UnstoredNames(newer.fields, own, policy: policy),
-            takesCookies: !policy.isShared || isExplicit, replacingDate: parsedDate == nil ? wall : nil)
+            fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
+            takesCookies: !policy.isShared || isExplicit, replacingDate: isDateKept ? nil : date)
         // Without directives of its own the stored ones stay, also those of a field that was not kept.
         let hasDirectives = own.isTargeted || newer.fields.contains(.cacheControl)
         let directives = hasDirectives ? ResponseDirectives(merged, policy: policy) : self.directives

@@ -60,8 +60,7 @@ public enum Reuse {
         guard !request.hasContent else { return .requestContent }
         guard request.fields.present.isDisjoint(with: originPreconditions) else { return .precondition }
         guard isOffline || !request.directives.noCache else { return .reload }
-        if stored.directives.forbidStoring(policy) { return .withdrawn }
-        if policy.isShared, stored.isAuthorized, !stored.directives.allowSharingAuthorized { return .withdrawn }
+        guard stored.mayBeKept(by: policy) else { return .withdrawn }
         guard stored.part == nil || holdsRange(of: request, stored) else { return .range }
         return nil
     }

@@ -53,8 +53,7 @@ public enum UnusableReason: Sendable, Equatable, CaseIterable {
     case method
     /// The request has content.
     case requestContent
-    /// What a later 304 said of the response forbids keeping it: `no-store`, or in a shared cache `private` or no more
-    /// permission to share what an authorized request got.
+    /// What a later 304 said of the response forbids keeping it: ``StoredResponse/mayBeKept(by:)``.
     case withdrawn
 
     /// A short phrase for Cache-Status' detail, the log and `explain`.

@@ -30,7 +30,7 @@ public struct SelectingFields: Sendable, Equatable {
     public func matches(_ request: FieldSection) -> Bool {
         guard names.count == values.count else { return false }
         for (name, value) in zip(names, values) {
-            guard name != [UInt8(ascii: "*")] else { return false }
+            guard name.count != 1 || name.first != UInt8(ascii: "*") else { return false }
             let recognised = name.withUnsafeBytes { FieldName($0) }
             guard SelectingValue.equals(value, name, recognised, of: request) else { return false }
         }

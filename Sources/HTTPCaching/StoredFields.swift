@@ -18,10 +18,16 @@ struct UnstoredNames {
     /// Those that are never stored.
     init() {}
 
-    init(_ fields: FieldSection, _ directives: ResponseDirectives, policy: CachePolicy) {
-        fields.forEachElement(of: .connection) { insert($0) }
+    /// Those too that a response's directives name.
+    init(_ directives: ResponseDirectives, policy: CachePolicy) {
         if case .fields(let names) = directives.noCache { insert(names) }
         if policy.isShared, case .fields(let names) = directives.isPrivate { insert(names) }
+    }
+
+    /// All that the response with these fields is stored without.
+    init(_ fields: FieldSection, _ directives: ResponseDirectives, policy: CachePolicy) {
+        self.init(directives, policy: policy)
+        fields.forEachElement(of: .connection) { insert($0) }
     }
 
     private mutating func insert(_ names: [[UInt8]]) {
@@ -38,6 +44,13 @@ struct UnstoredNames {
     }
 
     mutating func insert(_ name: FieldName) { recognised.insert(name) }
+
+    /// Adds the digests of one message's content, which don't fit another range of the representation, nor a
+    /// representation where they come from a response without content (RFC 9530 §2).
+    mutating func insertContentDigests() {
+        others.insert(Array("content-digest".utf8))
+        others.insert(Array("content-md5".utf8))
+    }
 
     func contains(_ line: FieldSection.Line, of fields: FieldSection) -> Bool {
         guard line.name == .other else { return recognised.contains(line.name) }

@@ -47,6 +47,18 @@ public struct StoredResponse: Sendable {
         self.part = part
     }
 
+    /// What an If-Modified-Since is compared with, as Unix seconds: Last-Modified, or Date where there is none
+    /// (RFC 9111 §4.3.2).
+    public var modificationDate: Int64 { lastModified ?? date }
+
+    /// Whether the response may stay stored: false once a 304 or a HEAD has brought `no-store`, or in a shared cache
+    /// `private` or the end of the permission to share what an authorized request got. It is then used once at most, for
+    /// the request that the 304 answers.
+    public func mayBeKept(by policy: CachePolicy) -> Bool {
+        guard !directives.forbidStoring(policy) else { return false }
+        return !policy.isShared || !isAuthorized || directives.allowSharingAuthorized
+    }
+
     /// Calls `body` with the entity tag; nil where there is none or it is malformed.
     func withEntityTag<Result>(_ body: (EntityTag) -> Result) -> Result? {
         etag?.withUnsafeBytes { bytes in EntityTag(bytes).map { body($0) } }

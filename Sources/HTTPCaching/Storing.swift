@@ -49,12 +49,13 @@ public enum Storing {
         let lifetime = FreshnessLifetime(
             directives, fields: response.fields, status: response.status, date: date, lastModified: lastModified,
             policy: policy)
-        let unstored = UnstoredNames(response.fields, directives, policy: policy)
+        var unstored = UnstoredNames(response.fields, directives, policy: policy)
+        if part != nil { unstored.insertContentDigests() }
         if let refusal = refusal(request, response, directives, lifetime, unstored, policy) { return .refuse(refusal) }
 
         let isWhole = part?.isComplete ?? false
-        let kept = StoredFields.kept(
-            response.fields, without: unstored, replacingDate: parsedDate == nil ? wall : nil)
+        let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
+        let kept = StoredFields.kept(response.fields, without: unstored, replacingDate: isDateKept ? nil : date)
         return .store(
             StoredResponse(
                 status: isWhole ? 200 : response.status, reason: isWhole ? ByteBuffer(string: "OK") : response.reason,

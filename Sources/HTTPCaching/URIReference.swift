@@ -44,7 +44,7 @@ enum URIReference {
         var pathStart = min(authorityStart &+ 2, text.count)
         while pathStart < text.count, text[pathStart] != 0x2f, text[pathStart] != 0x3f { pathStart &+= 1 }
         out.append(contentsOf: text[0..<pathStart])
-        append(pathAndQuery: text[pathStart...], to: &out)
+        append(pathAndQuery: UnsafeRawBufferPointer(rebasing: text[pathStart...]), to: &out)
     }
 
     /// Appends path and query of a reference that has no authority, merged with those of the base (RFC 3986 §5.2.3).
@@ -53,7 +53,7 @@ enum URIReference {
     ) {
         let baseQuery = base.firstIndex(of: 0x3f) ?? base.count
         switch text.first {
-        case 0x2f: append(pathAndQuery: text[...], to: &out)
+        case 0x2f: append(pathAndQuery: text, to: &out)
         case 0x3f:
             out.append(contentsOf: base[0..<baseQuery])
             out.append(contentsOf: text)
@@ -62,32 +62,34 @@ enum URIReference {
             let directoryEnd = base[0..<baseQuery].lastIndex(of: 0x2f).map { $0 &+ 1 } ?? 0
             var merged = Array(base[0..<directoryEnd])
             merged.append(contentsOf: text)
-            merged.withUnsafeBytes { append(pathAndQuery: $0[...], to: &out) }
+            merged.withUnsafeBytes { append(pathAndQuery: $0, to: &out) }
         }
     }
 
     /// `remove_dot_segments` (RFC 3986 §5.2.4) on the path; the query as it is.
-    private static func append(pathAndQuery: Slice<UnsafeRawBufferPointer>, to out: inout [UInt8]) {
-        let queryStart = pathAndQuery.firstIndex(of: 0x3f) ?? pathAndQuery.endIndex
+    private static func append(pathAndQuery text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+        let queryStart = text.firstIndex(of: 0x3f) ?? text.count
         let start = out.count
-        var index = pathAndQuery.startIndex
+        var index = 0
         while index < queryStart {
             // `index` stands at a "/", and the segment ends before the next one.
             var end = index &+ 1
-            while end < queryStart, pathAndQuery[end] != 0x2f { end &+= 1 }
-            let segment = pathAndQuery[(index &+ 1)..<end]
-            let isUp = segment.elementsEqual([0x2e, 0x2e])
-            if isUp {
-                while out.count > start, out.removeLast() != 0x2f {}
+            var isDots = true
+            while end < queryStart, text[end] != 0x2f {
+                if text[end] != 0x2e { isDots = false }
+                end &+= 1
             }
-            if isUp || segment.elementsEqual([0x2e]) {
+            let length = end &- index
+            if isDots, length == 2 || length == 3 {
+                if length == 3 {
+                    while out.count > start, out.removeLast() != 0x2f {}
+                }
                 if end == queryStart { out.append(0x2f) }
             } else {
-                out.append(0x2f)
-                out.append(contentsOf: segment)
+                out.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[index..<end]))
             }
             index = end
         }
-        out.append(contentsOf: pathAndQuery[queryStart...])
+        out.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[queryStart...]))
     }
 }

@@ -6,21 +6,21 @@ public enum Validation {
     ///
     /// If-None-Match has the client's tags, without a `*`, and the stored one where it is not among them: so one answer
     /// serves the store and the client. If-Modified-Since is the stored Last-Modified. Where the stored response has
-    /// neither ETag nor Last-Modified there is nothing to validate, and the client's own are returned as they are.
+    /// neither ETag nor Last-Modified, or is a part that has not the range asked for (§4.3.2), there is nothing to
+    /// validate, and the client's own are returned as they are.
     public static func preconditions(
         _ stored: StoredResponse, request: FieldSection
     ) -> (ifNoneMatch: [UInt8]?, ifModifiedSince: [UInt8]?) {
-        guard stored.etag != nil || stored.lastModified != nil else {
+        guard isValidatable(stored, request) else {
             return (request.joined(.ifNoneMatch), request.joined(.ifModifiedSince))
         }
         let since = stored.lastModified.map { HTTPDate.bytes($0) }
         guard let etag = stored.etag else { return (nil, since) }
         var tags: [UInt8] = []
         var hasStored = false
-        let own = stored.withEntityTag { $0 } != nil
         request.forEach(.ifNoneMatch) { line in
             for tag in EntityTagList(line) {
-                if own, !hasStored { hasStored = stored.withEntityTag { $0.matchesWeakly(tag) } ?? false }
+                hasStored = hasStored || stored.hasEntityTag(matching: tag)
                 if !tags.isEmpty { tags.append(contentsOf: [0x2c, 0x20]) }
                 if tag.isWeak { tags.append(contentsOf: [0x57, 0x2f]) }
                 tags.append(0x22)
@@ -35,9 +35,16 @@ public enum Validation {
         return (tags, since)
     }
 
+    private static func isValidatable(_ stored: StoredResponse, _ request: FieldSection) -> Bool {
+        guard stored.etag != nil || stored.lastModified != nil else { return false }
+        guard let part = stored.part else { return true }
+        return Combination.range(of: request, method: .get, within: part) != nil
+    }
+
     /// What a 304 to a validation means.
     public enum Outcome: Sendable {
-        /// The stored response is valid; this is what is to be served, and stored in its place.
+        /// The stored response is valid; this is what is to be served, and stored in its place if
+        /// ``StoredResponse/mayBeKept(by:)``.
         case freshened(StoredResponse)
         /// It answers the client's own precondition, about a representation that is not held: pass it on.
         case forClient
@@ -61,17 +68,18 @@ public enum Validation {
     private static func identifies(
         _ stored: StoredResponse, _ notModified: OriginResponse, _ request: FieldSection
     ) -> Bool {
+        guard isValidatable(stored, request) else { return false }
         let date = notModified.receivedAt.boundedWall
         let lastModified = CacheDate.first(.lastModified, in: notModified.fields, now: date)
         if let tag = notModified.fields.etagValue, let own = stored.etag {
-            if tag == own { return true }
-            return tag.withUnsafeBytes { EntityTag($0) }?.isWeak ?? false
-                ? stored.matchesWeakly(tag) : false
+            return tag == own
+                || tag.withUnsafeBytes { bytes in
+                    EntityTag(bytes).map { $0.isWeak && stored.hasEntityTag(matching: $0) } ?? false
+                }
         }
         if let lastModified, let own = stored.lastModified { return lastModified == own }
         // It has no validator of a kind that the stored response has: then it is about what was asked for.
         guard notModified.fields.etagValue == nil, lastModified == nil else { return false }
-        guard stored.etag != nil || stored.lastModified != nil else { return false }
         return stored.etag == nil || !hasOtherTags(request, than: stored)
     }
 
@@ -79,7 +87,7 @@ public enum Validation {
         var found = false
         request.forEach(.ifNoneMatch) { line in
             for tag in EntityTagList(line) where !found {
-                found = !(stored.withEntityTag { $0.matchesWeakly(tag) } ?? false)
+                found = !stored.hasEntityTag(matching: tag)
             }
         }
         return found
@@ -89,7 +97,7 @@ public enum Validation {
     private static func answersClient(
         _ stored: StoredResponse, _ notModified: OriginResponse, _ request: FieldSection
     ) -> Bool {
-        if stored.etag == nil, stored.lastModified == nil {
+        guard isValidatable(stored, request) else {
             return request.contains(.ifNoneMatch) || request.contains(.ifModifiedSince)
         }
         if request.contains(.ifNoneMatch) {
@@ -115,11 +123,8 @@ public enum Validation {
 }
 
 extension StoredResponse {
-    /// Whether the opaque tag of ETag is that of `tag`, weak or not; false where one of them is malformed.
-    fileprivate func matchesWeakly(_ tag: [UInt8]) -> Bool {
-        tag.withUnsafeBytes { bytes in
-            guard let other = EntityTag(bytes) else { return false }
-            return withEntityTag { $0.matchesWeakly(other) } ?? false
-        }
+    /// Whether ETag is the same tag, weak or not; false where there is none or it is malformed.
+    fileprivate func hasEntityTag(matching tag: EntityTag) -> Bool {
+        withEntityTag { $0.matchesWeakly(tag) } ?? false
     }
 }

@@ -121,11 +121,3 @@ struct EntryQueues<Metadata: StoreMetadata>: Sendable {
         }
     }
 }
-
-/// The two queues of S3-FIFO.
-enum StoreQueue: UInt8, Sendable, CaseIterable {
-    /// On probation: new entries.
-    case small
-    /// Entries that were asked for again.
-    case main
-}

@@ -36,6 +36,12 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     /// Called with entries that were given up.
     public typealias EvictionHandler = @Sendable ([Entry]) -> Void
 
+    /// A function by itself in a generic container is wrapped once more whenever it is taken out and put back, which the
+    /// `inout` of a lock does each time; in a structure it isn't.
+    private struct Listener: Sendable {
+        var handler: EvictionHandler?
+    }
+
     /// How often an insertion or a reservation makes room again that other threads have taken before it is given up.
     private static var attempts: Int { 64 }
 
@@ -44,7 +50,7 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     let shards: [StoreShard<Metadata>]
     let ledger: StoreLedger
     private let shardShift: UInt64
-    private let evictionHandler = Mutex<EvictionHandler?>(nil)
+    private let listener = Mutex(Listener(handler: nil))
 
     /// An empty store.
     ///
@@ -153,12 +159,12 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     /// Has `handler` called with entries that were given up and had been marked by `markReady()`, so that event loops drop what
     /// they made of them. It is called outside of locks, on the thread that gave them up.
     public func setEvictionHandler(_ handler: @escaping EvictionHandler) {
-        evictionHandler.withLock { $0 = handler }
+        listener.withLock { $0 = Listener(handler: handler) }
     }
 
     func announce(_ entries: [Entry]) {
         let ready = entries.filter { $0.residence.isReady }
-        guard !ready.isEmpty, let handler = evictionHandler.withLock({ $0 }) else { return }
+        guard !ready.isEmpty, let handler = listener.withLock({ $0 }).handler else { return }
         handler(ready)
     }
 

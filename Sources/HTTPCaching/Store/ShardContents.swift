@@ -41,8 +41,10 @@ struct ShardContents<Metadata: StoreMetadata>: Sendable {
 
     var ghostCount: Int { ghosts.count }
     var count: Int { queues.count }
-    /// What the entries cost together, added up.
-    var cost: Int { variants.values.joined().reduce(0) { $0 + $1.cost } }
+    /// Entries and their cost, counted over the keys.
+    var listed: (count: Int, cost: Int) {
+        variants.values.joined().reduce(into: (0, 0)) { $0 = ($0.0 + 1, $0.1 + $1.cost) }
+    }
 
     func entries(for key: StoreKey) -> [Entry] { variants[key] ?? [] }
     func epoch(for key: StoreKey) -> StoreEpoch { invalidations.epoch(for: key) }
