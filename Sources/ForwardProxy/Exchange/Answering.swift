@@ -9,9 +9,12 @@ import YAML
 extension LoopContext {
     /// Answers a request by a rule that has matched.
     ///
-    /// - Parameter bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
+    /// - Parameters:
+    ///   - source: what answers; found out only where no answer is ready.
+    ///   - bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
     func answer(
-        _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient, bodyIsGone: Bool = false
+        _ use: RuleUse, from source: @autoclosure () -> ResolvedSource, revalidates: Bool, _ request: Request,
+        _ client: any ExchangeClient, bodyIsGone: Bool = false
     ) -> (any Exchange)? {
         let rule = use.rule
         noteRule(rule.position, on: client)
@@ -19,7 +22,7 @@ extension LoopContext {
         if let ready = use.ready, ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
             return serve(ready, request, client)
         }
-        switch use.source {
+        switch source() {
         case .file(let root, let path):
             return answerFile(
                 folder(root), path, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
