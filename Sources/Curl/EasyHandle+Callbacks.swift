@@ -123,7 +123,11 @@ extension EasyHandle {
         }
         let type = address.pointee.socktype | subproxy_socket_flags
         let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
-        if descriptor >= 0 { thread.poll.opened(descriptor) }
+        guard descriptor >= 0 else {
+            progress.socketErrno = errno
+            return subproxy_bad_socket
+        }
+        thread.poll.opened(descriptor)
         return descriptor
     }
 }
