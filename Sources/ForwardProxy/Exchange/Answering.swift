@@ -94,7 +94,8 @@ extension LoopContext {
                 current?.checked(loaded, at: request.receivedAt)
                 current.map(exchange.serve)
             case .success(.current(let loaded)), .success(.changed(let loaded)):
-                let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
+                let content = AnswerContent.file(
+                    loaded, options: options, types: proxy.mediaTypes, now: dateStamp().unixSeconds)
                 exchange.serve(make(content, use, checkedAt: request.receivedAt))
             case .success(.gone(let refusal)): missing(refusal)
             case .failure(let refusal): missing(refusal)
@@ -155,7 +156,8 @@ extension LoopContext {
         let position = answer.position
         load(file.root, file.path, options.retain, nil) { [self] result in
             guard case .success(.current(let loaded)) = result else { return completion(nil) }
-            let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
+            let content = AnswerContent.file(
+                loaded, options: options, types: proxy.mediaTypes, now: dateStamp().unixSeconds)
             completion(
                 ReadyAnswer(
                     options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0))
@@ -219,11 +221,15 @@ extension AnswerContent {
         }
     }
 
-    static func file(_ file: LoadedFile, options: RuleOptions, types: ExtensionTable) -> AnswerContent {
+    /// - Parameter now: the time of the message in Unix seconds; of a file whose time is later, Last-Modified says this
+    ///   instead (RFC 9110 §8.8.2.1).
+    static func file(
+        _ file: LoadedFile, options: RuleOptions, types: ExtensionTable, now: Int64
+    ) -> AnswerContent {
         AnswerContent(
             bodies: file.variants.map { variant in
                 Body(
-                    coding: variant.coding, etag: variant.etag, lastModified: variant.lastModified,
+                    coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body)
             },
             mediaType: (options.type ?? types.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
