@@ -119,11 +119,17 @@ extension EasyHandle {
         guard let transfer, let delegate else { return subproxy_bad_socket }
         if !usesProxy, !delegate.transfer(transfer, mayConnectTo: subproxy_socket_address(address)) {
             progress.refusedAddress = true
+            thread.tryNextAddress(self)
             return subproxy_bad_socket
         }
         let type = address.pointee.socktype | subproxy_socket_flags
         let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
-        if descriptor >= 0 { thread.poll.opened(descriptor) }
+        guard descriptor >= 0 else {
+            progress.socketErrno = errno
+            thread.tryNextAddress(self)
+            return subproxy_bad_socket
+        }
+        thread.opened(descriptor, for: transfer)
         return descriptor
     }
 }

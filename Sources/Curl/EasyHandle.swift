@@ -228,7 +228,10 @@ final class EasyHandle {
         result.isAborted = progress.isAborted
         result.refusedAddress = progress.refusedAddress
         result.hasReceivedBytes = progress.hasReceivedBytes
-        if code != CURLE_OK { result.osErrno = CInt(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
+        if code != CURLE_OK {
+            result.osErrno = CInt(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+            if result.osErrno == 0 { result.osErrno = progress.socketErrno }
+        }
         result.reusedConnection = progress.attempts > 0 && long(CURLINFO_NUM_CONNECTS) == 0
         var address: UnsafeMutablePointer<CChar>?
         subproxy_getinfo_string(pointer, CURLINFO_PRIMARY_IP, &address)

@@ -7,6 +7,10 @@ struct TransferProgress {
     var hasReceivedBytes = false
     var isAborted = false
     var refusedAddress = false
+    /// Whether an address of the host could not be connected to, and libcurl waits to be called for the next one.
+    var nextAddressIsDue = false
+    /// Why the system gave no socket; 0 where it did.
+    var socketErrno: CInt = 0
     /// The delegate said that the body is complete before it was.
     var endedEarly = false
     /// Bytes of the request's body that are still to come; nil in the chunked coding.

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// How a transfer ended.
 public struct TransferResult: Sendable, Equatable {
@@ -16,6 +17,8 @@ public struct TransferResult: Sendable, Equatable {
     /// The kinds of end that callers tell apart.
     public enum Kind: Sendable, Equatable {
         case success, cancelled, silence, hostNotFound, proxyNotFound, notConnected, connectTimeout, incomplete, reset
+        /// The system had no descriptor or memory for a connection.
+        case noResources
         case tlsCertificate, tlsProtocol, malformed, other
     }
 
@@ -31,7 +34,7 @@ public struct TransferResult: Sendable, Equatable {
     public var isAborted = false
     /// Whether the delegate refused an address of the host.
     public var refusedAddress = false
-    /// The errno of the failure, where libcurl noted one (CURLINFO_OS_ERRNO).
+    /// The errno of the failure, where one was noted (socket(2), CURLINFO_OS_ERRNO).
     public var osErrno: CInt = 0
     /// Whether anything of a response came.
     public var hasReceivedBytes = false
@@ -71,6 +74,7 @@ public struct TransferResult: Sendable, Equatable {
         case CURLE_OK: return .success
         case CURLE_COULDNT_RESOLVE_HOST: return .hostNotFound
         case CURLE_COULDNT_RESOLVE_PROXY: return .proxyNotFound
+        case CURLE_COULDNT_CONNECT where [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(osErrno): return .noResources
         case CURLE_COULDNT_CONNECT, CURLE_PROXY: return .notConnected
         // No limit is set but that of the connection attempt.
         case CURLE_OPERATION_TIMEDOUT: return .connectTimeout

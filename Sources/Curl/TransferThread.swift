@@ -19,6 +19,8 @@ final class TransferThread {
     private var running: [EasyHandle] = []
     private var spare: [EasyHandle] = []
     private var rechecks: [EasyHandle] = []
+    /// The transfer that each socket was opened for.
+    private var openedFor: [curl_socket_t: Transfer] = [:]
     /// Monotonic milliseconds, read once a turn.
     private(set) var now = monotonicMilliseconds()
     /// When libcurl wants to be called (CURLMOPT_TIMERFUNCTION).
@@ -236,12 +238,46 @@ final class TransferThread {
                 finish(handle, handle.result(CURLE_OK))
                 continue
             }
+            if handle.progress.nextAddressIsDue {
+                handle.progress.nextAddressIsDue = false
+                runSoon(handle)
+            }
             guard handle.progress.sendingIsHeld, handle.progress.hasFinalHead || !handle.progress.awaitsContinue else {
                 continue
             }
             handle.progress.sendingIsHeld = false
             setPauses(handle)
         }
+    }
+
+    // MARK: Addresses
+
+    /// Notes a socket that was opened for a transfer.
+    func opened(_ socket: curl_socket_t, for transfer: Transfer) {
+        openedFor[socket] = transfer
+        poll.opened(socket)
+    }
+
+    func closeSocket(_ socket: curl_socket_t) -> CInt {
+        if let handle = openedFor.removeValue(forKey: socket)?.handle { tryNextAddress(handle) }
+        poll.closing(socket)
+        return close(socket)
+    }
+
+    /// An address could not be connected to: has libcurl called for the next one.
+    ///
+    /// libcurl 7.88.1 takes the next one when it is called for the transfer again, and sets no timer for that: a host
+    /// whose first addresses refuse at once would be waited for until half of the connection timeout has passed.
+    func tryNextAddress(_ handle: EasyHandle) {
+        guard handle.transfer != nil, handle.progress.attempts == 0 else { return }
+        handle.progress.nextAddressIsDue = true
+        recheck(handle)
+    }
+
+    /// Has libcurl run a transfer that waits for a connection: what lifts a pause does that, and nothing else.
+    private func runSoon(_ handle: EasyHandle) {
+        curl_easy_pause(handle.pointer, subproxy_pause_receiving)
+        curl_easy_pause(handle.pointer, 0)
     }
 
     // MARK: Silence
@@ -277,11 +313,6 @@ final class TransferThread {
 
     fileprivate func setTimer(_ milliseconds: Int) {
         timer = milliseconds < 0 ? nil : now + Int64(milliseconds)
-    }
-
-    func closeSocket(_ socket: curl_socket_t) -> CInt {
-        poll.closing(socket)
-        return close(socket)
     }
 }
 

@@ -66,6 +66,16 @@ public final class RunningBinary: Sendable {
         return (user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))
     }
 
+    /// How many descriptors are open.
+    public var descriptorCount: Int {
+        guard let folder = opendir("/proc/\(process.identifier)/fd") else { return 0 }
+        defer { closedir(folder) }
+        var count = 0
+        while readdir(folder) != nil { count += 1 }
+        // Without the entries of the folder itself and of the one above it.
+        return count - 2
+    }
+
     /// The open descriptors: each number with what it is, such as `17 socket:[4711]`.
     public var openDescriptors: [String] {
         guard let folder = opendir("/proc/\(process.identifier)/fd") else { return [] }

@@ -45,6 +45,24 @@ struct ConnectionTests {
         #expect(dying.connections == 1)
     }
 
+    @Test("Of a host's addresses one that takes the connection is found soon, however many refuse")
+    func severalAddresses() async throws {
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil { connection.respond("abc") }
+        }
+        let addresses = (2...40).map { "127.0.0.\($0)" }.joined(separator: ",")
+        let loop = try makeLoop {
+            $0.resolve = ["some.test:\(origin.port):\(addresses),127.0.0.1", "none.test:1:\(addresses)"]
+        }
+        let start = ContinuousClock.now
+        let result = await run(.to(origin, host: "some.test"), TransferRecorder(), on: loop)
+        #expect(result.isSuccess, "\(result)")
+        let none = TransferRequest(
+            method: Array("GET".utf8), isHTTPS: false, host: "none.test", port: 1, pathAndQuery: [0x2f], lines: [])
+        #expect(await run(none, TransferRecorder(), on: loop).kind == .notConnected)
+        #expect(ContinuousClock.now - start < .seconds(2))
+    }
+
     @Test("Names are resolved as the configuration says")
     func resolve() async throws {
         let origin = ScriptedOrigin { connection in

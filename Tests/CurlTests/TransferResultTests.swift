@@ -128,6 +128,9 @@ struct TransferResultTests {
         let result = await run(closed, recorder, on: loop)
         #expect(result.kind == .notConnected)
         #expect(result.osErrno == ECONNREFUSED)
+        var starved = result
+        starved.osErrno = EMFILE
+        #expect(starved.kind == .noResources)
         var unknown = closed
         unknown.host = "does-not-exist.invalid"
         #expect(await run(unknown, TransferRecorder(), on: loop).kind == .hostNotFound)

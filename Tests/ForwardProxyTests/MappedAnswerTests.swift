@@ -100,6 +100,18 @@ struct MappedAnswerTests {
         }
     }
 
+    @Test("of a file from the future, Last-Modified is the Date of its first answer")
+    func futureFile() throws {
+        let proxy = try proxy()
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: 86_400)], ofItemAtPath: "\(proxy.folder)/f.txt")
+        let response = try proxy.exchange("GET", "http://m.test/f.txt")
+        let date = try #require(response.field("Date"))
+        #expect(response.field("Last-Modified") == date)
+        let again = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["If-Modified-Since: \(date)"])
+        #expect(again.status == 304)
+    }
+
     @Test(
         "one range is a 206, what can't be satisfied a 416, nonsense the whole",
         arguments: [

@@ -1,4 +1,3 @@
-import Glibc
 import HTTPSemantics
 import NIOCore
 import NIOPosix
@@ -185,8 +184,8 @@ final class AnswerExchange: Exchange {
         }) { [self] result in
             guard let client else { return }
             if case .failure(let error) = result { return abort("\(error)") }
-            guard let handle = regionHandle(stream) else { return abort("no descriptor is left") }
-            let region = FileRegion(fileHandle: handle, readerIndex: offset, endIndex: offset &+ count)
+            let region = FileRegion(
+                fileHandle: regionHandle(stream), readerIndex: offset, endIndex: offset &+ count)
             let sent = loop.eventLoop.makePromise(of: Void.self)
             sent.futureResult.assumeIsolated().whenComplete { [self] result in
                 guard self.client != nil else { return closeFile() }
@@ -219,16 +218,18 @@ final class AnswerExchange: Exchange {
         timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(250)) { check() }
     }
 
-    private func regionHandle(_ stream: FileStream) -> NIOFileHandle? {
-        if handle == nil {
-            let copy = fcntl(stream.descriptor, F_DUPFD_CLOEXEC, 3)
-            if copy >= 0 { handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: copy) }
-        }
-        return handle
+    /// NIO's view of the stream's descriptor, which it never closes: a client takes one descriptor for the file.
+    private func regionHandle(_ stream: FileStream) -> NIOFileHandle {
+        if let handle { return handle }
+        let made = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: stream.descriptor)
+        handle = made
+        return made
     }
 
+    /// Lets the file go. The stream closes the descriptor when it is released, by the pool where it is at work on it.
     private func closeFile() {
-        try? handle?.close()
+        // A region that waits to be sent fails from here on, so that none is sent of what the number stands for later.
+        _ = try? handle?.takeDescriptorOwnership()
         handle = nil
         stream = nil
     }

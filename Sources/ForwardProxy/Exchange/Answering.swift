@@ -9,9 +9,12 @@ import YAML
 extension LoopContext {
     /// Answers a request by a rule that has matched.
     ///
-    /// - Parameter bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
+    /// - Parameters:
+    ///   - source: what answers; found out only where no answer is ready.
+    ///   - bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
     func answer(
-        _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient, bodyIsGone: Bool = false
+        _ use: RuleUse, from source: @autoclosure () -> ResolvedSource, revalidates: Bool, _ request: Request,
+        _ client: any ExchangeClient, bodyIsGone: Bool = false
     ) -> (any Exchange)? {
         let rule = use.rule
         noteRule(rule.position, on: client)
@@ -19,7 +22,7 @@ extension LoopContext {
         if let ready = use.ready, ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
             return serve(ready, request, client)
         }
-        switch use.source {
+        switch source() {
         case .file(let root, let path):
             return answerFile(
                 folder(root), path, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
@@ -91,7 +94,8 @@ extension LoopContext {
                 current?.checked(loaded, at: request.receivedAt)
                 current.map(exchange.serve)
             case .success(.current(let loaded)), .success(.changed(let loaded)):
-                let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
+                let content = AnswerContent.file(
+                    loaded, options: options, types: proxy.mediaTypes, now: dateStamp().unixSeconds)
                 exchange.serve(make(content, use, checkedAt: request.receivedAt))
             case .success(.gone(let refusal)): missing(refusal)
             case .failure(let refusal): missing(refusal)
@@ -152,7 +156,8 @@ extension LoopContext {
         let position = answer.position
         load(file.root, file.path, options.retain, nil) { [self] result in
             guard case .success(.current(let loaded)) = result else { return completion(nil) }
-            let content = AnswerContent.file(loaded, options: options, types: proxy.mediaTypes)
+            let content = AnswerContent.file(
+                loaded, options: options, types: proxy.mediaTypes, now: dateStamp().unixSeconds)
             completion(
                 ReadyAnswer(
                     options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0))
@@ -216,11 +221,15 @@ extension AnswerContent {
         }
     }
 
-    static func file(_ file: LoadedFile, options: RuleOptions, types: ExtensionTable) -> AnswerContent {
+    /// - Parameter now: the time of the message in Unix seconds; of a file whose time is later, Last-Modified says this
+    ///   instead (RFC 9110 §8.8.2.1).
+    static func file(
+        _ file: LoadedFile, options: RuleOptions, types: ExtensionTable, now: Int64
+    ) -> AnswerContent {
         AnswerContent(
             bodies: file.variants.map { variant in
                 Body(
-                    coding: variant.coding, etag: variant.etag, lastModified: variant.lastModified,
+                    coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body)
             },
             mediaType: (options.type ?? types.type(forPath: file.path)).withDefaultCharset.bytes, file: file)

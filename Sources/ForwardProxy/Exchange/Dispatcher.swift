@@ -57,7 +57,7 @@ extension LoopContext {
         if match == nil, answerFromStore(request, uri, client) { return nil }
         if head.method == .options, let exchange = answerPreflight(request, uri, client) { return exchange.value }
         let directives = RequestCacheControl(head.fields)
-        let use = match.map { RuleUse($0, in: map, uri: uri, table: answers, scratch: scratch) }
+        let use = match.map { RuleUse($0, in: map, uri: uri, table: answers) }
         let decision = Decision.make(
             method: head.method, scheme: uri.scheme, schemeText: uri.schemeText, directives: directives,
             rule: use?.rule,
@@ -77,7 +77,7 @@ extension LoopContext {
         case .answer(let revalidates):
             guard let use, expectationIsMet(request, client) else { return nil }
             proxy.bypassWatch.reset(client.address)
-            return answer(use, revalidates: revalidates, request, client)
+            return answer(use, from: use.source(scratch), revalidates: revalidates, request, client)
         case .bypass:
             client.record?.reason = "no-cache"
             warnOfBypasses(client)
@@ -86,11 +86,15 @@ extension LoopContext {
                 ForwardPlan(reason: .request, outcome: .bypassed, detail: "no-cache \(position)"))
         case .originFirst:
             guard let use else { return nil }
+            // By the time that the origin has failed, the captures are another look-up's.
+            let source = use.source(scratch)
             return forward(
                 request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
             ) { [self] failure in
                 client.record?.reason = failure.failure
-                client.resume { answer(use, revalidates: false, request, client, bodyIsGone: request.hasBody) }
+                client.resume {
+                    answer(use, from: source, revalidates: false, request, client, bodyIsGone: request.hasBody)
+                }
             }
         case .consultStore:
             if isOwn(uri) { return answerOwnSite(request, uri, client) }
@@ -115,7 +119,7 @@ extension LoopContext {
         let rule = use.rule
         let plan = ForwardPlan(
             reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
-        switch use.source {
+        switch use.source(scratch) {
         case .forward(let other): return forward(request, to: other, client, plan)
         case .refused(let why):
             client.fail(.badRequest("The rule at \(rule.position) makes no usable URL: \(why)."))

@@ -6,19 +6,22 @@ import Substitution
 struct RuleUse {
     let rule: Rule
     let match: RuleMatch
+    let map: SubstitutionMap
     let uri: TargetURI
     let table: AnswerTable
-    /// What answers, captures filled in: found while the look-up's captures are still there.
-    let source: ResolvedSource
 
-    /// - Parameter scratch: the one that the look-up was given, unused since.
-    init(_ match: RuleMatch, in map: SubstitutionMap, uri: TargetURI, table: AnswerTable, scratch: LookupScratch) {
+    init(_ match: RuleMatch, in map: SubstitutionMap, uri: TargetURI, table: AnswerTable) {
         rule = map.rule(match.id)
         self.match = match
+        self.map = map
         self.uri = uri
         self.table = table
-        source = map.resolve(match, uri: uri, scratch: scratch)
     }
+
+    /// What answers, captures filled in.
+    ///
+    /// - Parameter scratch: the one that the look-up was given, unused since: the captures in it are the latest look-up's.
+    func source(_ scratch: LookupScratch) -> ResolvedSource { map.resolve(match, uri: uri, scratch: scratch) }
 
     /// The answer that is ready, if any.
     var ready: ReadyAnswer? { table.find(rule, uri) }

@@ -23,6 +23,12 @@ extension ProxyError {
             advice: "Check that the server runs and listens on that port.")
     }
 
+    static func noResources(_ host: String, _ why: String) -> ProxyError {
+        ProxyError(
+            status: 503, type: "proxy_internal_error", failure: "The system gives no connection to \(host): \(why).",
+            advice: "Try again, or raise the proxy's limit on open files.")
+    }
+
     static func connectTimeout(_ host: String) -> ProxyError {
         ProxyError(
             status: 504, type: "connection_timeout", failure: "The connection to \(host) was not made in time.",

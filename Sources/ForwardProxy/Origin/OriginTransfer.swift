@@ -266,7 +266,11 @@ extension ProxyError {
         switch result.kind {
         case .silence: self = .silent(host)
         case .hostNotFound, .proxyNotFound: self = .dns(host)
-        case .notConnected: self = .notReached(host, result.message)
+        case .notConnected:
+            // libcurl's own text does not say why.
+            let why = result.osErrno == 0 ? "" : " (\(String(cString: strerror(result.osErrno))))"
+            self = .notReached(host, result.message + why)
+        case .noResources: self = .noResources(host, String(cString: strerror(result.osErrno)))
         case .connectTimeout: self = .connectTimeout(host)
         case .incomplete: self = .terminated(host, "its response is incomplete")
         case .reset: self = .terminated(host, result.message)

@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import Synchronization
 
 /// Stops a listener from accepting for a moment where the system has no descriptor or memory for another connection.
 ///
@@ -8,27 +9,40 @@ import NIOCore
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
-    private static let pause = TimeAmount.milliseconds(200)
+    static let pause = TimeAmount.milliseconds(200)
 
-    private let logger: Logger
+    private let warnings: AcceptWarnings
     private var isPaused = false
-    private var lastWarning: NIODeadline?
 
-    init(logger: Logger) { self.logger = logger }
+    init(_ warnings: AcceptWarnings) { self.warnings = warnings }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is IOError, !isPaused else { return context.fireErrorCaught(error) }
         isPaused = true
-        let now = NIODeadline.now()
-        if lastWarning.map({ now - $0 > .seconds(60) }) ?? true {
-            lastWarning = now
-            logger.warning("no more connections are accepted for the moment: \(error)")
-        }
+        warnings.warn("no more connections are accepted for the moment: \(error)")
         let channel = context.channel
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         context.eventLoop.assumeIsolated().scheduleTask(in: AcceptPause.pause) { [self] in
             isPaused = false
             try? channel.syncOptions?.setOption(.autoRead, value: true)
         }
+    }
+}
+
+/// Says once a minute, and no more, that something keeps listeners from accepting.
+final class AcceptWarnings: Sendable {
+    private let logger: Logger
+    private let last = Mutex<NIODeadline?>(nil)
+
+    init(logger: Logger) { self.logger = logger }
+
+    func warn(_ message: @autoclosure () -> String) {
+        let now = NIODeadline.now()
+        let isDue = last.withLock { last in
+            if let last, now - last <= .seconds(60) { return false }
+            last = now
+            return true
+        }
+        if isDue { logger.warning("\(message())") }
     }
 }

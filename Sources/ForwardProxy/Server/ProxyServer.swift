@@ -11,7 +11,6 @@ import Synchronization
 public final class ProxyServer: Sendable {
     private struct State {
         var map: SubstitutionMap
-        var listeners: [any Channel] = []
         var isStopping = false
     }
 
@@ -20,6 +19,7 @@ public final class ProxyServer: Sendable {
 
     private let core: ProxyCore
     private let group: MultiThreadedEventLoopGroup
+    private let listeners: [Listener]
     private let contexts: [LoopContext]
     private let state: NIOLockedValueBox<State>
 
@@ -35,18 +35,18 @@ public final class ProxyServer: Sendable {
         configuration: ProxyConfiguration, map: SubstitutionMap, logSink: LogSink, logger: Logger
     ) throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threads))
-        var bound: [any Channel] = []
+        var listeners: [Listener] = []
         let registry = ContextRegistry()
+        let setting = Listener.Setting(
+            group: group, warnings: AcceptWarnings(logger: logger), accept: { try registry.accept($0) })
         do {
-            for address in configuration.listeners {
-                bound.append(try ProxyServer.bind(address, group, registry, logger))
-            }
+            for address in configuration.listeners { listeners.append(try Listener(address, setting)) }
         } catch {
-            for channel in bound { try? channel.close().wait() }
+            for listener in listeners { listener.close() }
             try? group.syncShutdownGracefully()
             throw error
         }
-        addresses = bound.compactMap(\.localAddress)
+        addresses = listeners.map(\.address)
         var policy = AddressPolicy(allowsPrivateForRemote: configuration.allowsPrivateForRemote)
         var names = OwnNames()
         for address in addresses {
@@ -62,16 +62,17 @@ public final class ProxyServer: Sendable {
             configuration: configuration, addressPolicy: policy, logSink: logSink, logger: logger, files: files,
             filePool: filePool, identity: ProxyIdentity(), ownNames: names)
         self.group = group
+        self.listeners = listeners
         let core = core
         let ports = ProxyServer.ports(of: map)
         contexts = group.makeIterator().map { LoopContext(eventLoop: $0, proxy: core, map: map, namedPorts: ports) }
-        state = NIOLockedValueBox(State(map: map, listeners: bound))
+        state = NIOLockedValueBox(State(map: map))
         let contexts = contexts
         evictions.fill(contexts)
         core.cache?.drop(in: contexts)
         // Connections that came before this moment wait in the listeners' queues.
         registry.fill(contexts)
-        for channel in bound { channel.setOption(.autoRead, value: true).whenComplete { _ in channel.read() } }
+        for listener in listeners { listener.start() }
     }
 
     /// The map in force.
@@ -94,13 +95,12 @@ public final class ProxyServer: Sendable {
     /// Stops accepting, closes idle connections, waits for the exchanges under way at most
     /// ``ProxyLimits/shutdownGrace``, cuts what is left, and ends all threads.
     public func stop() {
-        let listeners = state.withLockedValue { state -> [any Channel]? in
-            guard !state.isStopping else { return nil }
-            state.isStopping = true
-            return state.listeners
+        let isFirst = state.withLockedValue { state in
+            defer { state.isStopping = true }
+            return !state.isStopping
         }
-        guard let listeners else { return }
-        for channel in listeners { try? channel.close().wait() }
+        guard isFirst else { return }
+        for listener in listeners { listener.close() }
         let drained = DispatchGroup()
         for context in contexts {
             drained.enter()
@@ -120,48 +120,6 @@ public final class ProxyServer: Sendable {
     }
 
     private static func ports(of map: SubstitutionMap) -> Set<UInt16> { Set(map.namedHosts().compactMap(\.port)) }
-
-    private static func bind(
-        _ address: SocketAddress, _ group: MultiThreadedEventLoopGroup, _ registry: ContextRegistry, _ logger: Logger
-    ) throws -> any Channel {
-        let bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 1024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelOption(.maxMessagesPerRead, value: 16)
-            .serverChannelOption(.autoRead, value: false)
-            .serverChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: logger))
-                }
-            }
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // One buffer at a time, so that back-pressure acts before the next is read.
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(
-                .writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 64 << 10)
-            )
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try registry.accept(channel) }
-            }
-        do {
-            return try bootstrap.bind(to: address).wait()
-        } catch let error as IOError {
-            throw BindError(address: address, code: error.errnoCode)
-        }
-    }
-}
-
-/// An address can't be listened on.
-public struct BindError: Error, CustomStringConvertible {
-    public let address: SocketAddress
-    /// The error number of `bind` or `listen`, such as EADDRINUSE.
-    public let code: CInt
-
-    public var description: String {
-        let place = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
-        return "can't listen on \(place): \(String(cString: strerror(code)))"
-    }
 }
 
 /// The files that a map may answer with, as far as its rules tell: a pinned file that none names is let go.

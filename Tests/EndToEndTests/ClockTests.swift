@@ -1,0 +1,152 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// Clocks that are wrong, that jump, and that stand still for a while.
+    @Suite("Clocks")
+    struct Clocks {
+        private static let url = "http://mapped.test/x"
+        private static let day = 86_400
+
+        /// How many seconds a Date field is from the system's clock.
+        private func offset(_ response: ProxyResponse) throws -> Int {
+            let format = DateFormatter()
+            format.locale = Locale(identifier: "en_US_POSIX")
+            format.timeZone = TimeZone(secondsFromGMT: 0)
+            format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+            return Int(try #require(response.field("Date").flatMap { format.date(from: $0) }).timeIntervalSinceNow)
+        }
+
+        @Test(
+            "With a clock that is years off everything works, and dates are that clock's",
+            .enabled(if: FakeClock.isAvailable, "needs faketime"),
+            arguments: [("+400d x1", 400), ("-10y", -3650)])
+        func wrongClock(clock: String, days: Int) throws {
+            let origin = try ScriptedOrigin(body: "forwarded")
+            let echo = try RawOrigin.echo()
+            let served = try ServedMap(
+                "\(Clocks.url): { text: x }\nhttp://mapped.test/file: file.txt", files: ["file.txt": "before"],
+                tunnelsTo: echo.port, wrapper: FakeClock.wrapper(clock))
+            let binary = served.binary
+            for (url, text) in [
+                (Clocks.url, "x"), ("http://mapped.test/file", "before"),
+                ("http://127.0.0.1:\(origin.port)/", "forwarded"),
+            ] {
+                let response = try binary.get(url)
+                #expect(response.text == text)
+                #expect(abs(try offset(response) - days * Clocks.day) < 10)
+                guard let tag = response.field("ETag") else { continue }
+                #expect(try binary.get(url, fields: ["If-None-Match: \(tag)"]).status == 304)
+            }
+            try served.folder.write("file.txt", "after")
+            #expect(Wait.holds(within: 2) { (try? binary.get("http://mapped.test/file").text) == "after" })
+            let tunnel = try binary.tunnel(to: echo.port)
+            try tunnel.send("through")
+            #expect(try tunnel.receive(exactly: 7) == Array("through".utf8))
+            tunnel.close()
+            #expect(try FakeClock.end(binary.process) == 0)
+            #expect(binary.log.split(separator: "\n").count >= 7)
+        }
+
+        @Test(
+            "A clock that jumps cuts no idle connection and no exchange, and limits on time hold as before",
+            .enabled(if: FakeClock.isAvailable, "needs faketime"))
+        func jumpingClock() throws {
+            let asked = Counter()
+            let mayAnswer = Counter()
+            let origin = try ScriptedOrigin { request, connection in
+                asked.add()
+                if request.target == "/slow" { _ = Wait.holds(within: 10) { mayAnswer.value > 0 } }
+                try connection.respond(body: "forwarded")
+                return true
+            }
+            let echo = try RawOrigin.echo()
+            let clock = try TemporaryFolder()
+            try clock.write("clock", "+0d\n")
+            let served = try ServedMap(
+                "\(Clocks.url): { text: x }", options: ["--header-timeout", "500ms"], tunnelsTo: echo.port,
+                wrapper: FakeClock.wrapper(file: "\(clock.path)/clock"))
+            let binary = served.binary
+            let idle = try (0..<10).map { _ in try binary.connect() }
+            for client in idle[..<5] {
+                try client.sendRequest("GET", Clocks.url)
+                #expect(abs(try offset(try client.receiveResponse())) < 10)
+            }
+            let tunnel = try binary.tunnel(to: echo.port)
+            let waiting = try binary.connect()
+            try waiting.sendRequest("GET", "http://127.0.0.1:\(origin.port)/slow")
+            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            for days in [400, -3650] {
+                try clock.write("clock.new", "\(days > 0 ? "+" : "")\(days)d\n")
+                rename("\(clock.path)/clock.new", "\(clock.path)/clock")
+                // Connections are looked after four times a second.
+                #expect(Wait.keeps(for: 0.4) { !(idle + [tunnel, waiting]).contains { $0.hasInput } })
+                for client in idle {
+                    try client.sendRequest("GET", Clocks.url)
+                    let response = try client.receiveResponse()
+                    #expect(response.text == "x")
+                    #expect(abs(try offset(response) - days * Clocks.day) < 10)
+                }
+                try tunnel.send("through")
+                #expect(try tunnel.receive(exactly: 7) == Array("through".utf8))
+                #expect(try binary.get("http://127.0.0.1:\(origin.port)/").text == "forwarded")
+                let start = Clock.seconds
+                let slow = try binary.connect()
+                try slow.send("GET \(Clocks.url) HTTP/1.1\r\n")
+                #expect(try slow.receiveResponse().status == 408)
+                #expect((0.4...3).contains(Clock.seconds - start))
+            }
+            mayAnswer.add()
+            #expect(try waiting.receiveResponse().text == "forwarded")
+            tunnel.close()
+            #expect(try FakeClock.end(binary.process) == 0)
+        }
+
+        @Test("Stopped for two seconds it goes on: idle connections stay, what came meanwhile is not too late")
+        func suspension() throws {
+            let asked = Counter()
+            let mayAnswer = Counter()
+            let origin = try ScriptedOrigin { _, connection in
+                asked.add()
+                _ = Wait.holds(within: 10) { mayAnswer.value > 0 }
+                try connection.respond(body: "forwarded")
+                return true
+            }
+            let served = try ServedMap(options: ["--header-timeout", "1s", "--origin-timeout", "1s"])
+            let binary = served.binary
+            let idle = try (0..<20).map { index in
+                let client = try binary.connect()
+                if index % 2 == 0 {
+                    try client.sendRequest("GET", Clocks.url)
+                    #expect(try client.receiveResponse().text == "x")
+                }
+                return client
+            }
+            let waiting = try binary.connect()
+            try waiting.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
+            let begun = try binary.connect()
+            try begun.send("GET \(Clocks.url) HTTP/1.1\r\n")
+            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            binary.process.send(SIGSTOP)
+            mayAnswer.add()
+            try begun.send("Host: mapped.test\r\n\r\n")
+            // A listener's queue takes connections also of a process that is stopped.
+            let early = try binary.connect()
+            try early.sendRequest("GET", Clocks.url)
+            #expect(Wait.keeps(for: 2) { !(idle + [waiting, begun, early]).contains { $0.hasInput } })
+            let used = binary.processorSeconds
+            binary.process.send(SIGCONT)
+            #expect(try waiting.receiveResponse().text == "forwarded")
+            #expect(try begun.receiveResponse().text == "x")
+            #expect(try early.receiveResponse().text == "x")
+            #expect(Wait.keeps(for: 0.6) { !idle.contains { $0.hasInput } })
+            for client in idle {
+                try client.sendRequest("GET", Clocks.url)
+                #expect(try client.receiveResponse().text == "x")
+            }
+            #expect(binary.processorSeconds - used < 0.3)
+        }
+    }
+}

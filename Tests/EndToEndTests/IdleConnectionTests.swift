@@ -1,0 +1,72 @@
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// As many connections as the limit on them, or on this process's descriptors, allows, and all of them idle.
+    @Suite("Idle connections")
+    struct IdleConnections {
+        private static let url = "http://mapped.test/x"
+        /// A little less than the default limit on connections.
+        private static let most = 9_990
+
+        @Test(
+            """
+            10,000 idle connections take less than 20 KiB each and no processor time, before a request and after one; \
+            others are served meanwhile
+            """)
+        func idle() throws {
+            let count = min(IdleConnections.most, DescriptorLimit.raise() - 200)
+            let served = try ServedMap()
+            let binary = served.binary
+            for _ in 0..<50 { #expect(try binary.get(IdleConnections.url).text == "x") }
+            let nothing = Footprint(residentBytes: 0, openDescriptors: [])
+            let before = try binary.settle(to: nothing, memory: 0, seconds: 0.3)
+            let clients = try connect(binary, count, before)
+            for isUsed in [false, true] {
+                if isUsed { try askOnce(clients) }
+                #expect((binary.residentBytes - before.residentBytes) / count < 20 << 10)
+                let used = binary.processorSeconds
+                #expect(Wait.keeps(for: 1) { binary.process.status == nil })
+                #expect(binary.processorSeconds - used < 0.1)
+                for _ in 0..<20 {
+                    let start = Clock.seconds
+                    #expect(try binary.get(IdleConnections.url).text == "x")
+                    #expect(Clock.seconds - start < 0.5)
+                }
+            }
+            for client in [clients[0], clients[count / 2], clients[count - 1]] {
+                try client.sendRequest("GET", IdleConnections.url)
+                #expect(try client.receiveResponse().text == "x")
+            }
+            for client in clients { client.close() }
+            #expect(Wait.holds(within: 10) { binary.descriptorCount <= before.descriptors })
+        }
+
+        private func connect(_ binary: RunningBinary, _ count: Int, _ before: Footprint) throws -> [Socket] {
+            var clients: [Socket] = []
+            while clients.count < count {
+                // No more at a time than the listener's queue holds, so that no attempt has to be repeated.
+                for _ in 0..<min(500, count - clients.count) { clients.append(try binary.connect()) }
+                try Wait.until(seconds: 5) { binary.descriptorCount >= before.descriptors + clients.count }
+            }
+            return clients
+        }
+
+        /// Has one exchange on each connection.
+        private func askOnce(_ clients: [Socket]) throws {
+            let request = Array("GET \(IdleConnections.url) HTTP/1.1\r\nHost: mapped.test\r\n\r\n".utf8)
+            for client in clients { try client.send(request) }
+            var length = 0
+            for client in clients {
+                if length == 0 {
+                    let response = try client.receiveResponse()
+                    length = response.head.utf8.count + 4 + response.body.count
+                    try #require(response.text == "x")
+                } else {
+                    let bytes = try client.receive(exactly: length)
+                    try #require(bytes.starts(with: Array("HTTP/1.1 200 OK\r\n".utf8)) && bytes.last == 0x78)
+                }
+            }
+        }
+    }
+}
