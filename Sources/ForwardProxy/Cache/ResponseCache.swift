@@ -14,8 +14,6 @@ final class ResponseCache: Sendable {
     let flights = FlightTable()
     private let contexts = Mutex<[LoopContext]>([])
 
-    /// How long a request waits for the head of another's response before it goes to the origin by itself.
-    static let collapseTimeout = TimeAmount.seconds(5)
     /// How long a response goes on being stored after the last client has left.
     static let abandonedTimeout = TimeAmount.seconds(10)
     /// Contents up to this size are kept in one piece.
