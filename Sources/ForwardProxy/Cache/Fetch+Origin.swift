@@ -31,7 +31,7 @@ extension Fetch: OriginSink {
                 return standIn(selected, status: head.status)
             }
         }
-        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        invalidate(head)
         if request.isHead { return passHead(response, head) }
         switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
         case .store(let stored):

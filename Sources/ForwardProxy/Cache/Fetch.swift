@@ -36,7 +36,7 @@ final class Fetch: Exchange {
     let plan: FetchPlan
     let loop: LoopContext
     let cache: ResponseCache
-    let epoch: StoreEpoch
+    private(set) var epoch: StoreEpoch
     var flight: Flight?
     weak var client: (any ExchangeClient)?
     let clientIsLocal: Bool
@@ -95,6 +95,13 @@ final class Fetch: Exchange {
             clientIsLocal: clientIsLocal)
         self.transfer = transfer
         transfer.start(sink: self)
+    }
+
+    /// Gives up what the response to an unsafe method has made invalid; the response itself is the newest there is.
+    func invalidate(_ head: ResponseHead) {
+        let isCurrent = epoch == cache.store.epoch(for: key)
+        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        if isCurrent { epoch = cache.store.epoch(for: key) }
     }
 
     // MARK: The client's side
