@@ -132,8 +132,7 @@ extension Fetch: OriginSink {
             selected.metadata, notModified: response, request: cacheRequest, policy: cache.policy)
         {
         case .freshened(let metadata):
-            let entry = cache.store.update(selected, metadata: metadata) ?? selected.with(metadata)
-            serve(entry, .validated)
+            serve(update(selected, metadata) ?? selected.with(metadata), .validated)
         case .forClient: pass(head, nil)
         case .mismatch:
             // It fits nothing that is here: once more, for a whole response.
@@ -143,6 +142,19 @@ extension Fetch: OriginSink {
             requestedAt = loop.cacheInstant()
             send(.removed)
         }
+    }
+
+    /// Puts what a 304 has made of a stored response in its place; nil where it may not be stored.
+    private func update(_ selected: StoredEntry, _ metadata: StoredResponse) -> StoredEntry? {
+        if case .unusable(.withdrawn) = Reuse.verdict(
+            cacheRequest, metadata, at: loop.cacheInstant(), policy: cache.policy)
+        {
+            cache.store.remove(selected)
+            return nil
+        }
+        // RFC 9111 §5.2.1.5: no part of the response to such a request is stored.
+        guard !cacheRequest.directives.noStore else { return nil }
+        return cache.store.update(selected, metadata: metadata)
     }
 
     /// The stored response is served although the origin was asked for a newer one.
