@@ -31,6 +31,11 @@ extension Fetch: OriginSink {
                 return standIn(selected, status: head.status)
             }
         }
+        // Such a 304 is no answer to the client (RFC 9110 §15.4.5).
+        if head.status == 304, isRepeated || !request.isConditional {
+            transfer?.cancel()
+            return originFinished(.originProtocol("answered 304 to a request without preconditions"))
+        }
         invalidate(head)
         if request.isHead { return passHead(response, head) }
         switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
@@ -139,6 +144,7 @@ extension Fetch: OriginSink {
             transfer?.cancel()
             cache.store.remove(selected)
             isValidating = false
+            isRepeated = true
             requestedAt = loop.cacheInstant()
             send(.removed)
         }

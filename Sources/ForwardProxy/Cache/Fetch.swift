@@ -45,6 +45,8 @@ final class Fetch: Exchange {
     var requestedAt: CacheInstant
     /// Whether the stored response's validators were sent.
     var isValidating = false
+    /// Whether the request was sent once more without preconditions.
+    var isRepeated = false
     /// The field lines of the response's trailer section.
     var trailers: ByteBuffer?
     private var unacknowledged = 0
@@ -270,6 +272,11 @@ final class Fetch: Exchange {
         if case .recording(let recording) = phase { recording.body.fail() }
         finish()
     }
+}
+
+extension Request {
+    /// Whether a 304 may be the answer (RFC 9110 §13.1.2, §13.1.3).
+    var isConditional: Bool { !head.fields.present.isDisjoint(with: FieldNameSet(.ifNoneMatch, .ifModifiedSince)) }
 }
 
 extension CacheRequest {
