@@ -68,7 +68,7 @@ extension LoopContext {
             guard expectationIsMet(request, client) else { return nil }
             entry.noteUse()
             serve(entry, .hit(permission), request, key: key, client)
-            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache) }
+            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal) }
             return nil
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
@@ -112,20 +112,24 @@ extension LoopContext {
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
         _ client: any ExchangeClient, _ flight: Flight?
     ) -> any Exchange {
-        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client)
+        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
+            clientIsLocal: client.isLocal)
         fetch.begin(flight: flight)
         return fetch
     }
 
     /// Validates a stale response in the background, after it was served (RFC 5861 §3).
     private func refresh(
-        _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache
+        _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache,
+        clientIsLocal: Bool
     ) {
         guard request.head.method == .get else { return }
         let (flight, isNew) = cache.flights.findOrBegin(key)
         guard isNew else { return }
         let plan = FetchPlan(reason: .stale, selected: entry, isBackground: true)
-        Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: nil).begin(flight: flight)
+        let fetch = Fetch(
+            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: nil, clientIsLocal: clientIsLocal)
+        fetch.begin(flight: flight)
     }
 
     // MARK: Serving

@@ -53,10 +53,12 @@ final class Fetch: Exchange {
     private var subscription: BodySubscription?
     private var abandonment: Scheduled<Void>?
 
-    /// - Parameter client: nil for a validation in the background.
+    /// - Parameters:
+    ///   - client: nil for a validation in the background.
+    ///   - clientIsLocal: whether the client whose request it is, or was, is on this machine.
     init(
         _ request: Request, to uri: TargetURI, key: CacheKey, plan: FetchPlan, cache: ResponseCache, loop: LoopContext,
-        client: (any ExchangeClient)?
+        client: (any ExchangeClient)?, clientIsLocal: Bool
     ) {
         self.request = request
         self.uri = uri
@@ -65,7 +67,7 @@ final class Fetch: Exchange {
         self.cache = cache
         self.loop = loop
         self.client = client
-        clientIsLocal = client?.isLocal ?? true
+        self.clientIsLocal = clientIsLocal
         cacheRequest = CacheRequest(request)
         epoch = cache.store.epoch(for: key)
         requestedAt = loop.cacheInstant()
