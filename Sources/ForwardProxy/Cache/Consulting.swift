@@ -26,6 +26,12 @@ extension LoopContext {
         CacheInstant(wall: dateStamp().unixSeconds, steady: proxy.configuration.cache.clock())
     }
 
+    /// What responses to requests of this client are stored by.
+    @inline(__always)
+    private func cacheKey(_ uri: TargetURI, _ client: any ExchangeClient) -> CacheKey {
+        client.isLocal || proxy.configuration.allowsPrivateForRemote ? CacheKey(uri) : CacheKey(forRemote: uri)
+    }
+
     /// The straight way for a request that no rule answers: a plain GET of a URL whose stored response is ready.
     ///
     /// - Returns: whether it has been answered.
@@ -34,7 +40,7 @@ extension LoopContext {
         let head = request.head
         guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
             client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
-            let ready = stored.find(CacheKey(uri), head.fields)
+            let ready = stored.find(cacheKey(uri, client), head.fields)
         else { return false }
         let now = cacheInstant()
         let age = ready.metadata.currentAge(at: now)
@@ -57,7 +63,7 @@ extension LoopContext {
         guard !UpgradeRequest.isWanted(request) else {
             return forward(request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: ""))
         }
-        let key = CacheKey(uri)
+        let key = cacheKey(uri, client)
         let cacheRequest = CacheRequest(request)
         let entries = cache.store.entries(for: key)
         let now = cacheInstant()
@@ -182,6 +188,12 @@ extension Request {
                     .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .cacheControl,
                     .pragma, .authorization, .expect))
     }
+}
+
+extension CacheKey {
+    /// The key for clients on other machines: what clients on this one were given may come from addresses that those may
+    /// not reach (``AddressPolicy``), so they share nothing. No URI has the byte that tells the keys apart.
+    init(forRemote target: TargetURI) { self.init(CacheKey(target).bytes + [0]) }
 }
 
 extension AnswerPlan {

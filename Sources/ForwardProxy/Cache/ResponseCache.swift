@@ -83,10 +83,11 @@ final class ResponseCache: Sendable {
     /// Gives up what a response to an unsafe method has made invalid (RFC 9111 §4.4).
     func invalidate(method: Method, status: Int, target: TargetURI, fields: FieldSection) {
         for uri in Invalidation.targets(method: method, status: status, target: target, fields: fields) {
-            let key = CacheKey(uri)
-            store.invalidate(key)
-            // Whoever asks from now on must not get what was asked for before.
-            flights.retire(key)
+            for key in [CacheKey(uri), CacheKey(forRemote: uri)] {
+                store.invalidate(key)
+                // Whoever asks from now on must not get what was asked for before.
+                flights.retire(key)
+            }
         }
     }
 
