@@ -50,6 +50,8 @@ final class ResponseCache: Sendable {
         epoch: StoreEpoch
     ) {
         let others = store.entries(for: key).filter { $0.metadata.selection.matches(request.fields) }
+        // A long body may end after a newer response has come.
+        guard !others.contains(where: { $0.metadata.receivedAt.steady > stored.receivedAt.steady }) else { return }
         guard stored.part != nil else {
             insert(stored, content, key: key, replacing: others, epoch)
             return
