@@ -79,9 +79,11 @@ extension LoopContext {
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
             return fetch(
-                request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client)
+                request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client,
+                known: entries)
         case .fetch(let reason):
-            return fetch(request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client)
+            return fetch(
+                request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client, known: entries)
         case .refuse(let error):
             client.fail(error)
             return nil
@@ -89,17 +91,23 @@ extension LoopContext {
     }
 
     /// Takes a request to the origin, or to the exchange of another request for the same URL.
+    ///
+    /// - Parameter known: what was stored when that was decided.
     private func fetch(
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
-        _ client: any ExchangeClient
+        _ client: any ExchangeClient, known: [StoredEntry]
     ) -> (any Exchange)? {
         guard mayForward(request, to: uri, client) else { return nil }
-        var flight: Flight?
         if plan.isShared, request.isCollapsible, !uncollapsible.contains(key, now: request.receivedAt) {
             let (found, isNew) = cache.flights.findOrBegin(key)
             guard !isNew else {
-                flight = found
-                return begin(request, uri, key, plan, cache, client, flight)
+                if cache.store.entries(for: key).contains(where: { entry in !known.contains { $0 === entry } }) {
+                    // Another event loop has stored a response since this one looked.
+                    cache.flights.remove(found, key)
+                    found.end()
+                    return consult(cache, request, uri, client, mayCollapse: false)
+                }
+                return begin(request, uri, key, plan, cache, client, found)
             }
             let follower = FollowerExchange(request, reason: plan.reason, cache: cache, client: client) {
                 [unowned self] client in
@@ -108,7 +116,7 @@ extension LoopContext {
             switch follower.begin(found) {
             case .joined: return follower
             case .answered: return nil
-            case .refused: break
+            case .refused: return consult(cache, request, uri, client, mayCollapse: false)
             }
         }
         return begin(request, uri, key, plan, cache, client, nil)
