@@ -145,11 +145,14 @@ final class Fetch: Exchange {
         switch phase {
         case .awaitingHead: if flight?.hasWaiters != true { cancel() }
         case .recording(let recording):
+            guard !recording.body.hasReaders else { return }
             guard recording.isKept else { return cancel() }
             guard abandonment == nil else { return }
             abandonment = loop.eventLoop.assumeIsolated().scheduleTask(in: ResponseCache.abandonedTimeout) {
                 [weak self] in
-                guard let self, case .recording(let recording) = phase, !recording.body.hasReaders else { return }
+                guard let self else { return }
+                abandonment = nil
+                guard case .recording(let recording) = phase, !recording.body.hasReaders else { return }
                 cancel()
             }
         case .passing, .done: break
