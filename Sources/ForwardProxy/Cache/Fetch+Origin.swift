@@ -183,13 +183,15 @@ extension Fetch: OriginSink {
 
     /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
     private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
-        if head.status == 200, let selected = plan.selected, selected.metadata.part == nil {
-            let freshened = Validation.freshened(
-                selected.metadata, size: selected.size, byHead: response, policy: cache.policy)
-            if let freshened {
-                _ = cache.store.update(selected, metadata: freshened)
-            } else {
-                cache.store.remove(selected)
+        if head.status == 200, !cacheRequest.directives.noStore {
+            for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(request.head.fields) {
+                let freshened = Validation.freshened(
+                    entry.metadata, size: entry.size, byHead: response, policy: cache.policy)
+                if let freshened {
+                    _ = cache.store.update(entry, metadata: freshened)
+                } else {
+                    cache.store.remove(entry)
+                }
             }
         }
         pass(head, nil)
