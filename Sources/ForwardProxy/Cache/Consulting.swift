@@ -178,7 +178,7 @@ extension LoopContext {
             guard let range = Combination.range(of: CacheRequest(request), within: part) else {
                 return client.fail(.internalError)
             }
-            plan = AnswerPlan.part(source, held: part, range: range)
+            plan = AnswerPlan.part(source, held: part, range: range, for: request)
         } else {
             plan = AnswerPlan.make(source, for: request)
         }
@@ -205,8 +205,21 @@ extension CacheKey {
 }
 
 extension AnswerPlan {
-    /// Plans a 206 from a part of a representation that holds `range`.
-    static func part(_ source: Source, held: ContentPart, range: Range<Int>) -> AnswerPlan {
+    /// Plans a 206 from a part of a representation that holds `range`, or a 304.
+    static func part(
+        _ source: Source, held: ContentPart, range: Range<Int>, for request: Request
+    ) -> AnswerPlan {
+        let representation = source.representation
+        let preconditions = representation.withTag { tag in
+            Preconditions.evaluate(
+                method: request.head.method, fields: request.head.fields, etag: tag,
+                lastModified: representation.lastModified, now: source.now)
+        }
+        if case .notModified = preconditions {
+            var lines = representation.commonLines
+            lines.writeImmutableBuffer(source.tail)
+            return AnswerPlan(status: 304, lines: lines, pieces: [], length: nil, variant: representation)
+        }
         var plan = AnswerPlan(
             status: 206, lines: source.representation.contentLines,
             pieces: [.range(range.lowerBound &- held.range.lowerBound..<range.upperBound &- held.range.lowerBound)],
