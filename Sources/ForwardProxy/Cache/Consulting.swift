@@ -26,6 +26,12 @@ extension LoopContext {
         CacheInstant(wall: dateStamp().unixSeconds, steady: proxy.configuration.cache.clock())
     }
 
+    /// What responses to requests of this client are stored by.
+    @inline(__always)
+    private func cacheKey(_ uri: TargetURI, _ client: any ExchangeClient) -> CacheKey {
+        client.isLocal || proxy.configuration.allowsPrivateForRemote ? CacheKey(uri) : CacheKey(forRemote: uri)
+    }
+
     /// The straight way for a request that no rule answers: a plain GET of a URL whose stored response is ready.
     ///
     /// - Returns: whether it has been answered.
@@ -34,7 +40,7 @@ extension LoopContext {
         let head = request.head
         guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
             client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
-            let ready = stored.find(CacheKey(uri), head.fields), ready.answersPlainRequests
+            let ready = stored.find(cacheKey(uri, client), head.fields), ready.answersPlainRequests
         else { return false }
         let now = cacheInstant()
         let age = ready.metadata.currentAge(at: now)
@@ -57,7 +63,7 @@ extension LoopContext {
         guard !UpgradeRequest.isWanted(request) else {
             return forward(request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: ""))
         }
-        let key = CacheKey(uri)
+        let key = cacheKey(uri, client)
         let cacheRequest = CacheRequest(request)
         let entries = cache.store.entries(for: key)
         let now = cacheInstant()
@@ -68,17 +74,16 @@ extension LoopContext {
             guard expectationIsMet(request, client) else { return nil }
             entry.noteUse()
             serve(entry, .hit(permission), request, key: key, client)
-            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache) }
+            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal) }
             return nil
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
             return fetch(
                 request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client,
-                newest: entries.first)
+                known: entries)
         case .fetch(let reason):
             return fetch(
-                request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client,
-                newest: entries.first)
+                request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client, known: entries)
         case .refuse(let error):
             client.fail(error)
             return nil
@@ -87,10 +92,10 @@ extension LoopContext {
 
     /// Takes a request to the origin, or to the exchange of another request for the same URL.
     ///
-    /// - Parameter newest: what was stored last when that was decided.
+    /// - Parameter known: what was stored when that was decided.
     private func fetch(
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
-        _ client: any ExchangeClient, newest: StoredEntry?
+        _ client: any ExchangeClient, known: [StoredEntry]
     ) -> (any Exchange)? {
         guard mayForward(request, to: uri, client) else { return nil }
         guard plan.isShared, request.isCollapsible, !uncollapsible.contains(key, now: request.receivedAt) else {
@@ -98,8 +103,8 @@ extension LoopContext {
         }
         let (flight, isNew) = cache.flights.findOrBegin(key)
         guard !isNew else {
-            // Another exchange may have ended, and stored its response, since the store was looked at.
-            guard cache.store.entries(for: key).first === newest else {
+            if cache.store.entries(for: key).contains(where: { entry in !known.contains { $0 === entry } }) {
+                // Another exchange has stored a response since this one looked.
                 cache.flights.remove(flight, key)
                 flight.end()
                 return consult(cache, request, uri, client, mayCollapse: false)
@@ -121,20 +126,24 @@ extension LoopContext {
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
         _ client: any ExchangeClient, _ flight: Flight?
     ) -> any Exchange {
-        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client)
+        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
+            clientIsLocal: client.isLocal)
         fetch.begin(flight: flight)
         return fetch
     }
 
     /// Validates a stale response in the background, after it was served (RFC 5861 §3).
     private func refresh(
-        _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache
+        _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache,
+        clientIsLocal: Bool
     ) {
         guard request.head.method == .get else { return }
         let (flight, isNew) = cache.flights.findOrBegin(key)
         guard isNew else { return }
         let plan = FetchPlan(reason: .stale, selected: entry, isBackground: true)
-        Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: nil).begin(flight: flight)
+        let fetch = Fetch(
+            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: nil, clientIsLocal: clientIsLocal)
+        fetch.begin(flight: flight)
     }
 
     // MARK: Serving
@@ -169,7 +178,7 @@ extension LoopContext {
             guard let range = Combination.range(of: CacheRequest(request), within: part) else {
                 return client.fail(.internalError)
             }
-            plan = AnswerPlan.part(source, held: part, range: range)
+            plan = AnswerPlan.part(source, held: part, range: range, for: request)
         } else {
             plan = AnswerPlan.make(source, for: request)
         }
@@ -189,9 +198,28 @@ extension Request {
     }
 }
 
+extension CacheKey {
+    /// The key for clients on other machines: what clients on this one were given may come from addresses that those may
+    /// not reach (``AddressPolicy``), so they share nothing. No URI has the byte that tells the keys apart.
+    init(forRemote target: TargetURI) { self.init(CacheKey(target).bytes + [0]) }
+}
+
 extension AnswerPlan {
-    /// Plans a 206 from a part of a representation that holds `range`.
-    static func part(_ source: Source, held: ContentPart, range: Range<Int>) -> AnswerPlan {
+    /// Plans a 206 from a part of a representation that holds `range`, or a 304.
+    static func part(
+        _ source: Source, held: ContentPart, range: Range<Int>, for request: Request
+    ) -> AnswerPlan {
+        let representation = source.representation
+        let preconditions = representation.withTag { tag in
+            Preconditions.evaluate(
+                method: request.head.method, fields: request.head.fields, etag: tag,
+                lastModified: representation.lastModified, now: source.now)
+        }
+        if case .notModified = preconditions {
+            var lines = representation.commonLines
+            lines.writeImmutableBuffer(source.tail)
+            return AnswerPlan(status: 304, lines: lines, pieces: [], length: nil, variant: representation)
+        }
         var plan = AnswerPlan(
             status: 206, lines: source.representation.contentLines,
             pieces: [.range(range.lowerBound &- held.range.lowerBound..<range.upperBound &- held.range.lowerBound)],

@@ -31,7 +31,12 @@ extension Fetch: OriginSink {
                 return standIn(selected, status: head.status)
             }
         }
-        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        // Such a 304 is no answer to the client (RFC 9110 §15.4.5).
+        if head.status == 304, isRepeated || !request.isConditional {
+            transfer?.cancel()
+            return originFinished(.originProtocol("answered 304 to a request without preconditions"))
+        }
+        invalidate(head)
         if request.isHead { return passHead(response, head) }
         switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
         case .store(let stored):
@@ -45,7 +50,7 @@ extension Fetch: OriginSink {
 
     /// Whether a response that is not stored still says that what is stored is out of date.
     private func isReplacing(_ status: Int) -> Bool {
-        request.head.method == .get && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
+        request.head.method == .get && !request.hasBody && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
     }
 
     /// Reasons against storing that are not RFC 9111's.
@@ -131,17 +136,30 @@ extension Fetch: OriginSink {
             selected.metadata, notModified: response, request: cacheRequest, policy: cache.policy)
         {
         case .freshened(let metadata):
-            let entry = cache.store.update(selected, metadata: metadata) ?? selected.with(metadata)
-            serve(entry, .validated)
+            serve(update(selected, metadata) ?? selected.with(metadata), .validated)
         case .forClient: pass(head, nil)
         case .mismatch:
             // It fits nothing that is here: once more, for a whole response.
             transfer?.cancel()
             cache.store.remove(selected)
             isValidating = false
+            isRepeated = true
             requestedAt = loop.cacheInstant()
             send(.removed)
         }
+    }
+
+    /// Puts what a 304 has made of a stored response in its place; nil where it may not be stored.
+    private func update(_ selected: StoredEntry, _ metadata: StoredResponse) -> StoredEntry? {
+        if case .unusable(.withdrawn) = Reuse.verdict(
+            cacheRequest, metadata, at: loop.cacheInstant(), policy: cache.policy)
+        {
+            cache.store.remove(selected)
+            return nil
+        }
+        // RFC 9111 §5.2.1.5: no part of the response to such a request is stored.
+        guard !cacheRequest.directives.noStore else { return nil }
+        return cache.store.update(selected, metadata: metadata)
     }
 
     /// The stored response is served although the origin was asked for a newer one.
@@ -164,13 +182,15 @@ extension Fetch: OriginSink {
 
     /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
     private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
-        if head.status == 200, let selected = plan.selected, selected.metadata.part == nil {
-            let freshened = Validation.freshened(
-                selected.metadata, size: selected.size, byHead: response, policy: cache.policy)
-            if let freshened {
-                _ = cache.store.update(selected, metadata: freshened)
-            } else {
-                cache.store.remove(selected)
+        if head.status == 200, !cacheRequest.directives.noStore {
+            for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(request.head.fields) {
+                let freshened = Validation.freshened(
+                    entry.metadata, size: entry.size, byHead: response, policy: cache.policy)
+                if let freshened {
+                    _ = cache.store.update(entry, metadata: freshened)
+                } else {
+                    cache.store.remove(entry)
+                }
             }
         }
         pass(head, nil)

@@ -36,7 +36,7 @@ final class Fetch: Exchange {
     let plan: FetchPlan
     let loop: LoopContext
     let cache: ResponseCache
-    let epoch: StoreEpoch
+    private(set) var epoch: StoreEpoch
     var flight: Flight?
     weak var client: (any ExchangeClient)?
     let clientIsLocal: Bool
@@ -45,16 +45,20 @@ final class Fetch: Exchange {
     var requestedAt: CacheInstant
     /// Whether the stored response's validators were sent.
     var isValidating = false
+    /// Whether the request was sent once more without preconditions.
+    var isRepeated = false
     /// The field lines of the response's trailer section.
     var trailers: ByteBuffer?
     private var unacknowledged = 0
     private var subscription: BodySubscription?
     private var abandonment: Scheduled<Void>?
 
-    /// - Parameter client: nil for a validation in the background.
+    /// - Parameters:
+    ///   - client: nil for a validation in the background.
+    ///   - clientIsLocal: whether the client whose request it is, or was, is on this machine.
     init(
         _ request: Request, to uri: TargetURI, key: CacheKey, plan: FetchPlan, cache: ResponseCache, loop: LoopContext,
-        client: (any ExchangeClient)?
+        client: (any ExchangeClient)?, clientIsLocal: Bool
     ) {
         self.request = request
         self.uri = uri
@@ -63,7 +67,7 @@ final class Fetch: Exchange {
         self.cache = cache
         self.loop = loop
         self.client = client
-        clientIsLocal = client?.isLocal ?? true
+        self.clientIsLocal = clientIsLocal
         cacheRequest = CacheRequest(request)
         epoch = cache.store.epoch(for: key)
         requestedAt = loop.cacheInstant()
@@ -95,6 +99,13 @@ final class Fetch: Exchange {
             clientIsLocal: clientIsLocal)
         self.transfer = transfer
         transfer.start(sink: self)
+    }
+
+    /// Gives up what the response to an unsafe method has made invalid; the response itself is the newest there is.
+    func invalidate(_ head: ResponseHead) {
+        let isCurrent = epoch == cache.store.epoch(for: key)
+        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        if isCurrent { epoch = cache.store.epoch(for: key) }
     }
 
     // MARK: The client's side
@@ -134,11 +145,14 @@ final class Fetch: Exchange {
         switch phase {
         case .awaitingHead: if flight?.hasWaiters != true { cancel() }
         case .recording(let recording):
+            guard !recording.body.hasReaders else { return }
             guard recording.isKept else { return cancel() }
             guard abandonment == nil else { return }
             abandonment = loop.eventLoop.assumeIsolated().scheduleTask(in: ResponseCache.abandonedTimeout) {
                 [weak self] in
-                guard let self, case .recording(let recording) = phase, !recording.body.hasReaders else { return }
+                guard let self else { return }
+                abandonment = nil
+                guard case .recording(let recording) = phase, !recording.body.hasReaders else { return }
                 cancel()
             }
         case .passing, .done: break
@@ -261,6 +275,11 @@ final class Fetch: Exchange {
         if case .recording(let recording) = phase { recording.body.fail() }
         finish()
     }
+}
+
+extension Request {
+    /// Whether a 304 may be the answer (RFC 9110 §13.1.2, §13.1.3).
+    var isConditional: Bool { !head.fields.present.isDisjoint(with: FieldNameSet(.ifNoneMatch, .ifModifiedSince)) }
 }
 
 extension CacheRequest {

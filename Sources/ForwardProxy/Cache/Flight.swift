@@ -100,6 +100,11 @@ final class FlightTable: Sendable {
         }
     }
 
+    /// Lets no further request find the flight of a key, if there is one; those that have joined it stay.
+    func retire(_ key: CacheKey) {
+        shard(key).flights.withLock { $0[key] = nil }
+    }
+
     func remove(_ flight: Flight, _ key: CacheKey) {
         shard(key).flights.withLock { flights in
             if flights[key] === flight { flights[key] = nil }

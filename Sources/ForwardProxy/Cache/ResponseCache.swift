@@ -14,8 +14,6 @@ final class ResponseCache: Sendable {
     let flights = FlightTable()
     private let contexts = Mutex<[LoopContext]>([])
 
-    /// How long a request waits for the head of another's response before it goes to the origin by itself.
-    static let collapseTimeout = TimeAmount.seconds(5)
     /// How long a response goes on being stored after the last client has left.
     static let abandonedTimeout = TimeAmount.seconds(10)
     /// Contents up to this size are kept in one piece.
@@ -52,6 +50,8 @@ final class ResponseCache: Sendable {
         epoch: StoreEpoch
     ) {
         let others = store.entries(for: key).filter { $0.metadata.selection.matches(request.fields) }
+        // A long body may end after a newer response has come.
+        guard !others.contains(where: { $0.metadata.receivedAt.steady > stored.receivedAt.steady }) else { return }
         guard stored.part != nil else {
             insert(stored, content, key: key, replacing: others, epoch)
             return
@@ -85,7 +85,11 @@ final class ResponseCache: Sendable {
     /// Gives up what a response to an unsafe method has made invalid (RFC 9111 §4.4).
     func invalidate(method: Method, status: Int, target: TargetURI, fields: FieldSection) {
         for uri in Invalidation.targets(method: method, status: status, target: target, fields: fields) {
-            store.invalidate(CacheKey(uri))
+            for key in [CacheKey(uri), CacheKey(forRemote: uri)] {
+                store.invalidate(key)
+                // Whoever asks from now on must not get what was asked for before.
+                flights.retire(key)
+            }
         }
     }
 
