@@ -27,6 +27,7 @@ public struct StoredResponse: Sendable {
     /// Which bytes of the representation are held; nil where all are.
     public let part: ContentPart?
 
+    /// Puts a response together again, as from another store; lifetime and age are kept within 0 and 2³¹ seconds.
     public init(
         status: Int, reason: ByteBuffer, fields: FieldSection, directives: ResponseDirectives,
         lifetime: FreshnessLifetime, correctedInitialAge: Int64, receivedAt: CacheInstant, date: Int64, etag: [UInt8]?,
@@ -36,7 +37,8 @@ public struct StoredResponse: Sendable {
         self.reason = reason
         self.fields = fields
         self.directives = directives
-        self.lifetime = lifetime
+        self.lifetime = FreshnessLifetime(
+            seconds: min(max(lifetime.seconds, 0), ResponseDirectives.largestDelta), source: lifetime.source)
         self.correctedInitialAge = min(max(correctedInitialAge, 0), ResponseDirectives.largestDelta)
         self.receivedAt = receivedAt
         self.date = date

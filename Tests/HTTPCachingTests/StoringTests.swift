@@ -160,7 +160,8 @@ struct StoringTests {
         #expect(refusal == example.expected)
     }
 
-    @Test("No reason for refusing has the word that Cache-Status gives to what is kept", arguments: StoreRefusal.allCases)
+    @Test(
+        "No reason for refusing has the word that Cache-Status gives to what is kept", arguments: StoreRefusal.allCases)
     func reasons(_ refusal: StoreRefusal) {
         #expect(!"\(refusal.reason)".contains("stored"))
         #expect(refusal.reason.utf8CodeUnitCount > 0)

@@ -172,7 +172,7 @@ extension LoopContext {
         }
         let source = AnswerPlan.Source(
             representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,
-            date: metadata.date, answersCORS: false)
+            date: metadata.date, modificationDate: metadata.modificationDate, answersCORS: false)
         let plan: AnswerPlan
         if let part = metadata.part {
             guard let range = Combination.range(of: CacheRequest(request), within: part) else {

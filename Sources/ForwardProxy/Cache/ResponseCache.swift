@@ -16,8 +16,8 @@ final class ResponseCache: Sendable {
 
     /// How long a response goes on being stored after the last client has left.
     static let abandonedTimeout = TimeAmount.seconds(10)
-    /// Contents up to this size are kept in one piece.
-    static let joinedLimit = 64 << 10
+    /// The largest buffer that content is copied into.
+    static let segmentSize = 64 << 10
 
     init(_ configuration: CacheConfiguration) {
         store = ResponseStore(budget: configuration.memory)
@@ -109,32 +109,36 @@ final class ResponseCache: Sendable {
         return out
     }
 
-    /// Copies content that came in many small pieces, or in few bytes, into fewer buffers of just their size.
+    /// Copies content that came in small pieces, or in few bytes, into buffers that waste little: NIO rounds what a buffer
+    /// takes up to a power of two, and all of it counts.
     static func compact(_ content: [ByteBuffer]) -> [ByteBuffer] {
         let size = content.reduce(0) { $0 &+ $1.readableBytes }
-        if content.count == 1, let only = content.first, only.readableBytes == only.storageCapacity { return content }
-        guard size > joinedLimit else { return [join(content[...], size)] }
         let capacity = content.reduce(0) { $0 &+ $1.storageCapacity }
-        guard capacity > size &+ size / 8 || size / content.count < 8 << 10 else { return content }
+        guard capacity > size &+ size / 8 || size / max(content.count, 1) < 8 << 10 else { return content }
         var out: [ByteBuffer] = []
-        var start = 0
-        var length = 0
-        for index in content.indices {
-            length &+= content[index].readableBytes
-            if length >= joinedLimit || index == content.count &- 1 {
-                out.append(join(content[start...index], length))
-                start = index &+ 1
-                length = 0
+        var segment = ByteBuffer()
+        var room = 0
+        var left = size
+        for var piece in content {
+            while piece.readableBytes > 0 {
+                if room == 0 {
+                    if segment.readableBytes > 0 { out.append(segment) }
+                    room = left < 4 << 10 ? left : min(segmentSize, largestPower(notAbove: left))
+                    segment = ByteBuffer()
+                    segment.reserveCapacity(room)
+                }
+                guard let slice = piece.readSlice(length: min(room, piece.readableBytes)) else { break }
+                segment.writeImmutableBuffer(slice)
+                room &-= slice.readableBytes
+                left &-= slice.readableBytes
             }
         }
+        if segment.readableBytes > 0 { out.append(segment) }
         return out
     }
 
-    private static func join(_ content: ArraySlice<ByteBuffer>, _ size: Int) -> ByteBuffer {
-        var out = ByteBuffer()
-        out.reserveCapacity(size)
-        for piece in content { out.writeImmutableBuffer(piece) }
-        return out
+    private static func largestPower(notAbove value: Int) -> Int {
+        1 << (Int.bitWidth &- 1 &- max(value, 1).leadingZeroBitCount)
     }
 }
 

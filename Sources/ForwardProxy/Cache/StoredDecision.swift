@@ -30,6 +30,8 @@ enum StoredDecision {
         case .fresh: return .serve(entry, nil)
         case .stale(let permission): return .serve(entry, permission)
         case .validate(let reason):
+            // Nobody is there to validate with: `--offline` takes what is stored, whatever its age and directives.
+            if isOffline { return .serve(entry, .offline) }
             if case .refuse(let error) = forward(.stale) { return .refuse(error) }
             return .validate(entry, reason)
         case .unusable(let reason):

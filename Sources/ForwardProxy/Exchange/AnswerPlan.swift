@@ -29,16 +29,20 @@ struct AnswerPlan {
         var now: Int64
         /// The Date of the response that the validators came with; Unix seconds.
         var date: Int64
+        /// What If-Modified-Since is compared with: Last-Modified, or for a stored response without one its Date (RFC 9111
+        /// §4.3.2); Unix seconds.
+        var modificationDate: Int64?
         /// Whether the fields are added that let scripts of other origins read the response.
         var answersCORS: Bool
     }
 
     /// Plans the response to `request` by a rule's answer.
     static func make(_ answer: ReadyAnswer, for request: Request, date: DateStamp) -> AnswerPlan {
-        make(
+        let variant = answer.variant(accepting: request.head.fields)
+        return make(
             Source(
-                representation: answer.variant(accepting: request.head.fields), status: answer.status, tail: date.line,
-                now: date.unixSeconds, date: date.unixSeconds, answersCORS: answer.answersCORS),
+                representation: variant, status: answer.status, tail: date.line, now: date.unixSeconds,
+                date: date.unixSeconds, modificationDate: variant.lastModified, answersCORS: answer.answersCORS),
             for: request)
     }
 
@@ -62,7 +66,7 @@ struct AnswerPlan {
         }
         let preconditions = variant.withTag { tag in
             Preconditions.evaluate(
-                method: request.head.method, fields: fields, etag: tag, lastModified: variant.lastModified,
+                method: request.head.method, fields: fields, etag: tag, lastModified: answer.modificationDate,
                 now: answer.now)
         }
         switch preconditions {
