@@ -20,7 +20,8 @@ public enum Combination {
         let saysLifetime = hasDirectives || newer.fields.contains(.expires)
         return StoredResponse(
             status: isComplete ? 200 : 206, reason: isComplete ? ByteBuffer(string: "OK") : newer.reason,
-            fields: UpdatingFields.merged(held.fields, with: newer.fields),
+            fields: UpdatingFields.merged(
+                held.fields, with: newer.fields, ruling: hasDirectives ? newer.directives : held.directives),
             directives: hasDirectives ? newer.directives : held.directives,
             lifetime: saysLifetime ? newer.lifetime : remainingLifetime(held, at: newer.date),
             correctedInitialAge: newer.correctedInitialAge, receivedAt: newer.receivedAt, date: newer.date,

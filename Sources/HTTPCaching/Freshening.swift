@@ -17,7 +17,11 @@ extension StoredResponse {
         let isExplicit =
             own.maxAge != nil || (policy.isShared && own.sMaxAge != nil)
             || (!own.isTargeted && newer.fields.contains(.expires))
-        let unstored = UnstoredNames(newer.fields, own, policy: policy)
+        let ruling =
+            own.isTargeted || (newer.fields.contains(.cacheControl) && !self.directives.isTargeted)
+            ? own : self.directives
+        var unstored = UnstoredNames(newer.fields, own, policy: policy)
+        unstored.insertNames(of: ruling, policy: policy)
         let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
         let merged = UpdatingFields.updated(
             fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
@@ -32,7 +36,7 @@ extension StoredResponse {
                 directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy),
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
             etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
-            isAuthorized: isAuthorized, part: part)
+            isAuthorized: isAuthorized || (request?.contains(.authorization) ?? false), part: part)
     }
 
     private func selection(after newer: OriginResponse, _ request: FieldSection?) -> SelectingFields {

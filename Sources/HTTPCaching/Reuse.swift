@@ -45,8 +45,8 @@ public enum Reuse {
     ) -> Bool {
         guard stored.selection.matches(follower.fields) else { return false }
         switch verdict(follower, stored, at: now, policy: policy) {
-        case .fresh, .stale(.whileRevalidate): return true
-        case .stale, .validate, .unusable: return false
+        case .fresh, .stale(.whileRevalidate), .stale(.maxStale): return true
+        case .stale(.offline), .validate, .unusable: return false
         }
     }
 

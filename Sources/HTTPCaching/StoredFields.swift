@@ -20,6 +20,10 @@ struct UnstoredNames {
 
     /// Those too that a response's directives name.
     init(_ directives: ResponseDirectives, policy: CachePolicy) {
+        insertNames(of: directives, policy: policy)
+    }
+
+    mutating func insertNames(of directives: ResponseDirectives, policy: CachePolicy) {
         if case .fields(let names) = directives.noCache { insert(names) }
         if policy.isShared, case .fields(let names) = directives.isPrivate { insert(names) }
     }

@@ -48,9 +48,10 @@ enum UpdatingFields {
     }
 
     /// The same for two sections that are stored ones already.
-    static func merged(_ stored: FieldSection, with newer: FieldSection) -> FieldSection {
+    static func merged(_ stored: FieldSection, with newer: FieldSection, ruling: ResponseDirectives) -> FieldSection {
         updated(
-            stored, by: newer, without: UnstoredNames(), forbidden: UnstoredNames(), takesCookies: true,
+            stored, by: newer, without: UnstoredNames(ruling, policy: CachePolicy()),
+            forbidden: UnstoredNames(ruling, policy: CachePolicy()), takesCookies: true,
             replacingDate: nil)
     }
 }
