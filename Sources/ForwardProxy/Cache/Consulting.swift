@@ -173,7 +173,7 @@ extension LoopContext {
         let source = AnswerPlan.Source(
             representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,
             date: metadata.date, answersCORS: false)
-        let plan: AnswerPlan
+        var plan: AnswerPlan
         if let part = metadata.part {
             guard let range = Combination.range(of: CacheRequest(request), within: part) else {
                 return client.fail(.internalError)
@@ -182,6 +182,7 @@ extension LoopContext {
         } else {
             plan = AnswerPlan.make(source, for: request)
         }
+        if plan.status == metadata.status { plan.reason = metadata.reason }
         plan.send(to: client, isHead: request.isHead)
         client.flush()
     }
