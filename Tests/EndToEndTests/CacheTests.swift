@@ -134,6 +134,7 @@ extension EndToEnd {
                 #expect(origin.requests.count == round + 1)
                 #expect(try binary.get(url).body.count == size)
             }
+            origin.stop()
             let after = try binary.settle(to: before, memory: .max / 2, seconds: 5) { _ = try binary.get(Cache.mapped) }
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
         }
