@@ -74,7 +74,9 @@ extension LoopContext {
             guard expectationIsMet(request, client) else { return nil }
             entry.noteUse()
             serve(entry, .hit(permission), request, key: key, client)
-            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal) }
+            if permission == .whileRevalidate {
+                refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal)
+            }
             return nil
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
@@ -126,7 +128,8 @@ extension LoopContext {
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
         _ client: any ExchangeClient, _ flight: Flight?
     ) -> any Exchange {
-        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
+        let fetch = Fetch(
+            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
             clientIsLocal: client.isLocal)
         fetch.begin(flight: flight)
         return fetch
