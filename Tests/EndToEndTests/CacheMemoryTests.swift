@@ -42,7 +42,9 @@ extension EndToEnd {
         func scan() async throws {
             let origin = try origin()
             let served = try ServedMap(
-                options: ["--cache-memory", "\(CacheMemory.budget / mebibyte)MiB", "--threads", "2", "--log-level", "error"])
+                options: [
+                    "--cache-memory", "\(CacheMemory.budget / mebibyte)MiB", "--threads", "2", "--log-level", "error",
+                ])
             let binary = served.binary
             let base = "http://127.0.0.1:\(origin.port)"
             let workingSet = (0..<40).map { "\(base)/262144/hot/\($0)" }
@@ -151,7 +153,9 @@ extension Socket {
             var left = count
             while left > 0 {
                 let received = recv(descriptor, space.baseAddress, min(left, space.count), 0)
-                guard received > 0 else { throw UnexpectedResponse(text: "the end of the connection, \(left) bytes early") }
+                guard received > 0 else {
+                    throw UnexpectedResponse(text: "the end of the connection, \(left) bytes early")
+                }
                 left -= received
             }
         }

@@ -168,7 +168,8 @@ struct CacheCollapseTests {
     private func halves(_ gate: Gate, cuts: Bool = false) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             _ = try connection.readBody(of: request)
-            try connection.socket.send("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 10\r\n\r\n01234")
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 10\r\n\r\n01234")
             gate.pass()
             if cuts { return false }
             try connection.socket.send("56789")
@@ -259,7 +260,8 @@ struct CacheCollapseTests {
         let size = 8 << 20
         let origin = try ScriptedOrigin { request, connection in
             _ = try connection.readBody(of: request)
-            try connection.socket.send("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: \(size)\r\n\r\n")
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: \(size)\r\n\r\n")
             let block = [UInt8](repeating: 0x61, count: 65536)
             for _ in 0..<(size / block.count) { try connection.socket.send(block) }
             return true

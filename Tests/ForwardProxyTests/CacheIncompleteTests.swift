@@ -138,7 +138,9 @@ struct CacheIncompleteTests {
     func sizes() throws {
         let large = String(repeating: "x", count: 900_000)
         let tooLarge = String(repeating: "y", count: 1_200_000)
-        let stage = try CacheStage { $0.cache.memory = 8 << 20 } _: { request, _ in
+        let stage = try CacheStage {
+            $0.cache.memory = 8 << 20
+        } _: { request, _ in
             let body = request.target.hasPrefix("/large") ? large : tooLarge
             guard request.target.hasSuffix("chunked") else {
                 return response("200 OK", "Cache-Control: max-age=60", body: body)
@@ -152,7 +154,8 @@ struct CacheIncompleteTests {
         }
         #expect(stage.count == 2)
         for (path, status) in [
-            ("/too", "subproxy; fwd=uri-miss; detail=\"too large\""), ("/too/chunked", "subproxy; fwd=uri-miss; stored"),
+            ("/too", "subproxy; fwd=uri-miss; detail=\"too large\""),
+            ("/too/chunked", "subproxy; fwd=uri-miss; stored"),
         ] {
             for _ in 1...2 {
                 let answer = try stage.get(path)

@@ -202,7 +202,8 @@ struct CacheKeyTests {
         #expect(stage.count == 1)
     }
 
-    @Test("clients on other machines share among themselves where they may reach the origin", .enabled(if: Remote.exists))
+    @Test(
+        "clients on other machines share among themselves where they may reach the origin", .enabled(if: Remote.exists))
     func remoteClientsThatMay() throws {
         let stage = try echo { $0.allowsPrivateForRemote = true }
         #expect(try stage.get("/x").status == 200)

@@ -10,7 +10,10 @@ struct CacheRangeTests {
     private func stage(_ fields: String...) throws -> CacheStage {
         try CacheStage { request, _ in
             let fields = ["Cache-Control: max-age=60"] + fields
-            guard let range = request.field("Range")?.dropFirst("bytes=".count).split(separator: "-").compactMap({ Int($0) }),
+            guard
+                let range = request.field("Range")?.dropFirst("bytes=".count).split(separator: "-").compactMap({
+                    Int($0)
+                }),
                 range.count == 2
             else { return response("200 OK", fields, body: CacheRangeTests.content) }
             let part = String(Array(CacheRangeTests.content)[range[0]...min(range[1], 9)])
@@ -137,7 +140,9 @@ struct CacheRangeTests {
             let range = request.field("Range") == "bytes=0-3" ? "0-3" : "4-9"
             let own = tag == "other" ? "\"v\(number)\"" : tag
             return response(
-                "206 X", ["Cache-Control: max-age=60", "Content-Range: bytes \(range)/10"] + (tag.isEmpty ? [] : ["ETag: \(own)"]),
+                "206 X",
+                ["Cache-Control: max-age=60", "Content-Range: bytes \(range)/10"]
+                    + (tag.isEmpty ? [] : ["ETag: \(own)"]),
                 body: range == "0-3" ? "0123" : "456789")
         }
         _ = try stage.get("/", "Range: bytes=0-3")
@@ -162,7 +167,8 @@ struct CacheRangeTests {
             (nil, "Content-Range: bytes 0-2/10"), ("bytes=0-2", "X: no Content-Range"),
             ("bytes=0-2", "Content-Range: bytes 0-5/10"), ("bytes=0-2", "Content-Range: bytes 2-0/10"),
             ("bytes=0-2", "Content-Range: lines 0-2/10"), ("bytes=0-2", "Content-Range: bytes 0-2/2"),
-            ("bytes=0-2", "Content-Range: bytes 5-7/10"), ("bytes=0-2", "Content-Range: bytes 0-2/99999999999999999999"),
+            ("bytes=0-2", "Content-Range: bytes 5-7/10"),
+            ("bytes=0-2", "Content-Range: bytes 0-2/99999999999999999999"),
             ("bytes=0-2", "Content-Range: bytes 18446744073709551615-18446744073709551617/*"),
         ] as [(String?, String)])
     func broken(_ range: String?, _ field: String) throws {

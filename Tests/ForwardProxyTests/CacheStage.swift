@@ -95,7 +95,9 @@ extension TestResponse {
         var out: [UInt8] = []
         var rest = Array(body.utf8)[...]
         while let end = rest.firstRange(of: Array("\r\n".utf8)) {
-            guard let size = Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16) else { return nil }
+            guard let size = Int(String(decoding: rest[..<end.lowerBound], as: UTF8.self), radix: 16) else {
+                return nil
+            }
             rest = rest[end.upperBound...]
             if size == 0 { return String(decoding: out, as: UTF8.self) }
             guard rest.count >= size + 2 else { return nil }

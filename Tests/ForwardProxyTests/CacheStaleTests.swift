@@ -32,7 +32,8 @@ struct CacheStaleTests {
         return stage
     }
 
-    @Test("stale-if-error serves what is stored where the origin fails, within its seconds", arguments: Illness.allCases)
+    @Test(
+        "stale-if-error serves what is stored where the origin fails, within its seconds", arguments: Illness.allCases)
     func staleIfError(_ illness: Illness) throws {
         let stage = try stage("stale-if-error=10", illness)
         let answer = try stage.get()
@@ -45,7 +46,8 @@ struct CacheStaleTests {
         #expect(try stage.get().status >= 500)
     }
 
-    @Test("without stale-if-error an origin that fails is no reason to serve what is stale", arguments: Illness.allCases)
+    @Test(
+        "without stale-if-error an origin that fails is no reason to serve what is stale", arguments: Illness.allCases)
     func noStaleIfError(_ illness: Illness) throws {
         let stage = try stage("public", illness)
         let answer = try stage.get()
@@ -84,7 +86,8 @@ struct CacheStaleTests {
         let stage = try CacheStage { request, number in
             if number == 2 { gate.pass() }
             return response(
-                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"", body: "\(number)")
+                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"",
+                body: "\(number)")
         }
         #expect(try stage.get().body == "1")
         stage.clock.advance(seconds: 10)
@@ -108,7 +111,8 @@ struct CacheStaleTests {
     func backgroundRequest() throws {
         let stage = try CacheStage { request, number in
             response(
-                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"", body: "body\(number)")
+                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"",
+                body: "body\(number)")
         }
         _ = try stage.get()
         stage.clock.advance(seconds: 10)

@@ -12,7 +12,9 @@ struct CacheStoringTests {
         let stage = try CacheStage { configuration in
             configuration.cache.mode = mode
             configuration.cache.targetedFields = targets.map { Array($0.lowercased().utf8) }
-        } _: { _, number in response(status, fields, body: "\(number)") }
+        } _: { _, number in
+            response(status, fields, body: "\(number)")
+        }
         let first = try stage.proxy.exchange("GET", stage.url(), fields: request)
         stage.clock.advance(seconds: seconds)
         let again = try stage.proxy.exchange("GET", stage.url(), fields: second)
@@ -31,7 +33,7 @@ struct CacheStoringTests {
         "Set-Cookie is stored only with explicit freshness (CP-07)",
         arguments: [
             (["Cache-Control: max-age=60"], true), (["Cache-Control: s-maxage=60"], true),
-            (["Expires: \(httpDate(60))"], true), (["Last-Modified: \(week)"], false),
+            (["Expires: \(httpDate(6000))"], true), (["Last-Modified: \(week)"], false),
             (["Last-Modified: \(week)", "Cache-Control: public"], false),
             (["Cache-Control: private, max-age=60"], false),
         ])
@@ -58,7 +60,7 @@ struct CacheStoringTests {
     func noStore() throws {
         #expect(try !isReused(["Cache-Control: no-store, max-age=60"]))
         #expect(try !isReused(["Cache-Control: max-age=60"], request: ["Cache-Control: no-store"]))
-        #expect(try !isReused(["Cache-Control: NO-STORE", "Expires: \(httpDate(60))"]))
+        #expect(try !isReused(["Cache-Control: NO-STORE", "Expires: \(httpDate(6000))"]))
         #expect(try isReused(["Cache-Control: max-age=60"], second: ["Cache-Control: no-store"]))
     }
 
@@ -68,7 +70,8 @@ struct CacheStoringTests {
             ("private, max-age=60", false), ("private=\"set-cookie\", max-age=60", true), ("max-age=-1", false),
             ("max-age=1e3", false), ("max-age=\"60\"", true), ("max-age=99999999999999999999", true),
             ("max-age=60, max-age=60", true), ("max-age=0, max-age=60", false), ("max-age=", false),
-            ("max-age=60s", false), ("MAX-AGE=60", true), ("  ,, max-age=60 ,", true), ("s-maxage=0, max-age=60", false),
+            ("max-age=60s", false), ("MAX-AGE=60", true), ("  ,, max-age=60 ,", true),
+            ("s-maxage=0, max-age=60", false),
             ("max-age=60, no-cache", false), ("no-cache=\"x-a\", max-age=60", true), ("\"max-age=60\"", false),
             ("x=\"max-age=60\"", false), ("max-age=60, x=\"no-store\"", true), ("max-age = 60", false),
         ])
@@ -79,7 +82,7 @@ struct CacheStoringTests {
     @Test(
         "broken and contradicting dates never make a response fresh that is not (CP-10)",
         arguments: [
-            (["Expires: 0"], false), (["Expires: \(httpDate(60))"], true), (["Expires: \(httpDate(-60))"], false),
+            (["Expires: 0"], false), (["Expires: \(httpDate(6000))"], true), (["Expires: \(httpDate(-60))"], false),
             (["Expires: never", "Cache-Control: public"], false),
             (["Expires: 0", "Cache-Control: max-age=60"], true),
             (["Cache-Control: max-age=60", "Date: \(httpDate(1_000_000))"], true),
@@ -138,7 +141,9 @@ struct CacheStoringTests {
             #expect(try isReused(fields, mode: .private))
         }
         #expect(try isReused(["Cache-Control: max-age=60"], request: credentials, mode: .private))
-        let stage = try CacheStage { $0.cache.mode = .off } _: { _, number in
+        let stage = try CacheStage {
+            $0.cache.mode = .off
+        } _: { _, number in
             response("200 OK", "Cache-Control: max-age=60", body: "\(number)")
         }
         #expect(try stage.get().cacheStatus == "subproxy; fwd=uri-miss")
@@ -148,7 +153,9 @@ struct CacheStoringTests {
 
     @Test("with --cache-memory 0 nothing is stored")
     func noMemory() throws {
-        let stage = try CacheStage { $0.cache.memory = 0 } _: { _, number in
+        let stage = try CacheStage {
+            $0.cache.memory = 0
+        } _: { _, number in
             response("200 OK", "Cache-Control: max-age=60", body: "\(number)")
         }
         for number in 1...3 {

@@ -124,7 +124,8 @@ struct CacheValidationTests {
     @Test("a new response to a validation takes the stored one's place, also one that may not be stored")
     func replaced() throws {
         let stage = try stage(
-            CacheValidationTests.stored, then: response("200 OK", "Cache-Control: max-age=5", "ETag: \"v2\"", body: "new"))
+            CacheValidationTests.stored,
+            then: response("200 OK", "Cache-Control: max-age=5", "ETag: \"v2\"", body: "new"))
         #expect(try stage.get().cacheStatus == "subproxy; fwd=stale; fwd-status=200; stored")
         #expect(try stage.get().body == "new")
         let unstored = try self.stage(

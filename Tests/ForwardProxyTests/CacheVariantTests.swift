@@ -32,7 +32,9 @@ struct CacheVariantTests {
         for (index, fields) in requests.enumerated() {
             let answer = try stage.proxy.exchange("GET", stage.url(), fields: fields)
             #expect(answer.body == "\(index + 1)")
-            #expect(answer.cacheStatus?.hasPrefix(index == 0 ? "subproxy; fwd=uri-miss" : "subproxy; fwd=vary-miss") == true)
+            #expect(
+                answer.cacheStatus?.hasPrefix(index == 0 ? "subproxy; fwd=uri-miss" : "subproxy; fwd=vary-miss") == true
+            )
         }
         for (index, fields) in requests.enumerated() {
             let hit = try stage.proxy.exchange("GET", stage.url(), fields: fields)

@@ -11,7 +11,9 @@ enum Remote {
         var next = list
         while let entry = next {
             next = entry.pointee.ifa_next
-            guard let address = entry.pointee.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET) else { continue }
+            guard let address = entry.pointee.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET) else {
+                continue
+            }
             let ipv4 = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
             if UInt32(bigEndian: ipv4.sin_addr.s_addr) >> 24 != 127 { return ipv4 }
         }
