@@ -55,7 +55,7 @@ struct NotStored {
         reason = refusal.reason
         isTold =
             switch refusal {
-            case .method, .requestContent, .status, .notExplicit: false
+            case .method, .requestContent, .status, .setCookie, .notExplicit: false
             default: true
             }
     }
