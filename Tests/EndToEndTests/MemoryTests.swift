@@ -230,4 +230,7 @@ final class Counter: Sendable {
     var value: Int { count.load(ordering: .relaxed) }
 
     func add(_ amount: Int = 1) { count.add(amount, ordering: .relaxed) }
+
+    /// Adds one and returns the value that it makes.
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }

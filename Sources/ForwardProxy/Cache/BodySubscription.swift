@@ -5,7 +5,8 @@ import NIOCore
 /// Bound to the client's event loop.
 final class BodySubscription {
     private weak var client: (any ExchangeClient)?
-    private let body: SharedBody
+    /// Let go of at the end: it leads back to the exchange that holds this.
+    private var body: SharedBody?
     private var reader: Int?
     private var isSending = false
 
@@ -22,7 +23,7 @@ final class BodySubscription {
     func begin() -> Bool {
         guard let loop = client?.loop else { return false }
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        reader = body.addReader {
+        reader = body?.addReader {
             if loop.eventLoop.inEventLoop {
                 bound.value.send()
             } else {
@@ -38,7 +39,7 @@ final class BodySubscription {
         guard !isSending else { return }
         isSending = true
         defer { isSending = false }
-        while let reader, let client, client.isWritable {
+        while let reader, let body, let client, client.isWritable {
             switch body.next(reader) {
             case .piece(let piece): client.send(piece)
             case .parked: return
@@ -55,9 +56,11 @@ final class BodySubscription {
 
     /// Ends the sending; nothing more is written to the client.
     func end() {
+        let body = body
         client = nil
+        self.body = nil
         guard let reader else { return }
         self.reader = nil
-        body.remove(reader)
+        body?.remove(reader)
     }
 }

@@ -74,7 +74,9 @@ extension LoopContext {
             guard expectationIsMet(request, client) else { return nil }
             entry.noteUse()
             serve(entry, .hit(permission), request, key: key, client)
-            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal) }
+            if permission == .whileRevalidate {
+                refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal)
+            }
             return nil
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
@@ -126,7 +128,8 @@ extension LoopContext {
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
         _ client: any ExchangeClient, _ flight: Flight?
     ) -> any Exchange {
-        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
+        let fetch = Fetch(
+            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
             clientIsLocal: client.isLocal)
         fetch.begin(flight: flight)
         return fetch
@@ -173,7 +176,7 @@ extension LoopContext {
         let source = AnswerPlan.Source(
             representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,
             date: metadata.date, modificationDate: metadata.modificationDate, answersCORS: false)
-        let plan: AnswerPlan
+        var plan: AnswerPlan
         if let part = metadata.part {
             guard let range = Combination.range(of: CacheRequest(request), within: part) else {
                 return client.fail(.internalError)
@@ -182,6 +185,7 @@ extension LoopContext {
         } else {
             plan = AnswerPlan.make(source, for: request)
         }
+        if plan.status == metadata.status { plan.reason = metadata.reason }
         plan.send(to: client, isHead: request.isHead)
         client.flush()
     }

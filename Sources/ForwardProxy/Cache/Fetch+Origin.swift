@@ -50,7 +50,8 @@ extension Fetch: OriginSink {
 
     /// Whether a response that is not stored still says that what is stored is out of date.
     private func isReplacing(_ status: Int) -> Bool {
-        request.head.method == .get && !request.hasBody && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
+        request.head.method == .get && !request.hasBody
+            && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
     }
 
     /// Reasons against storing that are not RFC 9111's.

@@ -128,14 +128,14 @@ final class Fetch: Exchange {
 
     func clientIsGone() {
         client = nil
+        // Also where the origin has finished and the client was still reading.
+        subscription?.end()
+        subscription = nil
         switch phase {
         case .awaitingHead:
             if flight?.hasWaiters != true { cancel() }
         case .passing: cancel()
-        case .recording:
-            subscription?.end()
-            subscription = nil
-        case .done: break
+        case .recording, .done: break
         }
     }
 

@@ -60,7 +60,8 @@ final class FollowerExchange: Exchange {
             guard start(response) else { return .refused }
             return subscription?.isOver == true ? .answered : .joined
         case .waiting:
-            timer = loop.eventLoop.assumeIsolated().scheduleTask(in: loop.proxy.configuration.limits.collapseTimeout) { [weak self] in
+            timer = loop.eventLoop.assumeIsolated().scheduleTask(in: loop.proxy.configuration.limits.collapseTimeout) {
+                [weak self] in
                 self?.leave()
             }
             return .joined

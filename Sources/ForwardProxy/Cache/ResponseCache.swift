@@ -50,6 +50,8 @@ final class ResponseCache: Sendable {
         epoch: StoreEpoch
     ) {
         let others = store.entries(for: key).filter { $0.metadata.selection.matches(request.fields) }
+        // What an invalidation has overtaken must not take with it what has come since.
+        guard store.epoch(for: key) == epoch else { return }
         // A long body may end after a newer response has come.
         guard !others.contains(where: { $0.metadata.receivedAt.steady > stored.receivedAt.steady }) else { return }
         guard stored.part != nil else {

@@ -57,7 +57,7 @@ struct NotStored {
         reason = refusal.reason
         isTold =
             switch refusal {
-            case .method, .requestContent, .status, .notExplicit, .setCookie, .authorization, .partial: false
+            case .method, .requestContent, .status, .setCookie, .notExplicit: false
             default: true
             }
     }

@@ -247,7 +247,7 @@ final class AnswerExchange: Exchange {
 extension AnswerPlan {
     func start(isHead: Bool) -> ResponseStart {
         let body: ResponseStart.Body = isHead ? .none : length.map { .length($0) } ?? .none
-        return ResponseStart(status: status, reason: nil, lines: lines, body: body)
+        return ResponseStart(status: status, reason: reason, lines: lines, body: body)
     }
 
     /// Sends a response whose pieces are all in memory.

@@ -18,6 +18,8 @@ struct AnswerPlan {
     /// Content-Length of the response; nil where it has none (304, 204).
     var length: Int?
     var variant: ReadyRepresentation
+    /// The reason phrase of an origin; nil writes the standard one.
+    var reason: ByteBuffer?
 
     /// What is answered with, at one time: a rule's answer or a stored response.
     struct Source {

@@ -1,0 +1,204 @@
+import ForwardProxy
+import NIOCore
+import ProxyTestKit
+import Testing
+
+@Suite("Stale responses")
+struct CacheStaleTests {
+    /// How an origin that was well becomes ill.
+    enum Illness: String, CaseIterable {
+        case status500, status502, status503, status504, refused, reset, silent
+    }
+
+    /// A stage whose first response is stored for five seconds, and whose origin then fails.
+    private func stage(_ directives: String, _ illness: Illness) throws -> CacheStage {
+        let stage = try CacheStage {
+            $0.limits.silenceTimeout = .milliseconds(300)
+        } _: { _, number in
+            guard number > 1 else {
+                return response("200 OK", "Cache-Control: max-age=5, \(directives)", "ETag: \"v1\"", body: "1")
+            }
+            switch illness {
+            case .refused, .reset: return nil
+            case .silent:
+                _ = Wait.keeps(for: 1) { true }
+                return nil
+            default: return response("\(illness.rawValue.suffix(3)) Ill", body: "ill")
+            }
+        }
+        #expect(try stage.get().body == "1")
+        stage.clock.advance(seconds: 6)
+        if illness == .refused { stage.origin.stop() }
+        return stage
+    }
+
+    @Test(
+        "stale-if-error serves what is stored where the origin fails, within its seconds", arguments: Illness.allCases)
+    func staleIfError(_ illness: Illness) throws {
+        let stage = try stage("stale-if-error=10", illness)
+        let answer = try stage.get()
+        #expect(answer.status == 200)
+        #expect(answer.body == "1")
+        #expect(answer.field("Age") == "6")
+        let status = illness.rawValue.hasPrefix("status") ? "; fwd-status=\(illness.rawValue.suffix(3))" : ""
+        #expect(answer.cacheStatus == "subproxy; fwd=stale\(status); detail=\"stale-if-error\"")
+        stage.clock.advance(seconds: 10)
+        #expect(try stage.get().status >= 500)
+    }
+
+    @Test(
+        "without stale-if-error an origin that fails is no reason to serve what is stale", arguments: Illness.allCases)
+    func noStaleIfError(_ illness: Illness) throws {
+        let stage = try stage("public", illness)
+        let answer = try stage.get()
+        switch illness {
+        case .refused, .reset: #expect(answer.status == 502)
+        case .silent: #expect(answer.status == 504)
+        default: #expect(answer.status == Int(illness.rawValue.suffix(3)))
+        }
+        #expect(answer.body != "1")
+    }
+
+    @Test("the request's own stale-if-error counts too")
+    func requestStaleIfError() throws {
+        let stage = try stage("public", .status503)
+        #expect(try stage.get("/", "Cache-Control: stale-if-error=10").body == "1")
+        #expect(try stage.get("/", "Cache-Control: stale-if-error=1").status == 503)
+        #expect(try stage.get().status == 503)
+    }
+
+    @Test(
+        "what must be validated and can't be is answered with 504, never with what is stale",
+        arguments: ["must-revalidate", "proxy-revalidate", "s-maxage=5"])
+    func mustRevalidate(_ directive: String) throws {
+        for illness in [Illness.refused, .reset, .silent] {
+            let stage = try stage("\(directive), stale-if-error=100, stale-while-revalidate=100", illness)
+            let answer = try stage.get("/", "Cache-Control: max-stale")
+            #expect(answer.status == 504)
+            #expect(answer.field("Proxy-Status")?.hasPrefix("subproxy; error=") == true)
+        }
+        #expect(try stage("\(directive), stale-if-error=100", .status503).get().status == 503)
+    }
+
+    @Test("stale-while-revalidate serves the stale one at once and validates it once, in the background")
+    func staleWhileRevalidate() throws {
+        let gate = Gate()
+        let stage = try CacheStage { request, number in
+            if number == 2 { gate.pass() }
+            return response(
+                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"",
+                body: "\(number)")
+        }
+        #expect(try stage.get().body == "1")
+        stage.clock.advance(seconds: 10)
+        for _ in 0..<5 {
+            let stale = try stage.get()
+            #expect(stale.body == "1")
+            #expect(stale.cacheStatus == "subproxy; hit; ttl=-5")
+            #expect(stale.field("Age") == "10")
+        }
+        try gate.awaitArrivals()
+        #expect(stage.count == 2)
+        let validation = try #require(stage.origin.requests.last)
+        #expect(validation.field("If-None-Match") == "\"v1\"")
+        gate.open()
+        try Wait.until(seconds: 5) { try stage.get().body == "2" }
+        #expect(try stage.get().cacheStatus == "subproxy; hit; ttl=5")
+        #expect(stage.count == 2)
+    }
+
+    @Test("a validation in the background asks for the whole, without the client's preconditions and ranges")
+    func backgroundRequest() throws {
+        let stage = try CacheStage { request, number in
+            response(
+                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"",
+                body: "body\(number)")
+        }
+        _ = try stage.get()
+        stage.clock.advance(seconds: 10)
+        let part = try stage.get("/", "Range: bytes=0-3", "If-None-Match: \"x\"", "If-Range: \"v1\"")
+        #expect(part.status == 206)
+        #expect(part.body == "body")
+        try Wait.until(seconds: 5) { stage.count == 2 }
+        let validation = try #require(stage.origin.requests.last)
+        for name in ["Range", "If-Range"] { #expect(validation.field(name) == nil) }
+        #expect(validation.field("If-None-Match")?.contains("\"v1\"") == true)
+        try Wait.until(seconds: 5) { try stage.get().body == "body2" }
+        #expect(stage.count == 2)
+    }
+
+    @Test("a validation in the background that fails leaves what is stored, and the next request tries again")
+    func backgroundFailure() throws {
+        let stage = try CacheStage { _, number in
+            number == 2
+                ? nil
+                : response(
+                    "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", "ETag: \"v\(number)\"",
+                    body: "\(number)")
+        }
+        _ = try stage.get()
+        stage.clock.advance(seconds: 10)
+        #expect(try stage.get().body == "1")
+        try Wait.until(seconds: 5) { try stage.get().body != "1" }
+        #expect(stage.count == 3)
+    }
+
+    @Test("beyond its seconds stale-while-revalidate allows nothing, nor against the request's max-age")
+    func staleWhileRevalidateEnds() throws {
+        let stage = try CacheStage { _, number in
+            response("200 OK", "Cache-Control: max-age=5, stale-while-revalidate=10", body: "\(number)")
+        }
+        _ = try stage.get()
+        stage.clock.advance(seconds: 10)
+        #expect(try stage.get("/", "Cache-Control: max-age=100").body == "2")
+        stage.clock.advance(seconds: 16)
+        #expect(try stage.get().body == "3")
+    }
+
+    @Test("a stop does not wait for a validation in the background")
+    func stop() throws {
+        let gate = Gate()
+        let stage = try CacheStage { _, number in
+            if number == 2 { gate.pass() }
+            return response("200 OK", "Cache-Control: max-age=5, stale-while-revalidate=30", body: "\(number)")
+        }
+        defer { gate.open() }
+        _ = try stage.get()
+        stage.clock.advance(seconds: 10)
+        _ = try stage.get()
+        try gate.awaitArrivals()
+        let start = Clock.seconds
+        stage.proxy.server.stop()
+        #expect(Clock.seconds - start < 3)
+    }
+
+    @Test("max-stale takes what is stale by up to its seconds, unless the response forbids it")
+    func maxStale() throws {
+        let stage = try CacheStage { request, number in
+            response(
+                "200 OK", "Cache-Control: max-age=5" + (request.target == "/must" ? ", must-revalidate" : ""),
+                body: "\(number)")
+        }
+        _ = try stage.get("/a")
+        _ = try stage.get("/must")
+        stage.clock.advance(seconds: 15)
+        #expect(try stage.get("/a", "Cache-Control: max-stale=10").cacheStatus == "subproxy; hit; ttl=-10")
+        #expect(try stage.get("/a", "Cache-Control: max-stale").body == "1")
+        #expect(try stage.get("/a", "Cache-Control: max-stale=9").body == "3")
+        #expect(try stage.get("/must", "Cache-Control: max-stale").body == "4")
+    }
+
+    @Test("min-fresh and max-age in a request ask for what is fresh enough")
+    func freshness() throws {
+        let stage = try CacheStage { _, number in
+            response("200 OK", "Cache-Control: max-age=60", body: "\(number)")
+        }
+        _ = try stage.get()
+        stage.clock.advance(seconds: 10)
+        #expect(try stage.get("/", "Cache-Control: max-age=10").body == "1")
+        #expect(try stage.get("/", "Cache-Control: min-fresh=50").body == "1")
+        #expect(try stage.get("/", "Cache-Control: min-fresh=51").body == "2")
+        stage.clock.advance(seconds: 10)
+        #expect(try stage.get("/", "Cache-Control: max-age=9").body == "3")
+    }
+}

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import TLSTermination
+
+@Suite("The authority's folder")
+struct AuthorityFolderTests {
+    @Test(
+        "The folder is the one given, else the service's, else the user's",
+        arguments: [
+            ("/given", ["STATE_DIRECTORY": "/var/lib/subproxy", "HOME": "/home/u"], nil, "/given"),
+            ("here", [:], nil, "here"),
+            (nil, ["STATE_DIRECTORY": "/var/lib/subproxy", "XDG_DATA_HOME": "/d"], nil, "/var/lib/subproxy"),
+            (nil, ["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], nil, "/var/lib/a"),
+            (nil, ["STATE_DIRECTORY": "", "XDG_DATA_HOME": "/d"], nil, "/d/subproxy"),
+            (nil, ["XDG_DATA_HOME": "/d/", "HOME": "/home/u"], nil, "/d/subproxy"),
+            (nil, ["XDG_DATA_HOME": "relative", "HOME": "/home/u"], nil, "/home/u/.local/share/subproxy"),
+            (nil, ["XDG_DATA_HOME": "", "HOME": "/home/u"], nil, "/home/u/.local/share/subproxy"),
+            (nil, ["HOME": "/"], nil, "/.local/share/subproxy"),
+            (nil, [:], "/home/v", "/home/v/.local/share/subproxy"),
+            (nil, ["HOME": ""], "/home/v", "/home/v/.local/share/subproxy"),
+        ] as [(String?, [String: String], String?, String)])
+    func choice(given: String?, environment: [String: String], home: String?, expected: String) throws {
+        #expect(try AuthorityFolder.path(given: given, variable: { environment[$0] }, home: { home }) == expected)
+    }
+
+    @Test("Where no folder is known, that is said", arguments: [nil, "", "a\0b"] as [String?])
+    func unknown(given: String?) throws {
+        let failure = #expect(throws: AuthorityFailure.self) {
+            try AuthorityFolder.path(given: given, variable: { _ in nil }, home: { nil })
+        }
+        #expect(failure?.code == .noFolder)
+    }
+
+    @Test("The user database names a home directory where there is an entry")
+    func account() throws {
+        #expect(AuthorityFolder.accountHome()?.hasPrefix("/") ?? (Account.current == nil))
+        #expect(!Account.machine.isEmpty)
+    }
+}
