@@ -38,6 +38,7 @@ let package = Package(
         .target(name: "Patterns", swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: [nioCore], swiftSettings: strict),
         .target(name: "HTTP1", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
+        .target(name: "HTTPCaching", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "Substitution",
             dependencies: ["HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
@@ -45,7 +46,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Curl", "HTTP1", "HTTPSemantics", "Substitution", "YAML", nioCore, nioPosix, nioLocks, crypto, logging,
+                "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "YAML", nioCore, nioPosix, nioLocks,
+                crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -60,6 +62,8 @@ let package = Package(
         .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: strict),
         .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: strict),
         .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "HTTP1Invariants", dependencies: ["HTTP1", "HTTPSemantics", nioCore], path: "Tests/Fuzzing/HTTP1",
             exclude: ["RequestFuzzer.swift", "ResponseFuzzer.swift", "ChunkedFuzzer.swift"],

@@ -1,7 +1,7 @@
 /// Writes the values of Content-Range (RFC 9110 §14.4).
 public enum ContentRange {
-    /// `bytes 0-499/1234` for the bytes `range`, which is not empty, of `size`.
-    public static func satisfied(_ range: Range<Int>, size: Int) -> [UInt8] {
+    /// `bytes 0-499/1234` for the bytes `range`, which is not empty, of `size`; `*` stands for a size that is not known.
+    public static func satisfied(_ range: Range<Int>, size: Int?) -> [UInt8] {
         var out: [UInt8] = []
         append(range, size: size, to: &out)
         return out
@@ -15,12 +15,12 @@ public enum ContentRange {
         return out
     }
 
-    static func append(_ range: Range<Int>, size: Int, to out: inout [UInt8]) {
+    static func append(_ range: Range<Int>, size: Int?, to out: inout [UInt8]) {
         out.append("bytes ")
         out.append(decimal: range.lowerBound)
         out.append("-")
         out.append(decimal: range.upperBound &- 1)
         out.append("/")
-        out.append(decimal: size)
+        if let size { out.append(decimal: size) } else { out.append("*") }
     }
 }

@@ -40,6 +40,11 @@ struct LimitOptions: ParsableArguments {
     var originTimeout: TimeAmount?
 
     @Option(
+        help: time("How long a request waits for the response to another one for the same URL", \.collapseTimeout),
+        transform: OptionValue.duration())
+    var collapseTimeout: TimeAmount?
+
+    @Option(
         help: time("How long a tunnel may carry nothing", \.tunnelIdleTimeout),
         transform: OptionValue.duration())
     var tunnelIdleTimeout: TimeAmount?
@@ -72,6 +77,7 @@ struct LimitOptions: ParsableArguments {
         set(\.headerTimeout, headerTimeout)
         set(\.connectTimeout, connectTimeout)
         set(\.silenceTimeout, originTimeout)
+        set(\.collapseTimeout, collapseTimeout)
         set(\.tunnelIdleTimeout, tunnelIdleTimeout)
         set(\.connections, maxConnections)
         set(\.bodyBytes, maxBodyBuffer)

@@ -79,6 +79,17 @@ enum OptionValue {
         return ports
     }
 
+    /// A list of field names, in lower case.
+    static func fieldNames(_ text: String) throws -> [[UInt8]] {
+        try text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
+            let name = part.map(\.asciiLowercased)
+            guard !name.isEmpty, name.allSatisfy({ $0.isMember(of: .token) }) else {
+                throw OptionValueError("must be field names with commas between, as in CDN-Cache-Control")
+            }
+            return name
+        }
+    }
+
     /// `HOST:PORT:ADDRESS`, where ADDRESS is an IP address; an IPv6 one may have brackets.
     static func resolveEntry(_ text: String) throws -> String {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)

@@ -38,6 +38,26 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Memory for stored responses; 0 stores none. "
+                + "(default: \(OptionValue.sizeText(CacheConfiguration().memory)))", valueName: "size"),
+        transform: OptionValue.size(0...1 << 46))
+    var cacheMemory: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "What is stored: shared, private (one user's: also what is marked private) or off. (default: shared)",
+            valueName: "mode"),
+        transform: OptionValue.choice)
+    var cacheMode: CacheConfiguration.Mode?
+
+    @Option(
+        help: ArgumentHelp(
+            "Fields that are obeyed in the place of Cache-Control (RFC 9213): CDN-Cache-Control,….", valueName: "list"),
+        transform: OptionValue.fieldNames)
+    var cacheTargets: [[UInt8]]?
+
+    @Option(
+        help: ArgumentHelp(
             "Memory for retained files. (default: \(OptionValue.sizeText(RetentionLimits().memory)))",
             valueName: "size"),
         transform: OptionValue.size(0...1 << 46))
@@ -127,6 +147,9 @@ struct ProxyOptions: ParsableArguments {
         }
         configuration.isOffline = offline
         configuration.bypass = bypass
+        if let cacheMemory { configuration.cache.memory = cacheMemory }
+        if let cacheMode { configuration.cache.mode = cacheMode }
+        if let cacheTargets { configuration.cache.targetedFields = cacheTargets }
         if let retainMemory { configuration.retention.memory = retainMemory }
         if let retainFile { configuration.retention.file = retainFile }
         configuration.upstreamProxy = upstreamProxy

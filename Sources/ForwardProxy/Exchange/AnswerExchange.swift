@@ -10,7 +10,7 @@ final class AnswerExchange: Exchange {
     private let loop: LoopContext
     private weak var client: (any ExchangeClient)?
     private var pieces: ArraySlice<AnswerPlan.Piece> = []
-    private var variant: ReadyAnswer.Variant?
+    private var variant: ReadyRepresentation?
     private var rate: Int?
     private var stream: FileStream?
     private var handle: NIOFileHandle?
@@ -105,9 +105,10 @@ final class AnswerExchange: Exchange {
                 guard sendPaced(bytes) else { return }
             case .range(let range):
                 guard let body = variant?.body else { return sendFromFile(range) }
-                guard let slice = body.getSlice(at: body.readerIndex &+ range.lowerBound, length: range.count)
-                else { return client.abort() }
-                guard sendPaced(slice) else { return }
+                var slices: [AnswerPlan.Piece] = []
+                body.forEachSlice(of: range) { slices.append(.bytes($0)) }
+                pieces.replaceSubrange(pieces.startIndex...pieces.startIndex, with: slices)
+                continue
             }
             pieces.removeFirst()
         }
@@ -257,10 +258,8 @@ extension AnswerPlan {
                 switch piece {
                 case .bytes(let bytes): client.send(bytes)
                 case .range(let range):
-                    guard let body = variant.body,
-                        let slice = body.getSlice(at: body.readerIndex &+ range.lowerBound, length: range.count)
-                    else { return client.abort() }
-                    client.send(slice)
+                    guard let body = variant.body else { return client.abort() }
+                    body.forEachSlice(of: range) { client.send($0) }
                 }
             }
         }

@@ -15,7 +15,7 @@ enum AnswerFields {
     static func variant(
         of body: AnswerContent.Body, in content: AnswerContent, options: RuleOptions, status: Int, position: String,
         identity: ProxyIdentity
-    ) -> ReadyAnswer.Variant {
+    ) -> ReadyRepresentation {
         let hasContent = status >= 200 && status != 204 && status != 304
         var fields: [Field] = []
         if hasContent, content.location == nil || body.size > 0 {
@@ -64,9 +64,10 @@ enum AnswerFields {
         let etag = fields.first { $0.name.equalsIgnoringASCIICase("etag") }?.value
         let mediaType = fields.first { $0.name.equalsIgnoringASCIICase("content-type") }?.value ?? content.mediaType
         let lastModified = fields.first { $0.name.equalsIgnoringASCIICase("last-modified") }
-        return ReadyAnswer.Variant(
+        return ReadyRepresentation(
             coding: body.coding, etag: etag, lastModified: lastModified == nil ? nil : body.lastModified,
-            size: hasContent ? body.size : 0, body: hasContent ? body.bytes : ByteBuffer(),
+            size: hasContent ? body.size : 0,
+            body: hasContent ? body.bytes.map { BodySegments($0) } : BodySegments(ByteBuffer()),
             contentLines: contentLines, linesWithoutType: linesWithoutType, mediaType: mediaType,
             commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,
             hasContent: hasContent)

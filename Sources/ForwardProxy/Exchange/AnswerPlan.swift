@@ -17,45 +17,70 @@ struct AnswerPlan {
     var pieces: [Piece]
     /// Content-Length of the response; nil where it has none (304, 204).
     var length: Int?
-    var variant: ReadyAnswer.Variant
+    var variant: ReadyRepresentation
+
+    /// What is answered with, at one time: a rule's answer or a stored response.
+    struct Source {
+        var representation: ReadyRepresentation
+        var status: Int
+        /// The field lines that change by the second.
+        var tail: ByteBuffer
+        /// Unix seconds.
+        var now: Int64
+        /// The Date of the response that the validators came with; Unix seconds.
+        var date: Int64
+        /// What If-Modified-Since is compared with: Last-Modified, or for a stored response without one its Date (RFC 9111
+        /// §4.3.2); Unix seconds.
+        var modificationDate: Int64?
+        /// Whether the fields are added that let scripts of other origins read the response.
+        var answersCORS: Bool
+    }
+
+    /// Plans the response to `request` by a rule's answer.
+    static func make(_ answer: ReadyAnswer, for request: Request, date: DateStamp) -> AnswerPlan {
+        let variant = answer.variant(accepting: request.head.fields)
+        return make(
+            Source(
+                representation: variant, status: answer.status, tail: date.line, now: date.unixSeconds,
+                date: date.unixSeconds, modificationDate: variant.lastModified, answersCORS: answer.answersCORS),
+            for: request)
+    }
 
     /// Plans the response to `request`.
     ///
-    /// - Parameters:
-    ///   - now: Unix seconds.
-    ///   - random: bits of the multipart boundary, which must not be guessable.
+    /// - Parameter random: bits of the multipart boundary, which must not be guessable.
     static func make(
-        _ answer: ReadyAnswer, for request: Request, date: DateStamp,
+        _ answer: Source, for request: Request,
         random: () -> (UInt64, UInt64) = { (.random(in: .min ... .max), .random(in: .min ... .max)) }
     ) -> AnswerPlan {
         let fields = request.head.fields
-        let variant = answer.variant(accepting: fields)
+        let variant = answer.representation
         var plan = AnswerPlan(
             status: answer.status, lines: ByteBuffer(), pieces: [.range(0..<variant.size)], length: variant.size,
             variant: variant)
         guard answer.status == 200 else {
             if answer.status == 204 || answer.status == 304 { plan.length = nil }
             plan.pieces = variant.size > 0 ? plan.pieces : []
-            plan.writeLines(content: true, answer, fields, date)
+            plan.writeLines(content: true, answer, fields)
             return plan
         }
         let preconditions = variant.withTag { tag in
             Preconditions.evaluate(
-                method: request.head.method, fields: fields, etag: tag, lastModified: variant.lastModified,
-                now: date.unixSeconds)
+                method: request.head.method, fields: fields, etag: tag, lastModified: answer.modificationDate,
+                now: answer.now)
         }
         switch preconditions {
         case .notModified:
             plan.status = 304
             plan.pieces = []
             plan.length = nil
-            plan.writeLines(content: false, answer, fields, date)
+            plan.writeLines(content: false, answer, fields)
             return plan
         case .failed:
             plan.status = 412
             plan.pieces = []
             plan.length = 0
-            plan.writeLines(content: false, answer, fields, date)
+            plan.writeLines(content: false, answer, fields)
             return plan
         case .proceed: break
         }
@@ -63,50 +88,50 @@ struct AnswerPlan {
         if selection != .whole {
             let holds = variant.withTag { tag in
                 Preconditions.ifRangeHolds(
-                    fields, etag: tag, lastModified: variant.lastModified, date: date.unixSeconds)
+                    fields, etag: tag, lastModified: variant.lastModified, date: answer.date)
             }
             if !holds { selection = .whole }
         }
-        plan.select(selection, answer, fields, date, random)
+        plan.select(selection, answer, fields, random)
         return plan
     }
 
     private mutating func select(
-        _ selection: ByteRangeSelection, _ answer: ReadyAnswer, _ fields: FieldSection, _ date: DateStamp,
+        _ selection: ByteRangeSelection, _ answer: Source, _ fields: FieldSection,
         _ random: () -> (UInt64, UInt64)
     ) {
         switch selection {
         case .whole:
-            writeLines(content: true, answer, fields, date)
+            writeLines(content: true, answer, fields)
         case .unsatisfiable:
             status = 416
             pieces = []
             length = 0
-            writeLines(content: false, answer, fields, date)
+            writeLines(content: false, answer, fields)
             MessageWriter.writeField("Content-Range", ContentRange.unsatisfied(size: variant.size), to: &lines)
         case .satisfiable(let ranges):
             if ranges.count == 1, let range = ranges.first {
                 status = 206
                 pieces = [.range(range)]
                 length = range.count
-                writeLines(content: true, answer, fields, date)
+                writeLines(content: true, answer, fields)
                 MessageWriter.writeField("Content-Range", ContentRange.satisfied(range, size: variant.size), to: &lines)
                 return
             }
             guard
                 let multipart = MultipartPlan(
                     ranges: ranges, size: variant.size, partType: variant.mediaType, randomBits: random())
-            else { return writeLines(content: true, answer, fields, date) }
+            else { return writeLines(content: true, answer, fields) }
             status = 206
             length = multipart.totalLength
             pieces = multipart.parts.flatMap { [.bytes(ByteBuffer(bytes: $0.head)), .range($0.range)] }
             pieces.append(.bytes(ByteBuffer(bytes: multipart.closing)))
-            writeLines(content: true, answer, fields, date, type: multipart.contentType)
+            writeLines(content: true, answer, fields, type: multipart.contentType)
         }
     }
 
     private mutating func writeLines(
-        content: Bool, _ answer: ReadyAnswer, _ fields: FieldSection, _ date: DateStamp, type: [UInt8]? = nil
+        content: Bool, _ answer: Source, _ fields: FieldSection, type: [UInt8]? = nil
     ) {
         if content {
             if let type {
@@ -123,13 +148,13 @@ struct AnswerPlan {
         }
         lines.writeImmutableBuffer(variant.commonLines)
         if answer.answersCORS { CORSFields.write(for: fields, exposed: variant.exposed, to: &lines) }
-        lines.writeImmutableBuffer(date.line)
+        lines.writeImmutableBuffer(answer.tail)
     }
 }
 
 extension ReadyAnswer {
     /// The encoding that a request gets (RFC 9110 §12.5.3).
-    func variant(accepting fields: FieldSection) -> Variant {
+    func variant(accepting fields: FieldSection) -> ReadyRepresentation {
         guard variants.count > 1 else { return variants[0] }
         var available = ContentCodingSet.identity
         for variant in variants {
@@ -137,13 +162,6 @@ extension ReadyAnswer {
         }
         let coding = AcceptEncoding(fields).preferred(among: available)
         return variants.first { $0.coding == coding } ?? variants[0]
-    }
-}
-
-extension ReadyAnswer.Variant {
-    func withTag<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-        guard let etag else { return body(nil) }
-        return etag.withUnsafeBytes { body($0) }
     }
 }
 

@@ -11,6 +11,12 @@ enum ForwardReason: Sendable, Equatable {
     case request
     /// The map says that this URL goes to the origin.
     case bypass
+    /// What is stored for this URL was stored for other values of the fields that Vary names.
+    case varyMiss
+    /// What is stored is to be validated first.
+    case stale
+    /// Only other parts of the representation are stored.
+    case partial
 
     var parameter: StaticString {
         switch self {
@@ -18,6 +24,9 @@ enum ForwardReason: Sendable, Equatable {
         case .method: "method"
         case .request: "request"
         case .bypass: "bypass"
+        case .varyMiss: "vary-miss"
+        case .stale: "stale"
+        case .partial: "partial"
         }
     }
 }
@@ -30,6 +39,8 @@ enum Decision {
     case bypass
     /// The rule answers where the origin fails (`when: origin-fails`).
     case originFirst
+    /// No rule answers: a stored response does, or the origin.
+    case consultStore
     /// The origin answers; the rule, if there is one, says so (`forward`).
     case forward(ForwardReason)
     case refuse(ProxyError)
@@ -40,6 +51,8 @@ struct DecisionContext {
     var isOffline: Bool
     /// The bypass mode over the maps' default.
     var bypass: RuleOptions.Bypass?
+    /// Whether responses are stored.
+    var hasCache: Bool
 }
 
 extension Decision {
@@ -81,8 +94,9 @@ extension Decision {
         guard scheme != .other else { return .refuse(.unsupportedScheme(schemeText)) }
         if context.isOffline {
             if let allowed = otherMethods() { return .refuse(.methodNotAllowed(allowed)) }
-            return .refuse(.offline)
+            guard context.hasCache, method == .get || method == .head else { return .refuse(.offline) }
         }
+        if context.hasCache, method == .get || method == .head || method == .post { return .consultStore }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
         if method != .get && method != .head { return .forward(.method) }
         return .forward(directives.isEndToEndReload ? .request : .uriMiss)

@@ -1,3 +1,4 @@
+import HTTPCaching
 public import HTTPSemantics
 public import Substitution
 
@@ -20,11 +21,12 @@ public struct DecisionPreview: Sendable {
         var scratch = LookupScratch()
         let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
         let rule = match.map { map.rule($0.id) }
-        let decision = Decision.make(
+        var decision = Decision.make(
             method: method.known, scheme: uri.scheme, schemeText: uri.schemeText,
             directives: RequestCacheControl(fields), rule: rule,
             otherMethods: { map.methodsAnswered(uri, fields) },
-            context: DecisionContext(isOffline: isOffline, bypass: bypass))
+            context: DecisionContext(isOffline: isOffline, bypass: bypass, hasCache: true))
+        if case .consultStore = decision { decision = .withNothingStored(method, fields, isOffline: isOffline) }
         self.init(decision, rule)
     }
 
@@ -78,9 +80,14 @@ public struct DecisionPreview: Sendable {
             status = nil
         case .forward(let reason):
             outcome = "forwarded"
-            sentence = rule == nil ? "the origin answers" : "the rule forwards the request"
+            sentence = rule == nil ? DecisionPreview.sentence(for: reason) : "the rule forwards the request"
             let detail = rule == nil ? "" : "; detail=\"\(position)\""
             cacheStatus = "subproxy; fwd=\(reason.parameter)\(detail)"
+            status = nil
+        case .consultStore:
+            outcome = "forwarded"
+            sentence = DecisionPreview.sentence(for: .uriMiss)
+            cacheStatus = "subproxy; fwd=uri-miss"
             status = nil
         case .refuse(let error):
             outcome = error.isRefusal ? "refused" : "failed"
@@ -90,10 +97,33 @@ public struct DecisionPreview: Sendable {
         }
     }
 
+    private static func sentence(for reason: ForwardReason) -> String {
+        switch reason {
+        case .uriMiss: "the origin answers, unless a response that is stored may be used (RFC 9111)"
+        case .request: "the origin answers, whatever is stored: the request asks for it"
+        default: "the origin answers"
+        }
+    }
+
     /// The media type that a file would be answered with by a rule.
     public static func mediaType(ofFile path: [UInt8], by rule: Rule) -> String {
         if let type = rule.options.type { return type.withDefaultCharset.description }
         return ExtensionTable.system().type(forPath: path).withDefaultCharset.description
+    }
+}
+
+extension Decision {
+    /// What a request that no rule answers gets from an empty store.
+    fileprivate static func withNothingStored(
+        _ method: RequestMethod, _ fields: FieldSection, isOffline: Bool
+    ) -> Decision {
+        let request = CacheRequest(method: method.known, fields: fields, hasContent: false)
+        let now = CacheInstant(wall: 0, steady: 0)
+        switch StoredDecision.make(request, entries: [], at: now, policy: CachePolicy(), isOffline: isOffline) {
+        case .fetch(let reason): return .forward(reason)
+        case .refuse(let error): return .refuse(error)
+        case .serve, .validate: return .consultStore
+        }
     }
 }
 

@@ -54,6 +54,7 @@ extension LoopContext {
                 return nil
             }
         }
+        if match == nil, answerFromStore(request, uri, client) { return nil }
         if head.method == .options, let exchange = answerPreflight(request, uri, client) { return exchange.value }
         let directives = RequestCacheControl(head.fields)
         let use = match.map { RuleUse($0, in: map, uri: uri, table: answers) }
@@ -62,7 +63,8 @@ extension LoopContext {
             rule: use?.rule,
             otherMethods: { map.methodsAnswered(uri, head.fields) },
             context: DecisionContext(
-                isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass))
+                isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass,
+                hasCache: proxy.cache != nil))
         return perform(decision, use, request, uri, client)
     }
 
@@ -94,6 +96,9 @@ extension LoopContext {
                     answer(use, from: source, revalidates: false, request, client, bodyIsGone: request.hasBody)
                 }
             }
+        case .consultStore:
+            if isOwn(uri) { return answerOwnSite(request, uri, client) }
+            return proxy.cache.flatMap { consult($0, request, uri, client) }
         case .forward(let reason):
             return forward(request, uri, client, reason, use)
         case .refuse(let error):
@@ -128,29 +133,13 @@ extension LoopContext {
         _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
         fallback: ((ProxyError) -> Void)? = nil
     ) -> (any Exchange)? {
-        guard expectationIsMet(request, client) else { return nil }
-        guard uri.scheme != .other else {
-            client.fail(.unsupportedScheme(uri.schemeText))
-            return nil
-        }
-        // TLS to any port would be the tunnel that the port policy of CONNECT refuses.
-        guard uri.scheme == .http || mayTunnel(to: uri.port) else {
-            client.fail(.connectPort(uri.port))
-            return nil
-        }
-        guard !proxy.identity.isNamed(in: request.head.fields) else {
-            client.fail(.loop)
-            return nil
-        }
+        guard mayForward(request, to: uri, client) else { return nil }
         if let answered = answerMaxForwards(request, client) { return answered.value }
         if UpgradeRequest.isWanted(request) {
             return beginUpgrade(request, to: uri, client, plan, fallback)
         }
-        guard !(request.isHead && request.hasBody) else {
-            client.fail(.badRequest("A HEAD request with content can't be forwarded."))
-            return nil
-        }
-        let exchange = ForwardExchange(request: request, plan: plan, client: client, fallback: fallback)
+        let exchange = ForwardExchange(
+            request: request, target: uri, plan: plan, client: client, fallback: fallback)
         exchange.begin(
             OriginTransfer(
                 OriginRequest(request, to: uri, identity: proxy.identity),
@@ -158,8 +147,31 @@ extension LoopContext {
         return exchange
     }
 
+    /// Whether the request is one that may go to the origin of `uri`; else it has been answered.
+    func mayForward(_ request: Request, to uri: TargetURI, _ client: any ExchangeClient) -> Bool {
+        guard expectationIsMet(request, client) else { return false }
+        guard uri.scheme != .other else {
+            client.fail(.unsupportedScheme(uri.schemeText))
+            return false
+        }
+        // TLS to any port would be the tunnel that the port policy of CONNECT refuses.
+        guard uri.scheme == .http || mayTunnel(to: uri.port) else {
+            client.fail(.connectPort(uri.port))
+            return false
+        }
+        guard !proxy.identity.isNamed(in: request.head.fields) else {
+            client.fail(.loop)
+            return false
+        }
+        guard !(request.isHead && request.hasBody) else {
+            client.fail(.badRequest("A HEAD request with content can't be forwarded."))
+            return false
+        }
+        return true
+    }
+
     /// Whether the request's expectation is one that is known (RFC 9110 §10.1.1); else it has been answered.
-    private func expectationIsMet(_ request: Request, _ client: any ExchangeClient) -> Bool {
+    func expectationIsMet(_ request: Request, _ client: any ExchangeClient) -> Bool {
         let fields = request.head.fields
         guard fields.contains(.expect) else { return true }
         if fields.count(of: .expect) == 1,

@@ -39,7 +39,7 @@ protocol ExchangeClient: AnyObject {
     func sendInterim(status: Int, lines: ByteBuffer)
     /// A whole response that was serialised before; only where ``takesSerialisedResponse``.
     func sendSerialised(_ response: ByteBuffer)
-    func sendSerialised(_ head: ByteBuffer, _ body: ByteBuffer)
+    func sendSerialised(_ head: ByteBuffer, _ body: BodySegments)
     func start(_ response: ResponseStart)
     func send(_ body: ByteBuffer)
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)

@@ -16,6 +16,7 @@ struct ForwardPlan {
 /// Hands one request to the origin and its response to the client, both as streams with bounded memory.
 final class ForwardExchange: Exchange {
     private let request: Request
+    private let target: TargetURI
     private let plan: ForwardPlan
     private let loop: LoopContext
     private weak var client: (any ExchangeClient)?
@@ -26,8 +27,12 @@ final class ForwardExchange: Exchange {
     private var unacknowledged = 0
     private var trailers: ByteBuffer?
 
-    init(request: Request, plan: ForwardPlan, client: any ExchangeClient, fallback: ((ProxyError) -> Void)? = nil) {
+    init(
+        request: Request, target: TargetURI, plan: ForwardPlan, client: any ExchangeClient,
+        fallback: ((ProxyError) -> Void)? = nil
+    ) {
         self.request = request
+        self.target = target
         self.plan = plan
         self.client = client
         self.fallback = fallback
@@ -70,28 +75,15 @@ final class ForwardExchange: Exchange {
         guard let client else { return }
         hasStarted = true
         fallback = nil
-        let fields = head.fields
-        let hopByHop = HopByHop(fields)
-        let isBodyless = request.isHead || head.status == 204 || head.status == 304
-        let length = head.isChunked ? nil : head.contentLength
-        var lines = ByteBuffer()
-        lines.reserveCapacity(fields.bytes.readableBytes &+ 160)
-        MessageWriter.writeFields(of: fields, to: &lines) { line in
-            if line.name == .contentLength { return head.status != 204 && (length != nil || isBodyless) }
-            return !hopByHop.isConnectionLevel(line) && !plan.replaces(fields, line)
-        }
-        for header in plan.headers {
-            guard let value = header.value else { continue }
-            MessageWriter.writeField(header.name, value, to: &lines)
-        }
-        if !fields.contains(.date) { lines.writeImmutableBuffer(loop.dateStamp().line) }
-        StatusFields.writeForward(plan.reason, detail: plan.detail, to: &lines)
-        lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
-        let body: ResponseStart.Body = isBodyless ? .none : length.map { .length($0) } ?? .unknown
+        loop.proxy.cache?.invalidate(
+            method: request.head.method, status: head.status, target: target, fields: head.fields)
+        let forwarded = ForwardedHead(head, isHead: request.isHead, headers: plan.headers, date: loop.dateStamp())
         client.record?.outcome = plan.outcome
         client.start(
-            ResponseStart(
-                status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, lines: lines, body: body))
+            forwarded.start { lines in
+                StatusFields.writeForward(plan.reason, detail: plan.detail, to: &lines)
+                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+            })
     }
 
     private func end(_ failure: ProxyError?) {
@@ -117,7 +109,7 @@ final class ForwardExchange: Exchange {
     }
 
     /// The field lines of a trailer section that may be passed on (RFC 9110 §6.5.1).
-    private static func permitted(_ trailers: FieldSection) -> [[UInt8]] {
+    static func permitted(_ trailers: FieldSection) -> [[UInt8]] {
         trailers.lines.compactMap { line in
             guard !TrailerFilter.isForbidden(line, in: trailers) else { return nil }
             return trailers.withName(line, { Array($0) }) + [0x3a, 0x20] + trailers.withValue(line, { Array($0) })
@@ -172,18 +164,5 @@ extension ForwardExchange: OriginSink {
     private func fail(_ error: ProxyError) {
         transfer?.cancel()
         end(error)
-    }
-}
-
-extension ForwardPlan {
-    /// Whether the rule sets or removes this field of the origin's response.
-    fileprivate func replaces(_ fields: FieldSection, _ line: FieldSection.Line) -> Bool {
-        guard !headers.isEmpty else { return false }
-        return fields.withName(line) { name in
-            headers.contains { header in
-                header.name.utf8.count == name.count
-                    && zip(header.name.utf8, name).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
-            }
-        }
     }
 }

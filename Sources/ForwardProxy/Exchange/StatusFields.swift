@@ -21,6 +21,37 @@ enum StatusFields {
         lines.writeStaticString("\r\n")
     }
 
+    /// `Cache-Status: subproxy; fwd=uri-miss; stored; collapsed`, as far as each holds.
+    ///
+    /// - Parameter status: the origin's, where it answered a validation.
+    static func writeFetched(
+        _ reason: ForwardReason, status: Int?, isStored: Bool, isCollapsed: Bool, detail: String,
+        to lines: inout ByteBuffer
+    ) {
+        lines.writeStaticString("Cache-Status: subproxy; fwd=")
+        lines.writeStaticString(reason.parameter)
+        if let status {
+            lines.writeStaticString("; fwd-status=")
+            lines.writeDecimal(status)
+        }
+        if isStored { lines.writeStaticString("; stored") }
+        if isCollapsed { lines.writeStaticString("; collapsed") }
+        writeParameters(detail: detail, key: [], to: &lines)
+    }
+
+    /// Ends a member of Cache-Status and its line, with what is not empty.
+    static func writeParameters(detail: String, key: [UInt8], to lines: inout ByteBuffer) {
+        if !key.isEmpty {
+            lines.writeStaticString("; key=")
+            lines.writeBytes(StructuredString.bytes(key))
+        }
+        if !detail.isEmpty {
+            lines.writeStaticString("; detail=")
+            writeString(detail, to: &lines)
+        }
+        lines.writeStaticString("\r\n")
+    }
+
     /// `Proxy-Status: subproxy; error=connection_refused; details="…"`.
     static func writeError(_ error: ProxyError, to lines: inout ByteBuffer) {
         guard error.type.utf8CodeUnitCount > 0 else { return }

@@ -27,7 +27,29 @@ struct OriginRequest {
     var mayBeRepeated: Bool
     var expectsContinue: Bool
 
-    init(_ request: Request, to uri: TargetURI, identity: ProxyIdentity) {
+    /// What becomes of the client's preconditions.
+    enum Preconditions {
+        case asReceived
+        /// A stored response's validators take the place of If-None-Match and If-Modified-Since (RFC 9111 §4.3.1).
+        case replaced(ifNoneMatch: [UInt8]?, ifModifiedSince: [UInt8]?, keepsRange: Bool)
+        /// None is sent, nor a Range: a whole response is wanted.
+        case removed
+
+        /// Whether a field of the client's is left out.
+        fileprivate func removes(_ name: FieldName) -> Bool {
+            switch (self, name) {
+            case (.asReceived, _): false
+            case (_, .ifNoneMatch), (_, .ifModifiedSince): true
+            case (.replaced(_, _, let keepsRange), .range), (.replaced(_, _, let keepsRange), .ifRange): !keepsRange
+            case (.removed, .range), (.removed, .ifRange), (.removed, .ifMatch), (.removed, .ifUnmodifiedSince): true
+            default: false
+            }
+        }
+    }
+
+    init(
+        _ request: Request, to uri: TargetURI, identity: ProxyIdentity, preconditions: Preconditions = .asReceived
+    ) {
         let head = request.head
         method = head.methodBytes
         isHTTPS = uri.scheme == .https
@@ -43,11 +65,12 @@ struct OriginRequest {
         case nil: body = .chunked
         }
         expectsContinue = body != .none && head.fields.contains(.expect)
-        lines = OriginRequest.lines(of: request, hopByHop, authority: uri.authority, identity)
+        lines = OriginRequest.lines(of: request, hopByHop, authority: uri.authority, identity, preconditions)
     }
 
     private static func lines(
-        of request: Request, _ hopByHop: HopByHop, authority: String, _ identity: ProxyIdentity
+        of request: Request, _ hopByHop: HopByHop, authority: String, _ identity: ProxyIdentity,
+        _ preconditions: Preconditions
     ) -> [[UInt8]] {
         let fields = request.head.fields
         var lines: [[UInt8]] = []
@@ -60,6 +83,8 @@ struct OriginRequest {
             case .transferEncoding where !request.hasBody || request.bodyLength != nil: continue
             case .transferEncoding: break
             case .expect where !request.hasBody: continue
+            case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .range, .ifRange:
+                if preconditions.removes(line.name) { continue }
             case .maxForwards where isMeasured:
                 if let left = fields.withValue(line, { $0.decimalValue }), left > 0 {
                     lines.append(Array("Max-Forwards: \(left &- 1)".utf8))
@@ -68,6 +93,10 @@ struct OriginRequest {
             default: if hopByHop.isConnectionLevel(line) { continue }
             }
             lines.append(raw(line, fields))
+        }
+        if case .replaced(let ifNoneMatch, let ifModifiedSince, _) = preconditions {
+            if let ifNoneMatch { lines.append(Array("If-None-Match: ".utf8) + ifNoneMatch) }
+            if let ifModifiedSince { lines.append(Array("If-Modified-Since: ".utf8) + ifModifiedSince) }
         }
         if fields.contains(.te), fields.contains(token: "trailers", in: .te) {
             lines.append(Array("TE: trailers".utf8))

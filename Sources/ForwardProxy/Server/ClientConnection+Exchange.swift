@@ -34,10 +34,11 @@ extension ClientConnection: ExchangeClient {
         responseIsComplete()
     }
 
-    func sendSerialised(_ head: ByteBuffer, _ body: ByteBuffer) {
+    func sendSerialised(_ head: ByteBuffer, _ body: BodySegments) {
         _ = state.startedResponse()
         write(.byteBuffer(head))
-        write(.byteBuffer(body))
+        write(.byteBuffer(body.first))
+        for segment in body.rest { write(.byteBuffer(segment)) }
         responseIsComplete()
     }
 

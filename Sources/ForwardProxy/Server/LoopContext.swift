@@ -12,6 +12,11 @@ final class LoopContext: @unchecked Sendable {
     let proxy: ProxyCore
     let log: AccessLog
     private(set) var answers = AnswerTable()
+    /// Stored responses that are ready to send.
+    let stored = StoredTable()
+    /// Origin exchanges that go on by themselves, whether or not a client is there.
+    var fetches: [ObjectIdentifier: Fetch] = [:]
+    var uncollapsible = UncollapsibleKeys()
     var map: SubstitutionMap
     var scratch = LookupScratch()
     /// For look-ups beside that of the request itself, whose captures are still needed.

@@ -1,4 +1,5 @@
 import HTTP1
+import HTTPCaching
 import HTTPSemantics
 import NIOCore
 import Substitution
@@ -175,6 +176,10 @@ extension LoopContext {
             <table>
             \(counts)
             </table>
+            <h2>Stored responses</h2>
+            <table>
+            \(storedRows())
+            </table>
             <h2>Retained files</h2>
             <table>
             <tr><th>files<td>\(files.entries)
@@ -184,6 +189,16 @@ extension LoopContext {
             </table>
             </html>
 
+            """
+    }
+
+    private func storedRows() -> String {
+        guard let cache = proxy.cache else { return "<tr><th>nothing is stored (--cache-mode off)" }
+        let store = cache.store.statistics
+        return """
+            <tr><th>responses<td>\(store.entries)
+            <tr><th>bytes<td>\(store.bytes)
+            <tr><th>evictions<td>\(store.evictions)
             """
     }
 }

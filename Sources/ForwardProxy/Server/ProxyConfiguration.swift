@@ -18,6 +18,9 @@ public struct ProxyLimits: Sendable {
     public var connectTimeout = TimeAmount.seconds(10)
     /// How long an origin, or a client that owes the rest of a body, may be silent; the default is 60 s.
     public var silenceTimeout = TimeAmount.seconds(60)
+    /// How long a request waits for the head of the response to another one for the same URL, before it goes to the origin
+    /// by itself; the default is 5 s.
+    public var collapseTimeout = TimeAmount.seconds(5)
     /// How long a tunnel may carry nothing; the default is one hour.
     public var tunnelIdleTimeout = TimeAmount.hours(1)
     /// Client connections at a time; the default is 10,000.
@@ -36,6 +39,32 @@ public struct ProxyLimits: Sendable {
     }
 }
 
+/// What is stored of origins' responses (RFC 9111).
+public struct CacheConfiguration: Sendable {
+    public enum Mode: String, Sendable, CaseIterable {
+        /// For several users: nothing that is for one of them is stored.
+        case shared
+        /// For one user, as NSURLCache is: what is marked `private`, and responses to requests with Authorization, are
+        /// stored too.
+        case `private`
+        /// Nothing is stored.
+        case off
+    }
+
+    /// The default is shared.
+    public var mode = Mode.shared
+    /// Bytes for stored responses; the default is 256 MiB, and 0 stores nothing.
+    public var memory = 256 << 20
+    /// Fields that are obeyed before Cache-Control where they are there, in this order (RFC 9213); the default is none.
+    public var targetedFields: [[UInt8]] = []
+    /// What ages are measured by: nanoseconds of a clock that never jumps. Tests have one of their own.
+    public var clock: @Sendable () -> UInt64 = { steadyNanoseconds() }
+
+    public init() {}
+
+    var isOn: Bool { mode != .off && memory > 0 }
+}
+
 /// Everything that a ``ProxyServer`` is told at start.
 public struct ProxyConfiguration: Sendable {
     /// Addresses to listen on; the default is 127.0.0.1:8888. Port 0 picks a free one.
@@ -46,6 +75,8 @@ public struct ProxyConfiguration: Sendable {
     public var bypass: RuleOptions.Bypass?
     /// Retained files: memory in all and the largest file kept.
     public var retention = RetentionLimits()
+    /// Stored responses.
+    public var cache = CacheConfiguration()
     /// A parent proxy (`http://`, `socks5://` or `socks5h://`), or nil to connect directly.
     public var upstreamProxy: String?
     /// Hosts that are reached without the parent proxy, as libcurl's CURLOPT_NOPROXY: a comma-separated list.

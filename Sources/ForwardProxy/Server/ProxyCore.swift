@@ -13,6 +13,8 @@ final class ProxyCore: Sendable {
     let logSink: LogSink
     let logger: Logger
     let files: RetainedFiles
+    /// The cache behind the map; nil where nothing is stored.
+    let cache: ResponseCache?
     let filePool: NIOThreadPool
     let identity: ProxyIdentity
     let counters = Counters()
@@ -41,6 +43,7 @@ final class ProxyCore: Sendable {
         self.logSink = logSink
         self.logger = logger
         self.files = files
+        cache = configuration.cache.isOn ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
         self.identity = identity
         self.ownNames = ownNames

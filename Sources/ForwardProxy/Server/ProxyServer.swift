@@ -69,6 +69,7 @@ public final class ProxyServer: Sendable {
         state = NIOLockedValueBox(State(map: map))
         let contexts = contexts
         evictions.fill(contexts)
+        core.cache?.drop(in: contexts)
         // Connections that came before this moment wait in the listeners' queues.
         registry.fill(contexts)
         for listener in listeners { listener.start() }
@@ -111,6 +112,7 @@ public final class ProxyServer: Sendable {
             _ = drained.wait(timeout: .now() + 1)
         }
         core.transports.shutdown()
+        core.cache?.drop(in: [])
         for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
         core.logSink.close()
         try? group.syncShutdownGracefully()

@@ -196,7 +196,7 @@ extension LoopContext {
             client.fail(.badRequest("An upgrade over an https URL needs CONNECT."))
             return nil
         }
-        let exchange = ForwardExchange(request: request, plan: plan, client: client, fallback: fallback)
+        let exchange = ForwardExchange(request: request, target: uri, plan: plan, client: client, fallback: fallback)
         let transport = UpgradeTransport(
             request: request, head: OriginRequest.upgradeHead(request, to: uri, identity: proxy.identity),
             authority: Authority(host: uri.host, port: uri.port), loop: self, clientIsLocal: client.isLocal)

@@ -1,0 +1,63 @@
+import NIOCore
+
+/// Sends a shared body to one client, as fast as it takes it.
+///
+/// Bound to the client's event loop.
+final class BodySubscription {
+    private weak var client: (any ExchangeClient)?
+    private let body: SharedBody
+    private var reader: Int?
+    private var isSending = false
+
+    /// Whether nothing more is to be sent.
+    var isOver: Bool { reader == nil }
+
+    /// - Parameter client: has been given the response's head.
+    init(_ body: SharedBody, to client: any ExchangeClient) {
+        self.body = body
+        self.client = client
+    }
+
+    /// Begins to read; false where the body's start is gone.
+    func begin() -> Bool {
+        guard let loop = client?.loop else { return false }
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        reader = body.addReader {
+            if loop.eventLoop.inEventLoop {
+                bound.value.send()
+            } else {
+                loop.eventLoop.execute { loop.batch { bound.value.send() } }
+            }
+        }
+        return reader != nil
+    }
+
+    /// Sends what is there, up to what the client takes now.
+    func send() {
+        // What is written may call back here because the client has become writable.
+        guard !isSending else { return }
+        isSending = true
+        defer { isSending = false }
+        while let reader, let client, client.isWritable {
+            switch body.next(reader) {
+            case .piece(let piece): client.send(piece)
+            case .parked: return
+            case .complete(let trailers):
+                end()
+                return client.finish(trailers: trailers)
+            case .failed:
+                end()
+                client.record?.reason = "the origin's response is incomplete"
+                return client.abort()
+            }
+        }
+    }
+
+    /// Ends the sending; nothing more is written to the client.
+    func end() {
+        client = nil
+        guard let reader else { return }
+        self.reader = nil
+        body.remove(reader)
+    }
+}

@@ -1,0 +1,241 @@
+import Glibc
+import HTTP1
+import HTTPCaching
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// How a stored response comes to answer a request.
+enum StoredUse {
+    case hit(StalePermission?)
+    /// The origin has said that it is valid still.
+    case validated
+    /// The origin failed, with this status or without an answer.
+    case standIn(status: Int?)
+}
+
+extension LoopContext {
+    /// Fields that make a request for a stored response more than a plain one, so that the ready bytes are not its
+    /// answer.
+    static let storedParticular = FieldNameSet(
+        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .cacheControl, .pragma, .expect,
+        .upgrade)
+
+    /// The time now, on the clocks that the cache's rules are asked by.
+    func cacheInstant() -> CacheInstant {
+        CacheInstant(wall: dateStamp().unixSeconds, steady: proxy.configuration.cache.clock())
+    }
+
+    /// What responses to requests of this client are stored by.
+    @inline(__always)
+    private func cacheKey(_ uri: TargetURI, _ client: any ExchangeClient) -> CacheKey {
+        client.isLocal || proxy.configuration.allowsPrivateForRemote ? CacheKey(uri) : CacheKey(forRemote: uri)
+    }
+
+    /// The straight way for a request that no rule answers: a plain GET of a URL whose stored response is ready.
+    ///
+    /// - Returns: whether it has been answered.
+    @inline(__always)
+    func answerFromStore(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> Bool {
+        let head = request.head
+        guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
+            client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
+            let ready = stored.find(cacheKey(uri, client), head.fields), ready.answersPlainRequests
+        else { return false }
+        let now = cacheInstant()
+        let age = ready.metadata.currentAge(at: now)
+        guard age < ready.metadata.lifetime.seconds else { return false }
+        ready.entry.noteUse()
+        client.record?.outcome = .stored
+        client.record?.status = ready.metadata.status
+        client.record?.bodyBytes = request.isHead ? 0 : ready.representation.size
+        ready.send(to: client, isHead: request.isHead, age: age)
+        return true
+    }
+
+    /// Answers a request that no rule answers from the store, or takes it to the origin.
+    ///
+    /// - Parameter mayCollapse: whether it may wait for another's response.
+    func consult(
+        _ cache: ResponseCache, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient,
+        mayCollapse: Bool = true
+    ) -> (any Exchange)? {
+        guard !UpgradeRequest.isWanted(request) else {
+            return forward(request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: ""))
+        }
+        let key = cacheKey(uri, client)
+        let cacheRequest = CacheRequest(request)
+        let entries = cache.store.entries(for: key)
+        let now = cacheInstant()
+        let decision = StoredDecision.make(
+            cacheRequest, entries: entries, at: now, policy: cache.policy, isOffline: proxy.configuration.isOffline)
+        switch decision {
+        case .serve(let entry, let permission):
+            guard expectationIsMet(request, client) else { return nil }
+            entry.noteUse()
+            serve(entry, .hit(permission), request, key: key, client)
+            if permission == .whileRevalidate { refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal) }
+            return nil
+        case .validate(let entry, let reason):
+            client.record?.reason = "\(reason.reason)"
+            return fetch(
+                request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client,
+                known: entries)
+        case .fetch(let reason):
+            return fetch(
+                request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client, known: entries)
+        case .refuse(let error):
+            client.fail(error)
+            return nil
+        }
+    }
+
+    /// Takes a request to the origin, or to the exchange of another request for the same URL.
+    ///
+    /// - Parameter known: what was stored when that was decided.
+    private func fetch(
+        _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
+        _ client: any ExchangeClient, known: [StoredEntry]
+    ) -> (any Exchange)? {
+        guard mayForward(request, to: uri, client) else { return nil }
+        guard plan.isShared, request.isCollapsible, !uncollapsible.contains(key, now: request.receivedAt) else {
+            return begin(request, uri, key, plan, cache, client, nil)
+        }
+        let (flight, isNew) = cache.flights.findOrBegin(key)
+        guard !isNew else {
+            if cache.store.entries(for: key).contains(where: { entry in !known.contains { $0 === entry } }) {
+                // Another exchange has stored a response since this one looked.
+                cache.flights.remove(flight, key)
+                flight.end()
+                return consult(cache, request, uri, client, mayCollapse: false)
+            }
+            return begin(request, uri, key, plan, cache, client, flight)
+        }
+        let follower = FollowerExchange(request, reason: plan.reason, cache: cache, client: client) {
+            [unowned self] client in
+            client.resume { consult(cache, request, uri, client, mayCollapse: false) }
+        }
+        switch follower.begin(flight) {
+        case .joined: return follower
+        case .answered: return nil
+        case .refused: return consult(cache, request, uri, client, mayCollapse: false)
+        }
+    }
+
+    private func begin(
+        _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
+        _ client: any ExchangeClient, _ flight: Flight?
+    ) -> any Exchange {
+        let fetch = Fetch(request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
+            clientIsLocal: client.isLocal)
+        fetch.begin(flight: flight)
+        return fetch
+    }
+
+    /// Validates a stale response in the background, after it was served (RFC 5861 §3).
+    private func refresh(
+        _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache,
+        clientIsLocal: Bool
+    ) {
+        guard request.head.method == .get else { return }
+        let (flight, isNew) = cache.flights.findOrBegin(key)
+        guard isNew else { return }
+        let plan = FetchPlan(reason: .stale, selected: entry, isBackground: true)
+        let fetch = Fetch(
+            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: nil, clientIsLocal: clientIsLocal)
+        fetch.begin(flight: flight)
+    }
+
+    // MARK: Serving
+
+    /// Sends a stored response, or what of it the request asks for.
+    func serve(
+        _ entry: StoredEntry, _ use: StoredUse, _ request: Request, key: CacheKey, _ client: any ExchangeClient
+    ) {
+        let now = cacheInstant()
+        let ready = stored.ready(entry, key, identity: proxy.identity, policy: proxy.cache?.policy ?? CachePolicy())
+        let metadata = entry.metadata
+        let age = metadata.currentAge(at: now)
+        let tail: ByteBuffer
+        switch use {
+        case .hit(let permission):
+            client.record?.outcome = .stored
+            if let permission { client.record?.reason = "\(permission.reason)" }
+            tail = StoredFields.hit(age: age, of: metadata)
+        case .validated:
+            client.record?.outcome = .validated
+            tail = StoredFields.validated(metadata)
+        case .standIn(let status):
+            client.record?.outcome = .stored
+            client.record?.reason = "stale-if-error"
+            tail = StoredFields.standIn(age: age, status: status, metadata)
+        }
+        let source = AnswerPlan.Source(
+            representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,
+            date: metadata.date, modificationDate: metadata.modificationDate, answersCORS: false)
+        let plan: AnswerPlan
+        if let part = metadata.part {
+            guard let range = Combination.range(of: CacheRequest(request), within: part) else {
+                return client.fail(.internalError)
+            }
+            plan = AnswerPlan.part(source, held: part, range: range, for: request)
+        } else {
+            plan = AnswerPlan.make(source, for: request)
+        }
+        plan.send(to: client, isHead: request.isHead)
+        client.flush()
+    }
+}
+
+extension Request {
+    /// Whether the request may wait for the response to another one: it asks for nothing in particular.
+    fileprivate var isCollapsible: Bool {
+        head.method == .get && !hasBody
+            && head.fields.present.isDisjoint(
+                with: FieldNameSet(
+                    .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .cacheControl,
+                    .pragma, .authorization, .expect))
+    }
+}
+
+extension CacheKey {
+    /// The key for clients on other machines: what clients on this one were given may come from addresses that those may
+    /// not reach (``AddressPolicy``), so they share nothing. No URI has the byte that tells the keys apart.
+    init(forRemote target: TargetURI) { self.init(CacheKey(target).bytes + [0]) }
+}
+
+extension AnswerPlan {
+    /// Plans a 206 from a part of a representation that holds `range`, or a 304.
+    static func part(
+        _ source: Source, held: ContentPart, range: Range<Int>, for request: Request
+    ) -> AnswerPlan {
+        let representation = source.representation
+        let preconditions = representation.withTag { tag in
+            Preconditions.evaluate(
+                method: request.head.method, fields: request.head.fields, etag: tag,
+                lastModified: representation.lastModified, now: source.now)
+        }
+        if case .notModified = preconditions {
+            var lines = representation.commonLines
+            lines.writeImmutableBuffer(source.tail)
+            return AnswerPlan(status: 304, lines: lines, pieces: [], length: nil, variant: representation)
+        }
+        var plan = AnswerPlan(
+            status: 206, lines: source.representation.contentLines,
+            pieces: [.range(range.lowerBound &- held.range.lowerBound..<range.upperBound &- held.range.lowerBound)],
+            length: range.count, variant: source.representation)
+        MessageWriter.writeField("Content-Length", decimal: range.count, to: &plan.lines)
+        MessageWriter.writeField(
+            "Content-Range", ContentRange.satisfied(range, size: held.completeLength), to: &plan.lines)
+        plan.lines.writeImmutableBuffer(source.representation.commonLines)
+        plan.lines.writeImmutableBuffer(source.tail)
+        return plan
+    }
+}
+
+/// A clock that never jumps and counts the time that the machine was suspended, in nanoseconds (CLOCK_BOOTTIME).
+func steadyNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
+}

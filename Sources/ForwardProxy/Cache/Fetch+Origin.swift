@@ -1,0 +1,198 @@
+import HTTP1
+import HTTPCaching
+import HTTPSemantics
+import NIOCore
+
+extension Fetch: OriginSink {
+    func originSentInterim(_ head: ResponseHead) {
+        guard let client else { return }
+        guard head.status != 100 else { return client.sendContinue() }
+        let hopByHop = HopByHop(head.fields)
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
+        client.sendInterim(status: head.status, lines: lines)
+    }
+
+    func originSentHead(_ head: ResponseHead) {
+        guard case .awaitingHead = phase else { return }
+        guard head.status != 101 else {
+            transfer?.cancel()
+            return originFinished(.originProtocol("switched protocols without being asked to"))
+        }
+        let now = loop.cacheInstant()
+        let response = OriginResponse(
+            status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, fields: head.fields,
+            requestedAt: requestedAt, receivedAt: now)
+        if let selected = plan.selected {
+            if isValidating, head.status == 304 { return validated(selected, response, head) }
+            if Reuse.mayStandIn(
+                selected.metadata, for: cacheRequest, status: head.status, at: now, policy: cache.policy)
+            {
+                return standIn(selected, status: head.status)
+            }
+        }
+        // Such a 304 is no answer to the client (RFC 9110 §15.4.5).
+        if head.status == 304, isRepeated || !request.isConditional {
+            transfer?.cancel()
+            return originFinished(.originProtocol("answered 304 to a request without preconditions"))
+        }
+        invalidate(head)
+        if request.isHead { return passHead(response, head) }
+        switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
+        case .store(let stored):
+            if let refusal = refusal(of: head) { return pass(head, refusal) }
+            record(head, stored)
+        case .refuse(let refusal):
+            if isReplacing(head.status) { cache.remove(key, selectedBy: request.head.fields) }
+            pass(head, NotStored(refusal))
+        }
+    }
+
+    /// Whether a response that is not stored still says that what is stored is out of date.
+    private func isReplacing(_ status: Int) -> Bool {
+        request.head.method == .get && !request.hasBody && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
+    }
+
+    /// Reasons against storing that are not RFC 9111's.
+    private func refusal(of head: ResponseHead) -> NotStored? {
+        if let length = head.contentLength, length > cache.store.maximumEntry { return .tooLarge }
+        if uri.scheme == .https, head.contentLength == nil, !head.isChunked { return .unframed }
+        return nil
+    }
+
+    func originSentBody(_ body: ByteBuffer) { deliver(body) }
+
+    func originSentTrailers(_ fields: FieldSection) {
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: fields, to: &lines) { !TrailerFilter.isForbidden($0, in: fields) }
+        trailers = lines
+    }
+
+    func originWantsBody() { client?.sendContinue() }
+
+    func originTookBody() { client?.setWantsBody(true) }
+
+    func originFinished(_ failure: ProxyError?) {
+        switch phase {
+        case .awaitingHead: failed(failure ?? .originProtocol("sent no response"))
+        case .passing:
+            let client = client
+            self.client = nil
+            finish()
+            guard let failure else {
+                client?.finish(trailers: trailers)
+                return
+            }
+            client?.record?.outcome = .failed
+            client?.record?.reason = failure.failure
+            client?.abort()
+        case .recording(let recording):
+            if failure == nil {
+                if recording.isKept { store(recording) }
+                recording.body.complete(trailers: trailers)
+            } else {
+                recording.body.fail()
+            }
+            finish()
+        case .done: break
+        }
+    }
+
+    private func store(_ recording: Recording) {
+        let content = recording.body.retained
+        // A part must be as long as it said.
+        if let part = recording.stored.part {
+            guard content.reduce(0, { $0 &+ $1.readableBytes }) == part.range.count else { return }
+        }
+        recording.release(to: cache)
+        phase = .recording(Recording(recording.stored, body: recording.body))
+        cache.insert(recording.stored, content, key: key, for: cacheRequest, epoch: epoch)
+    }
+
+    /// The origin gave no response.
+    private func failed(_ failure: ProxyError) {
+        let now = loop.cacheInstant()
+        if let selected = plan.selected {
+            if Reuse.mayStandIn(selected.metadata, for: cacheRequest, status: nil, at: now, policy: cache.policy) {
+                return standIn(selected, status: nil)
+            }
+        }
+        let client = client
+        self.client = nil
+        finish()
+        var failure = failure
+        if let selected = plan.selected, Reuse.forbidsStale(selected.metadata, policy: cache.policy) {
+            // RFC 9111 §5.2.2.2: a response that must be validated and can't be is an error of its own.
+            failure.status = 504
+        }
+        client?.fail(failure)
+    }
+
+    // MARK: With a stored response
+
+    /// The origin says that what is stored, or what the client has, is valid still (RFC 9111 §4.3.3).
+    private func validated(_ selected: StoredEntry, _ response: OriginResponse, _ head: ResponseHead) {
+        switch Validation.outcome(
+            selected.metadata, notModified: response, request: cacheRequest, policy: cache.policy)
+        {
+        case .freshened(let metadata):
+            serve(update(selected, metadata) ?? selected.with(metadata), .validated)
+        case .forClient: pass(head, nil)
+        case .mismatch:
+            // It fits nothing that is here: once more, for a whole response.
+            transfer?.cancel()
+            cache.store.remove(selected)
+            isValidating = false
+            isRepeated = true
+            requestedAt = loop.cacheInstant()
+            send(.removed)
+        }
+    }
+
+    /// Puts what a 304 has made of a stored response in its place; nil where it may not be stored.
+    private func update(_ selected: StoredEntry, _ metadata: StoredResponse) -> StoredEntry? {
+        if case .unusable(.withdrawn) = Reuse.verdict(
+            cacheRequest, metadata, at: loop.cacheInstant(), policy: cache.policy)
+        {
+            cache.store.remove(selected)
+            return nil
+        }
+        // RFC 9111 §5.2.1.5: no part of the response to such a request is stored.
+        guard !cacheRequest.directives.noStore else { return nil }
+        return cache.store.update(selected, metadata: metadata)
+    }
+
+    /// The stored response is served although the origin was asked for a newer one.
+    private func standIn(_ selected: StoredEntry, status: Int?) {
+        transfer?.cancel()
+        serve(selected, .standIn(status: status))
+    }
+
+    private func serve(_ entry: StoredEntry, _ use: StoredUse) {
+        let client = client
+        self.client = nil
+        transfer?.cancel()
+        finish()
+        guard let client else { return }
+        client.resume {
+            loop.serve(entry, use, request, key: key, client)
+            return nil
+        }
+    }
+
+    /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
+    private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
+        if head.status == 200, !cacheRequest.directives.noStore {
+            for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(request.head.fields) {
+                let freshened = Validation.freshened(
+                    entry.metadata, size: entry.size, byHead: response, policy: cache.policy)
+                if let freshened {
+                    _ = cache.store.update(entry, metadata: freshened)
+                } else {
+                    cache.store.remove(entry)
+                }
+            }
+        }
+        pass(head, nil)
+    }
+}

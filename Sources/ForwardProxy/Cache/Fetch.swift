@@ -1,0 +1,289 @@
+import HTTP1
+import HTTPCaching
+import HTTPSemantics
+import NIOCore
+
+/// Why a request that no rule answers goes to the origin, and what is stored for it already.
+struct FetchPlan {
+    var reason: ForwardReason
+    /// The stored response that is to be validated, or that may stand in if the origin fails.
+    var selected: StoredEntry?
+    /// Whether requests for the same URL may wait for this one's response.
+    var isShared = false
+    /// Whether no client waits: a stale response was served, and is validated now.
+    var isBackground = false
+}
+
+/// One request to an origin whose response may be stored, and the client that it was made for, if it is still there.
+///
+/// Where the response may be stored, its body is shared: the first client reads it like the others that have joined, and
+/// a slow or vanished one does not hold it back. Otherwise body bytes go straight to the client under its back-pressure.
+///
+/// Bound to the event loop of the first client.
+final class Fetch: Exchange {
+    enum Phase {
+        case awaitingHead
+        /// The response goes to the client and is not stored.
+        case passing
+        case recording(Recording)
+        case done
+    }
+
+    let request: Request
+    let uri: TargetURI
+    let key: CacheKey
+    let cacheRequest: CacheRequest
+    let plan: FetchPlan
+    let loop: LoopContext
+    let cache: ResponseCache
+    private(set) var epoch: StoreEpoch
+    var flight: Flight?
+    weak var client: (any ExchangeClient)?
+    let clientIsLocal: Bool
+    var phase = Phase.awaitingHead
+    var transfer: (any OriginTransport)?
+    var requestedAt: CacheInstant
+    /// Whether the stored response's validators were sent.
+    var isValidating = false
+    /// Whether the request was sent once more without preconditions.
+    var isRepeated = false
+    /// The field lines of the response's trailer section.
+    var trailers: ByteBuffer?
+    private var unacknowledged = 0
+    private var subscription: BodySubscription?
+    private var abandonment: Scheduled<Void>?
+
+    /// - Parameters:
+    ///   - client: nil for a validation in the background.
+    ///   - clientIsLocal: whether the client whose request it is, or was, is on this machine.
+    init(
+        _ request: Request, to uri: TargetURI, key: CacheKey, plan: FetchPlan, cache: ResponseCache, loop: LoopContext,
+        client: (any ExchangeClient)?, clientIsLocal: Bool
+    ) {
+        self.request = request
+        self.uri = uri
+        self.key = key
+        self.plan = plan
+        self.cache = cache
+        self.loop = loop
+        self.client = client
+        self.clientIsLocal = clientIsLocal
+        cacheRequest = CacheRequest(request)
+        epoch = cache.store.epoch(for: key)
+        requestedAt = loop.cacheInstant()
+    }
+
+    /// Sends the request on, with the stored response's validators where there is one to validate.
+    func begin(flight: Flight?) {
+        self.flight = flight
+        flight?.setAbandonedHandler { [loop, bound = NIOLoopBound(self, eventLoop: loop.eventLoop)] in
+            loop.eventLoop.execute { bound.value.isAbandoned() }
+        }
+        var change = plan.isBackground ? OriginRequest.Preconditions.removed : .asReceived
+        if let selected = plan.selected {
+            let validators = Validation.preconditions(selected.metadata, request: request.head.fields)
+            if validators.ifNoneMatch != nil || validators.ifModifiedSince != nil {
+                isValidating = true
+                change = .replaced(
+                    ifNoneMatch: validators.ifNoneMatch, ifModifiedSince: validators.ifModifiedSince,
+                    keepsRange: !plan.isBackground)
+            }
+        }
+        send(change)
+    }
+
+    func send(_ preconditions: OriginRequest.Preconditions) {
+        loop.fetches[ObjectIdentifier(self)] = self
+        let transfer = OriginTransfer(
+            OriginRequest(request, to: uri, identity: loop.proxy.identity, preconditions: preconditions), loop: loop,
+            clientIsLocal: clientIsLocal)
+        self.transfer = transfer
+        transfer.start(sink: self)
+    }
+
+    /// Gives up what the response to an unsafe method has made invalid; the response itself is the newest there is.
+    func invalidate(_ head: ResponseHead) {
+        let isCurrent = epoch == cache.store.epoch(for: key)
+        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        if isCurrent { epoch = cache.store.epoch(for: key) }
+    }
+
+    // MARK: The client's side
+
+    func receive(_ body: ByteBuffer) {
+        guard let transfer else { return }
+        if !transfer.upload(body) { client?.setWantsBody(false) }
+    }
+
+    func receiveEnd(trailers: FieldSection?) {
+        transfer?.endUpload(trailers: trailers.map(ForwardExchange.permitted) ?? [])
+    }
+
+    func clientBecameWritable() {
+        subscription?.send()
+        guard unacknowledged > 0 else { return }
+        transfer?.acknowledge(unacknowledged)
+        unacknowledged = 0
+    }
+
+    func clientIsGone() {
+        client = nil
+        switch phase {
+        case .awaitingHead:
+            if flight?.hasWaiters != true { cancel() }
+        case .passing: cancel()
+        case .recording:
+            subscription?.end()
+            subscription = nil
+        case .done: break
+        }
+    }
+
+    /// No client waits for the response any more.
+    private func isAbandoned() {
+        guard client == nil, !plan.isBackground else { return }
+        switch phase {
+        case .awaitingHead: if flight?.hasWaiters != true { cancel() }
+        case .recording(let recording):
+            guard !recording.body.hasReaders else { return }
+            guard recording.isKept else { return cancel() }
+            guard abandonment == nil else { return }
+            abandonment = loop.eventLoop.assumeIsolated().scheduleTask(in: ResponseCache.abandonedTimeout) {
+                [weak self] in
+                guard let self else { return }
+                abandonment = nil
+                guard case .recording(let recording) = phase, !recording.body.hasReaders else { return }
+                cancel()
+            }
+        case .passing, .done: break
+        }
+    }
+
+    // MARK: Passing and sharing
+
+    /// Gives the response to the client and to nobody else.
+    func pass(_ head: ResponseHead, _ refusal: NotStored?) {
+        endFlight(isUnshareable: true)
+        phase = .passing
+        guard let client else { return cancel() }
+        client.record?.outcome = .forwarded
+        let reason = refusal?.reason.description ?? ""
+        client.record?.reason = reason
+        let forwarded = ForwardedHead(head, isHead: request.isHead, date: loop.dateStamp())
+        client.start(
+            forwarded.start { lines in
+                StatusFields.writeFetched(
+                    plan.reason, status: isValidating ? head.status : nil, isStored: false, isCollapsed: false,
+                    detail: refusal?.isTold == true ? reason : "", to: &lines)
+                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+            })
+    }
+
+    /// Stores the response while it goes to the client, and to the others that wait for it.
+    func record(_ head: ResponseHead, _ stored: StoredResponse) {
+        let forwarded = ForwardedHead(head, isHead: false, date: loop.dateStamp())
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let loop = loop
+        let body = SharedBody { count in
+            if loop.eventLoop.inEventLoop {
+                bound.value.transfer?.acknowledge(count)
+            } else {
+                loop.eventLoop.execute { bound.value.transfer?.acknowledge(count) }
+            }
+        } onAbandoned: {
+            loop.eventLoop.execute { bound.value.isAbandoned() }
+        }
+        phase = .recording(Recording(stored, body: body))
+        if let client {
+            client.record?.outcome = .forwarded
+            client.start(
+                forwarded.start { lines in
+                    StatusFields.writeFetched(
+                        plan.reason, status: isValidating ? head.status : nil, isStored: true, isCollapsed: false,
+                        detail: "", to: &lines)
+                    lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+                })
+            let subscription = BodySubscription(body, to: client)
+            self.subscription = subscription
+            _ = subscription.begin()
+            subscription.send()
+        }
+        guard let flight else { return }
+        if Reuse.isShareable(stored, with: cacheRequest, at: loop.cacheInstant(), policy: cache.policy) {
+            loop.uncollapsible.remove(key)
+            flight.stream(SharedResponse(stored: stored, head: forwarded, body: body))
+        } else {
+            endFlight(isUnshareable: true)
+        }
+    }
+
+    /// Passes bytes of the body on.
+    func deliver(_ body: ByteBuffer) {
+        switch phase {
+        case .passing:
+            guard let client else { return }
+            client.send(body)
+            if client.isWritable {
+                transfer?.acknowledge(body.readableBytes)
+            } else {
+                unacknowledged &+= body.readableBytes
+            }
+        case .recording(var recording):
+            recording.add(body, to: cache)
+            if recording.wasGivenUp {
+                phase = .recording(recording)
+                retireFlight()
+                recording.body.stopRetaining()
+                if !recording.body.hasReaders { return cancel() }
+            }
+            recording.wasGivenUp = false
+            phase = .recording(recording)
+            if recording.body.append(body) { transfer?.acknowledge(body.readableBytes) }
+        case .awaitingHead, .done: break
+        }
+    }
+
+    /// Requests that come from now on don't find this exchange; those that have joined it stay.
+    private func retireFlight() {
+        guard let flight else { return }
+        cache.flights.remove(flight, key)
+    }
+
+    /// Nothing comes of this exchange for the requests that wait for it.
+    ///
+    /// - Parameter isUnshareable: whether the next ones had better not wait for each other.
+    func endFlight(isUnshareable: Bool = false) {
+        guard let flight else { return }
+        self.flight = nil
+        if isUnshareable { loop.uncollapsible.insert(key) }
+        cache.flights.remove(flight, key)
+        flight.end()
+    }
+
+    /// The exchange is over.
+    func finish() {
+        transfer = nil
+        abandonment?.cancel()
+        if case .recording(let recording) = phase { recording.release(to: cache) }
+        phase = .done
+        endFlight()
+        loop.fetches[ObjectIdentifier(self)] = nil
+    }
+
+    func cancel() {
+        transfer?.cancel()
+        if case .recording(let recording) = phase { recording.body.fail() }
+        finish()
+    }
+}
+
+extension Request {
+    /// Whether a 304 may be the answer (RFC 9110 §13.1.2, §13.1.3).
+    var isConditional: Bool { !head.fields.present.isDisjoint(with: FieldNameSet(.ifNoneMatch, .ifModifiedSince)) }
+}
+
+extension CacheRequest {
+    init(_ request: Request) {
+        self.init(method: request.head.method, fields: request.head.fields, hasContent: request.hasBody)
+    }
+}

@@ -1,0 +1,123 @@
+import HTTPCaching
+import HTTPSemantics
+import NIOCore
+
+/// Serves a request by another's origin exchange: waits for the head, and reads the body beside the others.
+///
+/// Where the response turns out to be none that it may have, or the wait gets too long, the request goes its own way.
+final class FollowerExchange: Exchange {
+    private let request: Request
+    private let cacheRequest: CacheRequest
+    private let reason: ForwardReason
+    private let cache: ResponseCache
+    private let loop: LoopContext
+    private weak var client: (any ExchangeClient)?
+    private var flight: Flight?
+    private var ticket: Int?
+    private var timer: Scheduled<Void>?
+    private var subscription: BodySubscription?
+    /// Begins anew without waiting for anybody.
+    private var goAlone: ((any ExchangeClient) -> Void)?
+
+    init(
+        _ request: Request, reason: ForwardReason, cache: ResponseCache, client: any ExchangeClient,
+        goAlone: @escaping (any ExchangeClient) -> Void
+    ) {
+        self.request = request
+        cacheRequest = CacheRequest(request)
+        self.reason = reason
+        self.cache = cache
+        self.client = client
+        self.goAlone = goAlone
+        loop = client.loop
+    }
+
+    /// What came of joining.
+    enum Joining {
+        case joined
+        /// The response is complete already.
+        case answered
+        /// There is nothing to join: the request has to go its own way.
+        case refused
+    }
+
+    /// Joins the others.
+    func begin(_ flight: Flight) -> Joining {
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let loop = loop
+        let (ticket, phase) = flight.join { phase in
+            if loop.eventLoop.inEventLoop {
+                bound.value.advanced(phase)
+            } else {
+                loop.eventLoop.execute { loop.batch { bound.value.advanced(phase) } }
+            }
+        }
+        self.ticket = ticket
+        self.flight = flight
+        switch phase {
+        case .over: return .refused
+        case .streaming(let response):
+            guard start(response) else { return .refused }
+            return subscription?.isOver == true ? .answered : .joined
+        case .waiting:
+            timer = loop.eventLoop.assumeIsolated().scheduleTask(in: loop.proxy.configuration.limits.collapseTimeout) { [weak self] in
+                self?.leave()
+            }
+            return .joined
+        }
+    }
+
+    func receive(_ body: ByteBuffer) {}
+    func receiveEnd(trailers: FieldSection?) {}
+    func clientBecameWritable() { subscription?.send() }
+
+    func clientIsGone() {
+        client = nil
+        goAlone = nil
+        timer?.cancel()
+        subscription?.end()
+        if let ticket { flight?.leave(ticket) }
+        flight = nil
+    }
+
+    private func advanced(_ phase: Flight.Phase) {
+        ticket = nil
+        timer?.cancel()
+        if case .streaming(let response) = phase, start(response) { return }
+        leave()
+    }
+
+    private func leave() {
+        timer?.cancel()
+        if let ticket { flight?.leave(ticket) }
+        ticket = nil
+        flight = nil
+        let client = client
+        let goAlone = goAlone
+        self.client = nil
+        self.goAlone = nil
+        guard let client else { return }
+        goAlone?(client)
+    }
+
+    private func start(_ response: SharedResponse) -> Bool {
+        guard let client,
+            Reuse.isShareable(response.stored, with: cacheRequest, at: loop.cacheInstant(), policy: cache.policy)
+        else { return false }
+        let subscription = BodySubscription(response.body, to: client)
+        guard subscription.begin() else { return false }
+        self.subscription = subscription
+        goAlone = nil
+        flight = nil
+        client.record?.outcome = .forwarded
+        client.record?.reason = "collapsed"
+        client.start(
+            response.head.start { lines in
+                StatusFields.writeFetched(
+                    reason, status: nil, isStored: true, isCollapsed: true, detail: "", to: &lines)
+                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+            })
+        subscription.send()
+        return true
+    }
+}

@@ -1,0 +1,110 @@
+import HTTP1
+import HTTPCaching
+import HTTPSemantics
+import NIOCore
+
+/// A stored response, ready to send: the same bytes as a rule's answer, with the lines that its age changes.
+///
+/// Bound to its event loop. It holds the content only as long as the store does: see ``StoredTable/remove(_:)``.
+final class ReadyStored {
+    let entry: StoredEntry
+    private(set) var representation: ReadyRepresentation
+    /// Whether a request that asks for nothing in particular gets it for as long as it is fresh.
+    let answersPlainRequests: Bool
+
+    init(_ entry: StoredEntry, identity: ProxyIdentity, policy: CachePolicy) {
+        self.entry = entry
+        representation = ReadyStored.represent(entry, identity)
+        let plain = CacheRequest(method: .get, fields: FieldSection(), hasContent: false)
+        let metadata = entry.metadata
+        answersPlainRequests =
+            metadata.part == nil
+            && Reuse.verdict(plain, metadata, at: metadata.receivedAt, policy: policy) == .fresh
+    }
+
+    var metadata: StoredResponse { entry.metadata }
+
+    /// Writes the full response to a client that takes it as it is.
+    @inline(__always)
+    func send(to client: any ExchangeClient, isHead: Bool, age: Int64) {
+        representation.send(
+            to: client, isHead: isHead, second: age, tail: StoredFields.hit(age: age, of: entry.metadata))
+    }
+
+    private static func represent(_ entry: StoredEntry, _ identity: ProxyIdentity) -> ReadyRepresentation {
+        let stored = entry.metadata
+        let fields = stored.fields
+        let hasContent = stored.status != 204
+        var contentLines = ByteBuffer()
+        var linesWithoutType = ByteBuffer()
+        var commonLines = ByteBuffer()
+        commonLines.reserveCapacity(fields.bytes.readableBytes &+ 40)
+        MessageWriter.writeFields(of: fields, to: &contentLines) { isContent($0, fields) }
+        MessageWriter.writeFields(of: fields, to: &linesWithoutType) {
+            isContent($0, fields) && $0.name != .contentType
+        }
+        MessageWriter.writeFields(of: fields, to: &commonLines) { !isContent($0, fields) }
+        commonLines.writeImmutableBuffer(identity.viaLine)
+        var statusLine = ByteBuffer()
+        MessageWriter.writeStatusLine(stored.status, checkedReason: stored.reason, to: &statusLine)
+        return ReadyRepresentation(
+            coding: nil, etag: stored.etag, lastModified: stored.lastModified, size: hasContent ? entry.size : 0,
+            body: hasContent ? BodySegments(entry.segments) : BodySegments(ByteBuffer()), contentLines: contentLines,
+            linesWithoutType: linesWithoutType,
+            mediaType: fields.withFirst(.contentType) { Array($0) } ?? Array("application/octet-stream".utf8),
+            commonLines: commonLines, exposed: "", statusLine: statusLine, hasContent: hasContent)
+    }
+
+    /// Fields that describe the content, which a 304 does not have (RFC 9110 §15.4.5).
+    private static func isContent(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
+        switch line.name {
+        case .contentType, .contentEncoding: true
+        case .other: fields.withName(line) { $0.equalsIgnoringCase("content-language") }
+        default: false
+        }
+    }
+}
+
+/// The fields of a response from the store that are not stored with it.
+enum StoredFields {
+    /// Age and Cache-Status of a hit: `subproxy; hit; ttl=376`.
+    static func hit(age: Int64, of stored: StoredResponse, detail: String = "") -> ByteBuffer {
+        var lines = ByteBuffer()
+        lines.writeStaticString("Age: ")
+        lines.writeDecimal(Int(clamping: age))
+        lines.writeStaticString("\r\nCache-Status: subproxy; hit; ttl=")
+        let ttl = stored.lifetime.seconds.subtractingReportingOverflow(age).partialValue
+        if ttl < 0 { lines.writeStaticString("-") }
+        lines.writeDecimal(Int(clamping: ttl.magnitude))
+        StatusFields.writeParameters(detail: detail, key: key(of: stored), to: &lines)
+        return lines
+    }
+
+    /// Cache-Status of a stored response that the origin has said is valid still (RFC 9211 §2.2, §2.3).
+    static func validated(_ stored: StoredResponse) -> ByteBuffer {
+        var lines = ByteBuffer()
+        lines.writeStaticString("Cache-Status: subproxy; fwd=stale; fwd-status=304")
+        StatusFields.writeParameters(detail: "", key: key(of: stored), to: &lines)
+        return lines
+    }
+
+    /// Age and Cache-Status of a stale response that stands in for an origin that failed (RFC 5861 §4).
+    static func standIn(age: Int64, status: Int?, _ stored: StoredResponse) -> ByteBuffer {
+        var lines = ByteBuffer()
+        lines.writeStaticString("Age: ")
+        lines.writeDecimal(Int(clamping: age))
+        lines.writeStaticString("\r\nCache-Status: subproxy; fwd=stale")
+        if let status {
+            lines.writeStaticString("; fwd-status=")
+            lines.writeDecimal(status)
+        }
+        StatusFields.writeParameters(detail: "stale-if-error", key: key(of: stored), to: &lines)
+        return lines
+    }
+
+    /// The secondary key, which is shown where there is one: the names that Vary lists (RFC 9211 §2.7).
+    private static func key(of stored: StoredResponse) -> [UInt8] {
+        guard !stored.selection.names.isEmpty else { return [] }
+        return Array(stored.selection.names.joined(separator: Array(", ".utf8)))
+    }
+}

@@ -1,0 +1,60 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// The head of an origin's response as clients get it: the end-to-end fields in their order and spelling, with Date added
+/// where the origin sent none. What says what happened to the exchange is added for each client.
+struct ForwardedHead: Sendable {
+    var status: Int
+    var reason: ByteBuffer
+    /// Field lines, each with its CRLF.
+    var lines: ByteBuffer
+    /// Bytes of the body; nil where only its end tells.
+    var length: Int?
+    /// Whether no body follows, whatever the fields say.
+    var isBodyless: Bool
+
+    /// - Parameter headers: fields that a rule sets or removes.
+    init(_ head: ResponseHead, isHead: Bool, headers: [RuleOptions.FieldChange] = [], date: DateStamp) {
+        let fields = head.fields
+        let hopByHop = HopByHop(fields)
+        status = head.status
+        reason = head.withReason { ByteBuffer(bytes: $0) }
+        let isBodyless = isHead || head.status == 204 || head.status == 304
+        let length = head.isChunked ? nil : head.contentLength
+        lines = ByteBuffer()
+        lines.reserveCapacity(fields.bytes.readableBytes &+ 160)
+        MessageWriter.writeFields(of: fields, to: &lines) { line in
+            if line.name == .contentLength { return head.status != 204 && (length != nil || isBodyless) }
+            return !hopByHop.isConnectionLevel(line) && !ForwardedHead.isReplaced(line, of: fields, by: headers)
+        }
+        for header in headers {
+            guard let value = header.value else { continue }
+            MessageWriter.writeField(header.name, value, to: &lines)
+        }
+        if !fields.contains(.date) { lines.writeImmutableBuffer(date.line) }
+        self.length = length
+        self.isBodyless = isBodyless
+    }
+
+    /// The response's start with the fields of `status` behind the origin's.
+    func start(adding statusLines: (inout ByteBuffer) -> Void) -> ResponseStart {
+        var lines = lines
+        statusLines(&lines)
+        let body: ResponseStart.Body = isBodyless ? .none : length.map { .length($0) } ?? .unknown
+        return ResponseStart(status: status, reason: reason, lines: lines, body: body)
+    }
+
+    private static func isReplaced(
+        _ line: FieldSection.Line, of fields: FieldSection, by headers: [RuleOptions.FieldChange]
+    ) -> Bool {
+        guard !headers.isEmpty else { return false }
+        return fields.withName(line) { name in
+            headers.contains { header in
+                header.name.utf8.count == name.count
+                    && zip(header.name.utf8, name).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+            }
+        }
+    }
+}

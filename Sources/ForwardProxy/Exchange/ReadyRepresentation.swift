@@ -1,0 +1,109 @@
+import HTTPSemantics
+import NIOCore
+
+/// One representation as bytes that are ready to send: field lines serialised once, and for small bodies the whole
+/// response, in which only the lines that change by the second are written anew, once a second.
+///
+/// A retained response has one for each of its encodings, a stored response has one. Bound to its event loop; the
+/// body's storage is shared.
+struct ReadyRepresentation {
+    let coding: ContentCoding?
+    /// The entity tag as sent, quotes included; nil where there is none.
+    let etag: [UInt8]?
+    /// Unix seconds.
+    let lastModified: Int64?
+    let size: Int
+    /// The body; nil where it is streamed from a file.
+    let body: BodySegments?
+    /// What describes the body: Content-Type, Content-Encoding, Accept-Ranges.
+    let contentLines: ByteBuffer
+    /// The same without Content-Type, which is another for several ranges.
+    let linesWithoutType: ByteBuffer
+    /// The value of Content-Type, for the parts of a multipart/byteranges body.
+    let mediaType: [UInt8]
+    /// The other fields that stay as they are.
+    let commonLines: ByteBuffer
+    /// Names for Access-Control-Expose-Headers.
+    let exposed: String
+    /// Status line and all fields of the full response but those that change by the second.
+    private let head: ByteBuffer
+    /// The full response with the lines of `readySecond`: head and body, or the head alone where the body is large.
+    private var ready = ByteBuffer()
+    private var readySecond: Int64?
+    private var readyTailLength = 0
+    private let holdsBody: Bool
+
+    /// Bodies up to this size stand in one buffer with their head; larger ones are written beside it.
+    static let inlineLimit = 8 << 10
+
+    init(
+        coding: ContentCoding?, etag: [UInt8]?, lastModified: Int64?, size: Int, body: BodySegments?,
+        contentLines: ByteBuffer, linesWithoutType: ByteBuffer, mediaType: [UInt8], commonLines: ByteBuffer,
+        exposed: String, statusLine: ByteBuffer, hasContent: Bool
+    ) {
+        self.coding = coding
+        self.etag = etag
+        self.lastModified = lastModified
+        self.size = size
+        self.body = body
+        self.contentLines = contentLines
+        self.linesWithoutType = linesWithoutType
+        self.mediaType = mediaType
+        self.commonLines = commonLines
+        self.exposed = exposed
+        var head = ByteBuffer()
+        head.writeImmutableBuffer(statusLine)
+        head.writeImmutableBuffer(contentLines)
+        if hasContent {
+            head.writeStaticString("Content-Length: ")
+            head.writeDecimal(size)
+            head.writeStaticString("\r\n")
+        }
+        head.writeImmutableBuffer(commonLines)
+        self.head = head
+        holdsBody = size <= ReadyRepresentation.inlineLimit && body?.rest.isEmpty == true
+    }
+
+    func withTag<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        guard let etag else { return body(nil) }
+        return etag.withUnsafeBytes { body($0) }
+    }
+
+    /// Sends the full response.
+    ///
+    /// - Parameter tail: the field lines that change by the second, as they are in `second`.
+    @inline(__always)
+    mutating func send(to client: any ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer)
+    {
+        if readySecond != second { stamp(second, tail()) }
+        if isHead {
+            client.sendSerialised(headOnly)
+        } else if holdsBody {
+            client.sendSerialised(ready)
+        } else if let body {
+            client.sendSerialised(ready, body)
+        }
+    }
+
+    /// Puts the changing lines into the ready bytes; in place where they are as long as those before and no write of
+    /// the bytes is pending.
+    private mutating func stamp(_ second: Int64, _ tail: ByteBuffer) {
+        if readySecond != nil, tail.readableBytes == readyTailLength {
+            ready.setBuffer(tail, at: head.readableBytes)
+        } else {
+            var out = ByteBuffer()
+            out.reserveCapacity(head.readableBytes &+ tail.readableBytes &+ 2 &+ (holdsBody ? size : 0))
+            out.writeImmutableBuffer(head)
+            out.writeImmutableBuffer(tail)
+            out.writeStaticString("\r\n")
+            if holdsBody, let body { out.writeImmutableBuffer(body.first) }
+            ready = out
+        }
+        readySecond = second
+        readyTailLength = tail.readableBytes
+    }
+
+    private var headOnly: ByteBuffer {
+        ready.getSlice(at: ready.readerIndex, length: head.readableBytes &+ readyTailLength &+ 2) ?? ready
+    }
+}

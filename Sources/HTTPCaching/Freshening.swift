@@ -1,0 +1,59 @@
+import HTTPSemantics
+
+/// What a newer response without content makes of a stored one (RFC 9111 §3.2, §4.3.4).
+extension StoredResponse {
+    /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
+    ///
+    /// Set-Cookie is taken by a shared cache only where the newer response itself gives freshness explicitly. A Date that
+    /// the newer response lacks is the time of its receipt.
+    ///
+    /// - Parameter request: The fields of the request, for a Vary that names others than before; nil where it is known to
+    ///   name the same.
+    func updated(by newer: OriginResponse, selecting request: FieldSection?, policy: CachePolicy) -> StoredResponse {
+        let wall = newer.receivedAt.boundedWall
+        let parsedDate = CacheDate.first(.date, in: newer.fields, now: wall)
+        let date = parsedDate ?? wall
+        let own = ResponseDirectives(newer.fields, policy: policy)
+        let isExplicit =
+            own.maxAge != nil || (policy.isShared && own.sMaxAge != nil)
+            || (!own.isTargeted && newer.fields.contains(.expires))
+        let unstored = UnstoredNames(newer.fields, own, policy: policy)
+        let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
+        let merged = UpdatingFields.updated(
+            fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
+            takesCookies: !policy.isShared || isExplicit, replacingDate: isDateKept ? nil : date)
+        // Without directives of its own the stored ones stay, also those of a field that was not kept.
+        let hasDirectives = own.isTargeted || newer.fields.contains(.cacheControl)
+        let directives = hasDirectives ? ResponseDirectives(merged, policy: policy) : self.directives
+        let lastModified = CacheDate.first(.lastModified, in: merged, now: date)
+        return StoredResponse(
+            status: status, reason: reason, fields: merged, directives: directives,
+            lifetime: FreshnessLifetime(
+                directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy),
+            correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
+            etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
+            isAuthorized: isAuthorized, part: part)
+    }
+
+    private func selection(after newer: OriginResponse, _ request: FieldSection?) -> SelectingFields {
+        guard let request, newer.fields.contains(.vary) else { return selection }
+        switch SelectingFields.nomination(by: newer.fields) {
+        case .any, .tooMany: return .never
+        case .fields(selection.names): return selection
+        case .fields(let names): return SelectingFields(names: names, of: request)
+        }
+    }
+}
+
+extension FieldSection {
+    /// All values of a name, joined with commas; nil where there is none.
+    func joined(_ name: FieldName) -> [UInt8]? {
+        guard contains(name) else { return nil }
+        var out: [UInt8] = []
+        forEach(name) { value in
+            if !out.isEmpty { out.append(contentsOf: [0x2c, 0x20]) }
+            out.append(contentsOf: value)
+        }
+        return out
+    }
+}

@@ -1,0 +1,82 @@
+public import HTTPSemantics
+
+/// The request fields that a response was selected by, with the values of the request it was stored for (RFC 9111 §4.1).
+///
+/// Values are compared whole, lines joined with a comma (Cookie's with a semicolon). In fields that are known to be lists
+/// the whitespace beside commas and semicolons doesn't count, nor do empty members; in those whose members have no case
+/// their case doesn't. A field that is absent matches only an absent one.
+public struct SelectingFields: Sendable, Equatable {
+    /// In lower case, sorted, no duplicates; empty where there is no Vary.
+    public var names: [[UInt8]]
+    /// For each name the value, normalised; nil where the request had no such field.
+    public var values: [[UInt8]?]
+
+    /// How many fields a Vary may name; a response with more is not stored.
+    public static let maximumNames = 16
+
+    /// What is selected by no field: it suits every request.
+    public static let none = SelectingFields(names: [], values: [])
+
+    /// What a member `*` makes of a response: it suits no request.
+    static let never = SelectingFields(names: [[UInt8(ascii: "*")]], values: [nil])
+
+    /// - Parameter values: As many as names.
+    public init(names: [[UInt8]], values: [[UInt8]?]) {
+        self.names = names
+        self.values = values
+    }
+
+    /// Whether the request has the same values.
+    public func matches(_ request: FieldSection) -> Bool {
+        guard names.count == values.count else { return false }
+        for (name, value) in zip(names, values) {
+            guard name.count != 1 || name.first != UInt8(ascii: "*") else { return false }
+            let recognised = name.withUnsafeBytes { FieldName($0) }
+            guard SelectingValue.equals(value, name, recognised, of: request) else { return false }
+        }
+        return true
+    }
+
+    /// What the Vary of a response names.
+    enum Nomination: Equatable {
+        case fields([[UInt8]])
+        /// `*`, or a member that is no field name: nobody knows what the response was selected by.
+        case any
+        /// More names than ``maximumNames``.
+        case tooMany
+    }
+
+    static func nomination(by response: FieldSection) -> Nomination {
+        guard response.contains(.vary) else { return .fields([]) }
+        var names: [[UInt8]] = []
+        var isAny = false
+        var isTooLong = false
+        response.forEachElement(of: .vary) { element in
+            guard !isAny else { return }
+            guard element.isToken, !element.equals("*") else {
+                isAny = true
+                return
+            }
+            // Names are few, so that looking through them is quicker than hashing; what exceeds them is not kept.
+            guard !isTooLong, !names.contains(where: { $0.withUnsafeBytes { element.equalsIgnoringCase($0) } }) else {
+                return
+            }
+            guard names.count < maximumNames else {
+                isTooLong = true
+                return
+            }
+            names.append(element.map(\.asciiLowercased))
+        }
+        if isAny { return .any }
+        if isTooLong { return .tooMany }
+        return .fields(names.sorted { $0.lexicographicallyPrecedes($1) })
+    }
+
+    /// The values that a request has for the names.
+    init(names: [[UInt8]], of request: FieldSection) {
+        self.names = names
+        values = names.map { name in
+            SelectingValue.value(name, name.withUnsafeBytes { FieldName($0) }, of: request)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import HTTPSemantics
+
+/// The value of a selecting field in the form in which it is compared (RFC 9111 §4.1).
+enum SelectingValue {
+    /// What is known of a field's syntax.
+    private enum Form {
+        /// Nothing: the bytes count as they are.
+        case opaque
+        /// A list with parameters; whitespace beside `,` and `;` doesn't count.
+        case list
+        /// A list whose members have no case.
+        case caselessList
+        /// Pairs, which HTTP/2 may split into lines (RFC 9113 §8.2.3).
+        case cookies
+
+        init(_ name: [UInt8], _ recognised: FieldName) {
+            switch recognised {
+            case .accept, .cacheControl: self = .list
+            case .acceptEncoding, .te, .connection, .upgrade: self = .caselessList
+            case .cookie: self = .cookies
+            case .other where name == Form.acceptLanguage || name == Form.acceptCharset: self = .caselessList
+            default: self = .opaque
+            }
+        }
+
+        private static let acceptLanguage = Array("accept-language".utf8)
+        private static let acceptCharset = Array("accept-charset".utf8)
+    }
+
+    /// The normalised value; nil where the request has no such field. `name` is in lower case.
+    static func value(_ name: [UInt8], _ recognised: FieldName, of request: FieldSection) -> [UInt8]? {
+        var value: [UInt8] = []
+        let isPresent = forEachByte(name, recognised, of: request) { value.append($0) }
+        return isPresent ? value : nil
+    }
+
+    /// Whether the normalised value is `expected`; nothing is allocated.
+    static func equals(
+        _ expected: [UInt8]?, _ name: [UInt8], _ recognised: FieldName, of request: FieldSection
+    ) -> Bool {
+        var index = 0
+        var isEqual = true
+        let other = expected ?? []
+        let isPresent = forEachByte(name, recognised, of: request) { byte in
+            isEqual = isEqual && index < other.count && other[index] == byte
+            index &+= 1
+        }
+        return isPresent == (expected != nil) && isEqual && index == other.count
+    }
+
+    /// Calls `body` with each byte of the normalised value; false where the request has no such field.
+    private static func forEachByte(
+        _ name: [UInt8], _ recognised: FieldName, of request: FieldSection, _ body: (UInt8) -> Void
+    ) -> Bool {
+        guard recognised == .other || request.contains(recognised) else { return false }
+        let form = Form(name, recognised)
+        var isPresent = false
+        var needsSeparator = false
+        for line in request.lines where line.name == recognised {
+            if recognised == .other {
+                let isNamed =
+                    Int(line.nameLength) == name.count
+                    && request.withName(line) { received in
+                        received.elementsEqual(name) { $0.asciiLowercased == $1 }
+                    }
+                guard isNamed else { continue }
+            }
+            isPresent = true
+            request.withValue(line) { value in
+                switch form {
+                case .opaque, .cookies:
+                    if needsSeparator {
+                        body(form == .cookies ? UInt8(ascii: ";") : UInt8(ascii: ","))
+                        body(0x20)
+                    }
+                    needsSeparator = true
+                    for byte in value.trimmingOptionalWhitespace { body(byte) }
+                case .list, .caselessList:
+                    for element in FieldListElements(value) {
+                        if needsSeparator { body(UInt8(ascii: ",")) }
+                        needsSeparator = true
+                        forEachByte(ofElement: element, isCaseless: form == .caselessList, body)
+                    }
+                }
+            }
+        }
+        return isPresent
+    }
+
+    /// The bytes of a list element without the whitespace beside semicolons outside quoted strings.
+    private static func forEachByte(
+        ofElement element: UnsafeRawBufferPointer, isCaseless: Bool, _ body: (UInt8) -> Void
+    ) {
+        var isFirst = true
+        for part in FieldListElements(element, separator: UInt8(ascii: ";")) {
+            if !isFirst { body(UInt8(ascii: ";")) }
+            isFirst = false
+            for byte in part { body(isCaseless ? byte.asciiLowercased : byte) }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import HTTPSemantics
+import NIOCore
+
+/// How a newer response changes the fields of a stored one (RFC 9111 §3.2).
+///
+/// All lines of a name that the newer response has replace those of the stored one and stand at the end; all other lines
+/// stay where they are. Never taken are the fields that are not stored at all, and those that say how the content is to
+/// be read that is held: a response without content that is wrong about them would make it unreadable.
+enum UpdatingFields {
+    /// The fields that the stored content depends on; Content-Length and Content-Range are never stored.
+    static let ofContent: [FieldName] = [.contentEncoding, .contentType]
+
+    /// - Parameters:
+    ///   - newer: The newer response's fields as received.
+    ///   - unstored: What of the newer response is not stored.
+    ///   - forbidden: What its directives keep from being stored, so that it may not stay either.
+    ///   - takesCookies: Whether Set-Cookie is taken.
+    ///   - date: The Date to set where the newer response has none that is valid.
+    static func updated(
+        _ stored: FieldSection, by newer: FieldSection, without unstored: UnstoredNames, forbidden: UnstoredNames,
+        takesCookies: Bool, replacingDate date: Int64?
+    ) -> FieldSection {
+        var excluded = unstored
+        for name in ofContent { excluded.insert(name) }
+        excluded.insertContentDigests()
+        if !takesCookies { excluded.insert(.setCookie) }
+        if date != nil { excluded.insert(.date) }
+
+        var replaced = FieldNameSet()
+        var others: Set<[UInt8]> = []
+        if date != nil { replaced.insert(.date) }
+        for line in newer.lines where !excluded.contains(line, of: newer) {
+            if line.name == .other { others.insert(newer.lowercaseName(line)) } else { replaced.insert(line.name) }
+        }
+
+        var writer = FieldSectionWriter(
+            byteCount: stored.bytes.readableBytes &+ newer.bytes.readableBytes &+ 40,
+            lineCount: stored.count &+ newer.count &+ 1)
+        for line in stored.lines {
+            let isReplaced =
+                line.name == .other
+                ? !others.isEmpty && others.contains(stored.lowercaseName(line)) : replaced.contains(line.name)
+            if !isReplaced, !forbidden.contains(line, of: stored) { writer.copy(line, of: stored) }
+        }
+        for line in newer.lines where !excluded.contains(line, of: newer) { writer.copy(line, of: newer) }
+        if let date { writer.append(.date, spelling: "Date", value: HTTPDate.bytes(date)) }
+        return writer.section
+    }
+
+    /// The same for two sections that are stored ones already.
+    static func merged(_ stored: FieldSection, with newer: FieldSection) -> FieldSection {
+        updated(
+            stored, by: newer, without: UnstoredNames(), forbidden: UnstoredNames(), takesCookies: true,
+            replacingDate: nil)
+    }
+}

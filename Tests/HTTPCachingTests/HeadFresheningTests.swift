@@ -1,0 +1,80 @@
+import HTTPCaching
+import HTTPSemantics
+import Testing
+
+@Suite("Freshening by HEAD")
+struct HeadFresheningTests {
+    static let modified = "Last-Modified: \(date(-100))"
+    static let held = ["Cache-Control: max-age=60", "ETag: \"a\"", modified, "Vary: X", "X-Old: 1"]
+
+    static let cases: [([String], Bool)] = [
+        ([], true),
+        (["ETag: \"a\""], true),
+        (["ETag: \"b\""], false),
+        (["ETag: W/\"a\""], false),
+        ([modified], true),
+        (["Last-Modified: \(date(-99))"], false),
+        (["Last-Modified: x"], false),
+        (["ETag: \"a\"", modified, "Content-Length: 7"], true),
+        (["Content-Length: 8"], false),
+        (["Content-Length: x"], false),
+        (["Vary: x"], true),
+        (["Vary: X, Y"], false),
+        (["Vary: *"], false),
+        (["Cache-Control: no-store"], false),
+        (["Cache-Control: private"], false),
+        (["Cache-Control: max-age=5"], true),
+    ]
+
+    @Test("A stored response is freshened where nothing in the HEAD's response contradicts it", arguments: cases)
+    func outcome(_ lines: [String], _ isFreshened: Bool) throws {
+        let stored = try #require(try stored(Self.held, request: request("X: a")))
+        let freshened = Validation.freshened(
+            stored, size: 7, byHead: response(200, lines, at: 10), policy: CachePolicy())
+        #expect((freshened != nil) == isFreshened)
+        if let freshened {
+            #expect(freshened.date == epoch + 10 && freshened.receivedAt == at(10))
+            #expect(freshened.selection == stored.selection)
+        }
+    }
+
+    @Test("A validator that is not held contradicts")
+    func unheld() throws {
+        let stored = try #require(try stored("Cache-Control: max-age=60"))
+        func isFreshened(_ lines: String...) -> Bool {
+            Validation.freshened(stored, size: 7, byHead: response(200, lines), policy: CachePolicy()) != nil
+        }
+        #expect(isFreshened())
+        #expect(!isFreshened("ETag: \"a\""))
+        #expect(!isFreshened(Self.modified))
+    }
+
+    @Test("Its fields are updated")
+    func fields() throws {
+        let stored = try #require(try stored(Self.held, request: request("X: a")))
+        let head = response(200, ["X-Old: 2", "X-New: 3", "Cache-Control: max-age=5"], at: 10)
+        let freshened = try #require(Validation.freshened(stored, size: 7, byHead: head, policy: CachePolicy()))
+        let all = lines(freshened.fields)
+        #expect(all.contains("X-Old: 2") && all.contains("X-New: 3") && !all.contains("X-Old: 1"))
+        #expect(freshened.lifetime.seconds == 5)
+    }
+
+    @Test("Only a 200 freshens, and only a 200 or a part", arguments: [204, 206, 304, 404, 500])
+    func statuses(_ status: Int) throws {
+        let stored = try #require(try stored(Self.held))
+        #expect(Validation.freshened(stored, size: 7, byHead: response(status, []), policy: CachePolicy()) == nil)
+        let missing = try #require(try HTTPCachingTests.stored(Self.held, status: 404))
+        #expect(Validation.freshened(missing, size: 7, byHead: response(200, []), policy: CachePolicy()) == nil)
+    }
+
+    @Test("A part is compared by the size of the whole")
+    func parts() throws {
+        let part = try CombinationTests.part(0..<10, of: 100)
+        func isFreshened(_ length: Int) -> Bool {
+            let head = response(200, ["Content-Length: \(length)"])
+            return Validation.freshened(part, size: 10, byHead: head, policy: CachePolicy()) != nil
+        }
+        #expect(isFreshened(100))
+        #expect(!isFreshened(10))
+    }
+}

@@ -1,0 +1,102 @@
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("Selecting fields")
+struct SelectingFieldsTests {
+    static let nominations: [([String], SelectingFields.Nomination)] = [
+        ([], .fields([])), (["Vary:"], .fields([])), (["Vary: , "], .fields([])),
+        (["Vary: Accept"], .fields([Array("accept".utf8)])),
+        (["vary: b, A,, a", "Vary: B,C"], .fields(["a", "b", "c"].map { Array($0.utf8) })),
+        (["Vary: *"], .any), (["Vary: a, *"], .any), (["Vary: a", "Vary: *, b"], .any), (["Vary: a b"], .any),
+        (["Vary: a;b"], .any), (["Vary: \"a\""], .any), (["Vary: (a)"], .any),
+        (
+            ["Vary: " + (0..<16).map { "a\($0)" }.joined(separator: ",")],
+            .fields((0..<16).map { "a\($0)" }.sorted().map { Array($0.utf8) })
+        ),
+        (["Vary: " + (0..<17).map { "a\($0)" }.joined(separator: ",")], .tooMany),
+        (["Vary: " + (0..<17).map { "a\($0)" }.joined(separator: ",") + ", *"], .any),
+        (["Vary: " + String(repeating: "a,", count: 1000)], .fields([Array("a".utf8)])),
+    ]
+
+    @Test("Vary names fields, none of them twice, or anything", arguments: nominations)
+    func nomination(_ lines: [String], _ expected: SelectingFields.Nomination) {
+        #expect(SelectingFields.nomination(by: fields(lines)) == expected)
+    }
+
+    static func selection(_ vary: String, _ lines: [String]) -> SelectingFields {
+        guard case .fields(let names) = SelectingFields.nomination(by: fields(["Vary: \(vary)"])) else { return .never }
+        return SelectingFields(names: names, of: fields(lines))
+    }
+
+    static let matches: [(String, [String], [String], Bool)] = [
+        ("X", ["X: a"], ["x: a"], true),
+        ("X", ["X: a"], ["X: b"], false),
+        ("X", ["X: a"], ["X: A"], false),
+        ("X", ["X: a"], [], false),
+        ("X", [], ["X: a"], false),
+        ("X", [], [], true),
+        ("X", [], ["X:"], false),
+        ("X", ["X:"], ["X:"], true),
+        ("X", ["X: a"], ["X: a", "Y: b"], true),
+        ("X", ["X: a"], ["XX: a"], false),
+        ("X, Y", ["X: a", "Y: b"], ["Y: b", "X: a"], true),
+        ("X, Y", ["X: a", "Y: b"], ["X: a"], false),
+        ("X", ["X: a", "X: b"], ["X: a, b"], true),
+        ("X", ["X: a", "X: b"], ["X: b, a"], false),
+        ("X", ["X: a,b"], ["X: a, b"], false),
+        ("X", ["X: a"], ["X: aa"], false),
+        ("X", ["X: aa"], ["X: a"], false),
+        ("Accept-Encoding", ["Accept-Encoding: gzip,br"], ["Accept-Encoding: gzip , br"], true),
+        ("Accept-Encoding", ["Accept-Encoding: gzip", "Accept-Encoding: br"], ["Accept-Encoding: gzip,, br"], true),
+        ("Accept-Encoding", ["Accept-Encoding: gzip;q=0.5"], ["Accept-Encoding: GZIP ; q=0.5"], true),
+        ("Accept-Encoding", ["Accept-Encoding: gzip"], ["Accept-Encoding: br"], false),
+        ("Accept-Encoding", ["Accept-Encoding:"], [], false),
+        ("Accept-Language", ["Accept-Language: en, de"], ["accept-language: EN,de"], true),
+        ("Accept-Language", ["Accept-Language: en, de"], ["Accept-Language: de, en"], false),
+        ("Accept-Charset", ["Accept-Charset: utf-8"], ["Accept-Charset: UTF-8"], true),
+        ("Accept", ["Accept: text/html, */*;q=0.1"], ["Accept: text/html,*/*; q=0.1"], true),
+        ("Accept", ["Accept: a/b;x=\"1, 2\""], ["Accept: a/b;x=\"1,2\""], false),
+        ("Accept", ["Accept: a/b;x=\"1; 2\""], ["Accept: a/b;x=\"1;2\""], false),
+        ("Accept", ["Accept: a/b;x=A"], ["Accept: a/b;x=a"], false),
+        ("Cookie", ["Cookie: a=1; b=2"], ["Cookie: a=1", "Cookie: b=2"], true),
+        ("Cookie", ["Cookie: a=1, b=2"], ["Cookie: a=1", "Cookie: b=2"], false),
+        ("User-Agent", ["User-Agent: x/1 (a, b)"], ["User-Agent: x/1 (a,b)"], false),
+        ("", ["X: a"], ["X: b"], true),
+        ("*", [], [], false),
+        ("*", ["X: a"], ["X: a"], false),
+    ]
+
+    @Test("A request matches where every named field has the same value", arguments: matches)
+    func match(_ vary: String, _ one: [String], _ other: [String], _ expected: Bool) {
+        #expect(Self.selection(vary, one).matches(fields(other)) == expected)
+        #expect(Self.selection(vary, other).matches(fields(one)) == expected)
+    }
+
+    @Test("Equal values make equal selections")
+    func equality() {
+        let one = Self.selection("Accept, X", ["Accept: a/b , c/d", "X: y"])
+        #expect(one == Self.selection("x,accept", ["x: y", "Accept: a/b,c/d"]))
+        #expect(one != Self.selection("x,accept", ["x: z", "Accept: a/b,c/d"]))
+        #expect(one.names.map { text($0) } == ["accept", "x"])
+        #expect(one.values.map { $0.map { text($0) } } == ["a/b,c/d", "y"])
+    }
+
+    @Test("A selection whose names and values don't pair suits nothing")
+    func unpaired() {
+        #expect(!SelectingFields(names: [Array("x".utf8)], values: []).matches(fields([])))
+        #expect(SelectingFields.none.matches(fields(["X: a"])))
+    }
+
+    @Test("Reading and matching take time in proportion to the size", arguments: [",", "a,", "*,", "\"", "a;", "a\","])
+    func linear(_ unit: String) {
+        let growth = growth(from: 500) { size in
+            let value = String(repeating: unit, count: size / unit.utf8.count)
+            _ = SelectingFields.nomination(by: fields(["Vary: \(value)"]))
+            let request = fields(["Accept: \(value)", "X: \(value)"])
+            _ = Self.selection("Accept, X", ["Accept: \(value)", "X: \(value)"]).matches(request)
+        }
+        #expect(growth < 64)
+    }
+}
