@@ -1,3 +1,5 @@
+import Glibc
+
 /// A network namespace with a loopback interface and no route anywhere: what works in it needs no network.
 /// (network_namespaces(7), unshare(1), nsenter(1))
 public enum NetworkNamespace {
@@ -5,13 +7,53 @@ public enum NetworkNamespace {
     public static let wrapper = ["unshare", "--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
 
     /// Whether this user may make one.
-    public static let isAvailable: Bool = {
-        let process = try? ChildProcess.run(wrapper + ["true"], seconds: 10)
-        return process?.status == 0
-    }()
+    public static let isAvailable: Bool = isPossible(wrapper)
 
-    /// A command that executes another one in the namespace of a process.
+    /// A command that executes another one in a network and a mount namespace of its own.
+    ///
+    /// - Parameter setUp: what the shell does there before.
+    public static func wrapper(setUp: String) -> [String] {
+        ["unshare", "--net", "--mount", "sh", "-c", "ip link set lo up && \(setUp) && exec \"$@\"", "sh"]
+    }
+
+    /// Whether this user may make one with mounts of its own.
+    public static let isAvailableWithMounts: Bool = isPossible(wrapper(setUp: "mount --bind /etc /etc"))
+
+    /// A command that executes another one in the network and mount namespaces of a process.
     public static func entering(_ process: ChildProcess) -> [String] {
-        ["nsenter", "--net", "--target", "\(process.identifier)"]
+        ["nsenter", "--net", "--mount", "--target", "\(process.identifier)"]
+    }
+
+    /// Runs `body` with the calling thread in the network namespace of a process: the sockets that it opens are there,
+    /// and the threads and processes that it starts.
+    public static func inside<Result>(_ process: ChildProcess, _ body: () throws -> Result) throws -> Result {
+        let home = try openNamespace("/proc/thread-self/ns/net")
+        defer { close(home) }
+        let other = try openNamespace("/proc/\(process.identifier)/ns/net")
+        defer { close(other) }
+        try enter(other)
+        let result = Swift.Result { try body() }
+        // A thread that this one starts later must not be there any more.
+        try enter(home)
+        return try result.get()
+    }
+
+    private static func openNamespace(_ path: String) throws -> CInt {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Socket.Failure.failed("open \(path)", code: errno) }
+        return descriptor
+    }
+
+    private static func enter(_ namespace: CInt) throws {
+        typealias Function = @convention(c) (CInt, CInt) -> CInt
+        // The C library's header shows setns(2) to programs with extensions of GNU only.
+        guard let symbol = dlsym(nil, "setns") else { throw Socket.Failure.failed("setns", code: ENOSYS) }
+        guard unsafeBitCast(symbol, to: Function.self)(namespace, 0) == 0 else {
+            throw Socket.Failure.failed("setns", code: errno)
+        }
+    }
+
+    private static func isPossible(_ wrapper: [String]) -> Bool {
+        (try? ChildProcess.run(wrapper + ["true"], seconds: 10))?.status == 0
     }
 }

@@ -72,13 +72,15 @@ public final class ScriptedOrigin: Sendable {
     /// Starts to listen.
     ///
     /// - Parameters:
+    ///   - isOnAllAddresses: whether it listens on all addresses of this machine; for namespaces only.
     ///   - receiveBuffer: how much the kernel takes in of a connection that the handler does not read from.
     ///   - handler: called for each request when its head has come; it reads the body and responds. It returns whether
     ///     the connection goes on.
     public init(
-        receiveBuffer: CInt? = nil, _ handler: @escaping @Sendable (Request, Connection) throws -> Bool
+        isOnAllAddresses: Bool = false, receiveBuffer: CInt? = nil,
+        _ handler: @escaping @Sendable (Request, Connection) throws -> Bool
     ) throws {
-        (listener, port) = try Socket.listen(receiveBuffer: receiveBuffer)
+        (listener, port) = try Socket.listen(isOnAllAddresses: isOnAllAddresses, receiveBuffer: receiveBuffer)
         self.handler = handler
         let listener = listener
         Threads.start { [weak self] in
@@ -94,8 +96,10 @@ public final class ScriptedOrigin: Sendable {
     }
 
     /// An origin that answers every request with the same response.
-    public convenience init(status: String = "200 OK", fields: String = "", body: String) throws {
-        try self.init { request, connection in
+    public convenience init(
+        isOnAllAddresses: Bool = false, status: String = "200 OK", fields: String = "", body: String
+    ) throws {
+        try self.init(isOnAllAddresses: isOnAllAddresses) { request, connection in
             _ = try connection.readBody(of: request)
             let isHead = request.text.hasPrefix("HEAD ")
             try connection.socket.send(

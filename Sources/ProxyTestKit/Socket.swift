@@ -61,11 +61,12 @@ public final class Socket: @unchecked Sendable {
     /// Listens on a free port of 127.0.0.1.
     ///
     /// - Parameters:
+    ///   - isOnAllAddresses: whether it listens on the other addresses of this machine too; for namespaces only.
     ///   - backlog: how many connections wait to be accepted before further ones are left unanswered.
     ///   - receiveBuffer: how much the kernel takes in of a connection that nobody reads from; little of it makes
     ///     back-pressure come soon.
     public static func listen(
-        backlog: CInt = 512, receiveBuffer: CInt? = nil
+        isOnAllAddresses: Bool = false, backlog: CInt = 512, receiveBuffer: CInt? = nil
     ) throws -> (socket: Socket, port: UInt16) {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
@@ -76,6 +77,7 @@ public final class Socket: @unchecked Sendable {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
         var address = loopback(0)
+        if isOnAllAddresses { address.sin_addr.s_addr = 0 }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> CInt in

@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// All kinds of work at once for a while: 20 seconds, or as many as SUBPROXY_SOAK_SECONDS says.
+    @Suite("Soak")
+    struct Soak {
+        private static let seconds =
+            ProcessInfo.processInfo.environment["SUBPROXY_SOAK_SECONDS"].flatMap { Double($0) } ?? 20
+        private static let workers = 4
+        private static let file = String(repeating: "0123456789abcdef", count: 1 << 10)
+
+        /// What one client does, again and again: kept connections, new ones, tunnels, and a tenth of all broken off.
+        private struct Worker {
+            let binary: RunningBinary
+            let origin: UInt16
+            let echo: UInt16
+            var random: SplitMix64
+            var kept: Socket?
+
+            mutating func step() throws {
+                let kind = Int.random(in: 0..<20, using: &random)
+                switch kind {
+                case 0, 1: try breakOff(tunnel: kind == 0)
+                case 2: try tunnel()
+                case 3: try upload()
+                case 4...8: try fetch("http://mapped.test/x", "x", isKept: kind > 5)
+                case 9...13: try fetch("http://mapped.test/file", Soak.file, isKept: kind > 10)
+                default:
+                    let size = Int.random(in: 0..<40_000, using: &random)
+                    try fetch("http://127.0.0.1:\(origin)/\(size)", Soak.page(size), isKept: kind > 15)
+                }
+            }
+
+            private mutating func fetch(_ url: String, _ text: String, isKept: Bool) throws {
+                guard isKept else {
+                    let response = try binary.get(url)
+                    #expect(response.status == 200 && response.isComplete && response.text == text, "\(url)")
+                    return
+                }
+                let client = try kept ?? binary.connect()
+                kept = client
+                try client.sendRequest("GET", url)
+                let response = try client.receiveResponse()
+                #expect(response.status == 200 && response.isComplete && response.text == text, "\(url)")
+            }
+
+            private mutating func upload() throws {
+                let body = Soak.page(Int.random(in: 1..<100_000, using: &random))
+                let response = try binary.exchange("POST", "http://127.0.0.1:\(origin)/echo", body: body)
+                #expect(response.status == 200 && response.text == body)
+            }
+
+            private mutating func tunnel() throws {
+                let client = try binary.tunnel(to: echo)
+                let bytes = Array(Soak.page(Int.random(in: 1..<20_000, using: &random)).utf8)
+                try client.send(bytes)
+                #expect(try client.receive(exactly: bytes.count) == bytes)
+            }
+
+            /// Goes away in the middle: with a reset or an orderly end, at some point of an exchange or a tunnel.
+            private mutating func breakOff(tunnel: Bool) throws {
+                let client = tunnel ? try binary.tunnel(to: echo) : try binary.connect()
+                if tunnel {
+                    try client.send(Soak.page(5000))
+                } else {
+                    try client.sendRequest("GET", "http://127.0.0.1:\(origin)/39999")
+                }
+                if Bool.random(using: &random) { _ = try client.receive(1000) }
+                if Bool.random(using: &random) { client.reset() } else { client.close() }
+            }
+        }
+
+        /// A text of so many bytes that can be told from others.
+        fileprivate static func page(_ size: Int) -> String {
+            String(repeating: "\(size).", count: size / 2 + 1).prefix(size).description
+        }
+
+        @Test("A mix of everything leaves no wrong answer, no descriptor, and no memory that grows")
+        func mix() async throws {
+            let origin = try ScriptedOrigin { request, connection in
+                let request = try connection.readBody(of: request)
+                let body = Int(request.target.dropFirst()).map { Soak.page($0) }
+                try connection.respond(body: body ?? String(decoding: request.body, as: UTF8.self))
+                return true
+            }
+            let echo = try RawOrigin.echo()
+            let served = try ServedMap(
+                "http://mapped.test/x: { text: x }\nhttp://mapped.test/file: file.txt", files: ["file.txt": Soak.file],
+                tunnelsTo: echo.port)
+            let binary = served.binary
+            let (originPort, echoPort) = (origin.port, echo.port)
+            _ = try binary.get("http://mapped.test/file")
+            let before = binary.footprint
+            let start = Clock.seconds
+            let steps = Counter()
+            let residents = try await atOnce(Soak.workers + 1) { index -> [Int] in
+                var samples: [Int] = []
+                var worker = Worker(
+                    binary: binary, origin: originPort, echo: echoPort, random: SplitMix64(state: UInt64(index)))
+                while Clock.seconds - start < Soak.seconds {
+                    if index == 0 {
+                        samples.append(binary.residentBytes)
+                        usleep(100_000)
+                    } else {
+                        try worker.step()
+                        steps.add()
+                    }
+                }
+                return samples
+            }
+            let samples = residents[0]
+            let quarter = samples.count / 4
+            func mean(_ part: ArraySlice<Int>) -> Int { part.reduce(0, +) / max(1, part.count) }
+            #expect(mean(samples.suffix(quarter)) - mean(samples[quarter..<2 * quarter]) < 4 * mebibyte)
+            #expect(steps.value > Int(Soak.seconds) * 20)
+            // libcurl notices that origins have closed kept connections when it looks for one.
+            origin.stop()
+            let other = try ScriptedOrigin(fields: "Connection: close\r\n", body: "forwarded")
+            // A client that was gone before its address was asked for counts as one of another machine, and the transfers
+            // of those have a thread of their own, with four descriptors.
+            let bound = Footprint(
+                residentBytes: before.residentBytes,
+                openDescriptors: before.openDescriptors + [String](repeating: "of the second thread", count: 4))
+            let after = try binary.settle(to: bound, memory: 32 * mebibyte, seconds: 5) {
+                let response = try binary.get("http://127.0.0.1:\(other.port)/")
+                #expect(response.text == "forwarded")
+            }
+            #expect(after.descriptors <= bound.descriptors, "\(before), \(after)")
+            #expect(after.residentBytes - before.residentBytes < 32 * mebibyte)
+        }
+    }
+}
