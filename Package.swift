@@ -15,6 +15,11 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -24,6 +29,10 @@ let package = Package(
     products: [.executable(name: "subproxy", targets: ["subproxy"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -44,10 +53,13 @@ let package = Package(
             dependencies: ["HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
             swiftSettings: strict),
         .target(
+            name: "TLSTermination", dependencies: [nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
+            swiftSettings: strict),
+        .target(
             name: "ForwardProxy",
             dependencies: [
-                "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "YAML", nioCore, nioPosix, nioLocks,
-                crypto, logging,
+                "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore,
+                nioPosix, nioLocks, nioTLS, nioSSL, nioHTTP2, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -75,6 +87,10 @@ let package = Package(
         .testTarget(
             name: "SubstitutionTests",
             dependencies: ["Substitution", "HTTPSemantics", "Patterns", "YAML", nioCore],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TLSTerminationTests",
+            dependencies: ["TLSTermination", "ProxyTestKit", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
             swiftSettings: strict),
         .testTarget(
             name: "ForwardProxyTests",

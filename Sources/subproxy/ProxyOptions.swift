@@ -94,6 +94,14 @@ struct ProxyOptions: ParsableArguments {
     var originCA: String?
 
     @Option(
+        name: .customLong("ca-dir"),
+        help: ArgumentHelp(
+            "Folder of the certificate authority for https hosts of the map. (default: ~/.local/share/subproxy)",
+            valueName: "folder"),
+        completion: .directory)
+    var authorityFolder: String?
+
+    @Option(
         help: ArgumentHelp(
             "Ports that CONNECT may name beside those that the map names. (default: 443,8443)", valueName: "list"),
         transform: OptionValue.ports)
@@ -156,6 +164,7 @@ struct ProxyOptions: ParsableArguments {
         if let noProxy { configuration.noProxy = noProxy }
         configuration.resolve = resolve
         configuration.originCAFile = originCA
+        configuration.authorityFolder = authorityFolder
         if let connectPorts { configuration.connectPorts = connectPorts }
         configuration.allowsPrivateForRemote = allowPrivateOrigins
         if let threads { configuration.threads = threads }

@@ -16,6 +16,8 @@ final class AnswerExchange: Exchange {
     private var handle: NIOFileHandle?
     private var timer: Scheduled<Void>?
     private var reloads = 0
+    /// Bytes of a file have been written that the client takes in first.
+    private var awaitsWritability = false
 
     /// What has come of a body that may have to be sent on.
     private var held: [ByteBuffer]?
@@ -37,7 +39,11 @@ final class AnswerExchange: Exchange {
     /// A body that a mapped URL's request carries is read and not used.
     func receive(_ body: ByteBuffer) { held?.append(body) }
     func receiveEnd(trailers: FieldSection?) { heldEnd = (true, trailers) }
-    func clientBecameWritable() {}
+    func clientBecameWritable() {
+        guard awaitsWritability else { return }
+        awaitsWritability = false
+        sendNext()
+    }
 
     func clientIsGone() {
         client = nil
@@ -176,6 +182,7 @@ final class AnswerExchange: Exchange {
             pieces.removeFirst()
             return sendNext()
         }
+        guard client?.secured == nil else { return sendBytesFromFile(range, stream) }
         let portion = rate.map { max(1, $0 / 10) } ?? 1 << 20
         let count = min(range.count, portion)
         let offset = range.lowerBound
@@ -198,6 +205,30 @@ final class AnswerExchange: Exchange {
             }
             watch(stream, upTo: offset &+ count, sent.futureResult)
             client.send(region, promise: sent)
+        }
+    }
+
+    /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS has to have them.
+    private func sendBytesFromFile(_ range: Range<Int>, _ stream: FileStream) {
+        let portion = rate.map { max(1, $0 / 10) } ?? 128 << 10
+        loop.onFilePool({ () throws(FileStreamError) -> ByteBuffer in
+            try stream.bytes(at: range.lowerBound, maxBytes: min(range.count, portion))
+        }) { [self] result in
+            guard let client else { return }
+            switch result {
+            case .failure(let error): abort("\(error)")
+            case .success(let bytes):
+                pieces[pieces.startIndex] = .range(range.lowerBound &+ bytes.readableBytes..<range.upperBound)
+                client.send(bytes)
+                client.flush()
+                guard rate == nil else {
+                    timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
+                        self?.sendNext()
+                    }
+                    return
+                }
+                if client.isWritable { sendNext() } else { awaitsWritability = true }
+            }
         }
     }
 

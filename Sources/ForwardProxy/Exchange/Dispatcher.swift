@@ -22,6 +22,7 @@ extension LoopContext {
             client.fail(.badRequest("The request target is malformed: \(error)."))
             return nil
         }
+        if let secured = client.secured { return begin(request, target, in: secured, client) }
         switch target {
         case .absolute(let uri): return begin(request, uri, client)
         case .authority(let authority):
@@ -36,7 +37,7 @@ extension LoopContext {
         }
     }
 
-    private func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+    func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
         let head = request.head
         client.record = record(request, url: uri)
         let match = map.lookup(uri, head: head, scratch: &scratch)

@@ -133,24 +133,11 @@ extension ClientConnection: ExchangeClient {
     func fail(_ error: ProxyError) {
         guard !responseHasStarted else { return abort() }
         if error.status == 400 || error.status == 417 { state.mustClose() }
-        let accepts = exchangeFields.map(AcceptPreference.prefersHTML) ?? false
-        let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
-        let page = ErrorPage.body(for: error, asked: asked, prefersHTML: accepts)
-        var lines = ByteBuffer()
-        let type = accepts ? "text/html; charset=utf-8" : "text/plain; charset=utf-8"
-        MessageWriter.writeField("Content-Type", Array(type.utf8), to: &lines)
-        MessageWriter.writeField("Content-Length", decimal: page.readableBytes, to: &lines)
-        if let allow = error.allow { MessageWriter.writeField("Allow", Array(allow.utf8), to: &lines) }
-        lines.writeStaticString("Cache-Control: no-store\r\n")
-        StatusFields.writeError(error, to: &lines)
-        lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
-        lines.writeImmutableBuffer(loop.dateStamp().line)
+        let response = ErrorResponse(error, asked: record, fields: exchangeFields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
-        start(
-            ResponseStart(
-                status: error.status, reason: nil, lines: lines, body: isHead ? .none : .length(page.readableBytes)))
-        if !isHead { send(page) }
+        start(response.start(isHead: isHead))
+        if !isHead { send(response.page) }
         finish(trailers: nil)
     }
 

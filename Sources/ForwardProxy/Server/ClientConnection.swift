@@ -5,7 +5,7 @@ import NIOPosix
 
 /// One HTTP/1 connection from a client: it feeds the parser, performs what ``ConnectionState`` says, and is the
 /// client's side of the exchange under way. Decisions are the dispatcher's.
-final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
+final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, BatchedConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = IOData
@@ -16,6 +16,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     let loop: LoopContext
     let address: String
     let isLocal: Bool
+    /// The origin of a decrypted tunnel; nil for a connection to the proxy itself.
+    let secured: SecureAuthority?
     var record: ExchangeRecord?
     var state = ConnectionState()
     var parser: RequestParser
@@ -40,8 +42,9 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private var stalledSince = UInt64.max
     private var stalledBytes = 0
 
-    init(loop: LoopContext, address: String, isLocal: Bool) {
+    init(loop: LoopContext, address: String, isLocal: Bool, secured: SecureAuthority? = nil) {
         self.loop = loop
+        self.secured = secured
         self.address = address
         self.isLocal = isLocal
         parser = RequestParser(limits: loop.proxy.configuration.limits.message)

@@ -23,25 +23,24 @@ final class LoopContext: @unchecked Sendable {
     var preflightScratch = LookupScratch()
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
-    /// The ports that the map's rules name, which CONNECT may name too.
-    private(set) var namedPorts: Set<UInt16>
+    private(set) var tunnelPolicy: TunnelPolicy
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?
     private var isStopping = false
     private var batchDepth = 0
-    private var unflushed: [ClientConnection] = []
+    private var unflushed: [any BatchedConnection] = []
     private var counts = [Int](repeating: 0, count: Outcome.allCases.count)
     private var whenEmpty: (() -> Void)?
 
     /// How often timeouts are looked at.
     static let tick = TimeAmount.milliseconds(250)
 
-    init(eventLoop: any EventLoop, proxy: ProxyCore, map: SubstitutionMap, namedPorts: Set<UInt16>) {
+    init(eventLoop: any EventLoop, proxy: ProxyCore, map: SubstitutionMap, tunnelPolicy: TunnelPolicy) {
         self.eventLoop = eventLoop
         self.proxy = proxy
         self.map = map
-        self.namedPorts = namedPorts
+        self.tunnelPolicy = tunnelPolicy
         let configuration = proxy.configuration
         log = AccessLog(
             sink: proxy.logSink, format: configuration.logFormat, showsQueryValues: configuration.logsQueryValues)
@@ -58,10 +57,10 @@ final class LoopContext: @unchecked Sendable {
     }
 
     /// Puts another map in force; answers made from the old one are forgotten.
-    func adopt(_ map: SubstitutionMap, namedPorts: Set<UInt16>) {
+    func adopt(_ map: SubstitutionMap, tunnelPolicy: TunnelPolicy) {
         eventLoop.preconditionInEventLoop()
         self.map = map
-        self.namedPorts = namedPorts
+        self.tunnelPolicy = tunnelPolicy
         folders.removeAll()
         scratch = LookupScratch()
         // Exchanges under way go on with the old map and its table.
@@ -80,7 +79,7 @@ final class LoopContext: @unchecked Sendable {
     }
 
     /// Flushes a connection that was written to outside of its own read: at once, or at the end of the batch.
-    func flushLater(_ connection: ClientConnection) {
+    func flushLater(_ connection: any BatchedConnection) {
         if batchDepth > 0 { unflushed.append(connection) } else { connection.flushIfNeeded() }
     }
 
@@ -133,6 +132,11 @@ final class LoopContext: @unchecked Sendable {
         let now = monotonicNanoseconds()
         for connection in connections.values { connection.check(now: now) }
     }
+}
+
+/// A client's side that is written to in a batch, and flushed at its end.
+protocol BatchedConnection: AnyObject {
+    func flushIfNeeded()
 }
 
 /// A connection whose timeouts the loop looks after.

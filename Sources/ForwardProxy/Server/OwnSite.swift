@@ -104,7 +104,7 @@ extension LoopContext {
         return Begun(value: nil)
     }
 
-    private func answerOptions(_ client: any ExchangeClient) {
+    func answerOptions(_ client: any ExchangeClient) {
         var lines = ByteBuffer(
             string: "Allow: GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH\r\nContent-Length: 0\r\n")
         lines.writeImmutableBuffer(proxy.identity.viaLine)

@@ -85,6 +85,8 @@ public struct ProxyConfiguration: Sendable {
     public var resolve: [String] = []
     /// A file of certificates to trust for origins instead of the system's.
     public var originCAFile: String?
+    /// Where the certificate authority for https hosts of the map is kept; nil is the default folder.
+    public var authorityFolder: String?
     /// Ports that CONNECT may name, besides those that the map names; the default is 443 and 8443.
     public var connectPorts: Set<UInt16> = [443, 8443]
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.

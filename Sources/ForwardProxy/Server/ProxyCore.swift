@@ -16,6 +16,8 @@ final class ProxyCore: Sendable {
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool
+    /// The certificates for the hosts whose tunnels are decrypted.
+    let secureTunnels: SecureTunnels
     let identity: ProxyIdentity
     let counters = Counters()
     let bypassWatch = BypassWatch()
@@ -45,6 +47,8 @@ final class ProxyCore: Sendable {
         self.files = files
         cache = configuration.cache.isOn ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
+        secureTunnels = SecureTunnels(
+            folder: configuration.authorityFolder, permitted: nil, pool: filePool, logger: logger)
         self.identity = identity
         self.ownNames = ownNames
         transports = try TransferLoops(configuration)

@@ -64,8 +64,8 @@ public final class ProxyServer: Sendable {
         self.group = group
         self.listeners = listeners
         let core = core
-        let ports = ProxyServer.ports(of: map)
-        contexts = group.makeIterator().map { LoopContext(eventLoop: $0, proxy: core, map: map, namedPorts: ports) }
+        let tunnels = TunnelPolicy(map)
+        contexts = group.makeIterator().map { LoopContext(eventLoop: $0, proxy: core, map: map, tunnelPolicy: tunnels) }
         state = NIOLockedValueBox(State(map: map))
         let contexts = contexts
         evictions.fill(contexts)
@@ -83,9 +83,9 @@ public final class ProxyServer: Sendable {
     /// Waits for the event loops, so it must not be called on one of them.
     public func adopt(_ map: SubstitutionMap) {
         state.withLockedValue { $0.map = map }
-        let ports = ProxyServer.ports(of: map)
+        let policy = TunnelPolicy(map)
         let adopted = contexts.map { context in
-            context.eventLoop.submit { context.adopt(map, namedPorts: ports) }
+            context.eventLoop.submit { context.adopt(map, tunnelPolicy: policy) }
         }
         for future in adopted { try? future.wait() }
         let named = NamedFiles(map)

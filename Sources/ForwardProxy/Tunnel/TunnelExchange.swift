@@ -63,16 +63,21 @@ extension LoopContext {
             client.fail(.connectPort(authority.port))
             return nil
         }
-        guard !proxy.configuration.isOffline else {
-            client.fail(.offline)
-            return nil
-        }
         guard !request.hasBody else {
             client.fail(.badRequest("A CONNECT request has no content."))
             return nil
         }
         guard !proxy.identity.isNamed(in: request.head.fields) else {
             client.fail(.loop)
+            return nil
+        }
+        if tunnelPolicy.intercepted.contains(host: authority.host, port: authority.port) {
+            let exchange = SecureTunnelExchange(authority, client: client)
+            exchange.begin()
+            return exchange
+        }
+        guard !proxy.configuration.isOffline else {
+            client.fail(.offline)
             return nil
         }
         let exchange = TunnelExchange(client: client)
@@ -82,7 +87,7 @@ extension LoopContext {
 
     /// Whether the port policy lets TLS or a tunnel to this port through.
     func mayTunnel(to port: UInt16) -> Bool {
-        proxy.configuration.connectPorts.contains(port) || namedPorts.contains(port)
+        proxy.configuration.connectPorts.contains(port) || tunnelPolicy.namedPorts.contains(port)
     }
 
     /// Joins a client's connection and a connected socket to a tunnel.

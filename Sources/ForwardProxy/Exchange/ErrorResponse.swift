@@ -1,0 +1,34 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+
+/// The response that tells a client of an error of the proxy's own.
+struct ErrorResponse {
+    let page: ByteBuffer
+    private let status: Int
+    private let lines: ByteBuffer
+
+    /// - Parameters:
+    ///   - asked: the exchange's record, for what was asked.
+    ///   - fields: the request's, for the form that the client prefers.
+    init(_ error: ProxyError, asked: ExchangeRecord?, fields: FieldSection?, loop: LoopContext) {
+        let prefersHTML = fields.map(AcceptPreference.prefersHTML) ?? false
+        let asked = asked.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
+        page = ErrorPage.body(for: error, asked: asked, prefersHTML: prefersHTML)
+        status = error.status
+        var lines = ByteBuffer()
+        let type = prefersHTML ? "text/html; charset=utf-8" : "text/plain; charset=utf-8"
+        MessageWriter.writeField("Content-Type", Array(type.utf8), to: &lines)
+        MessageWriter.writeField("Content-Length", decimal: page.readableBytes, to: &lines)
+        if let allow = error.allow { MessageWriter.writeField("Allow", Array(allow.utf8), to: &lines) }
+        lines.writeStaticString("Cache-Control: no-store\r\n")
+        StatusFields.writeError(error, to: &lines)
+        lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        lines.writeImmutableBuffer(loop.dateStamp().line)
+        self.lines = lines
+    }
+
+    func start(isHead: Bool) -> ResponseStart {
+        ResponseStart(status: status, reason: nil, lines: lines, body: isHead ? .none : .length(page.readableBytes))
+    }
+}

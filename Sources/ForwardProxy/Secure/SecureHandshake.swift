@@ -1,0 +1,96 @@
+import HTTPSemantics
+import NIOCore
+import NIOSSL
+import NIOTLS
+import Substitution
+
+/// Waits for the TLS handshake with a client, and puts the protocol that was agreed on in its place.
+///
+/// The handshake may take as long as a header section.
+final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let authority: Authority
+    private let loop: LoopContext
+    private let address: String
+    private let isLocal: Bool
+    private var record: ExchangeRecord?
+    private var context: ChannelHandlerContext?
+    private var timer: Scheduled<Void>?
+
+    init(_ authority: Authority, loop: LoopContext, address: String, isLocal: Bool, record: ExchangeRecord?) {
+        self.authority = authority
+        self.loop = loop
+        self.address = address
+        self.isLocal = isLocal
+        self.record = record
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        loop.add(self)
+        let limit = loop.proxy.configuration.limits.headerTimeout
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in
+            self?.fail("no TLS handshake came")
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        timer?.cancel()
+        loop.remove(self)
+    }
+
+    /// Both the host of CONNECT and the one that the client names in TLS have to be such as are decrypted.
+    func judge(_ result: SNIResult, _ authority: Authority, _ loop: LoopContext) -> EventLoopFuture<Void> {
+        guard case .hostname(let name) = result, name.lowercased() != authority.host,
+            !loop.tunnelPolicy.intercepted.contains(host: name, port: authority.port)
+        else { return loop.eventLoop.makeSucceededVoidFuture() }
+        fail("the client asks for another host in TLS")
+        return loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let event = event as? TLSUserEvent, case .handshakeCompleted(let negotiated) = event else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        record = nil
+        do {
+            let pipeline = context.pipeline.syncOperations
+            if negotiated == "h2" {
+                try HTTP2Connection.install(on: context.channel, SecureAuthority(authority), loop, address, isLocal)
+            } else {
+                let connection = ClientConnection(
+                    loop: loop, address: address, isLocal: isLocal, secured: SecureAuthority(authority))
+                try pipeline.addHandler(connection)
+            }
+            pipeline.removeHandler(self, promise: nil)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail("\(error)") }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        fail("the client closed the connection")
+        context.fireChannelInactive()
+    }
+
+    private func fail(_ reason: String) {
+        guard var record else { return }
+        self.record = nil
+        record.outcome = .failed
+        record.status = 200
+        record.reason = reason
+        loop.finish(record, client: address)
+        loop.proxy.secureTunnels.handshakeFailed(host: authority.host, reason: reason)
+        context?.close(promise: nil)
+    }
+}
+
+extension SecureHandshake: TimedConnection {
+    func check(now: UInt64) {}
+    func stop() { context?.close(promise: nil) }
+    func cut() { context?.close(promise: nil) }
+}

@@ -1,0 +1,125 @@
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+import TLSTermination
+
+/// The certificate authority and the certificates made with it, for all event loops; opened at first need.
+final class SecureTunnels: Sendable {
+    private enum State {
+        case unopened
+        case ready(CertificateAuthority, LeafCache)
+        case failed(String)
+    }
+
+    private let folder: String?
+    private let permitted: [CertificateHost]?
+    private let pool: NIOThreadPool
+    private let logger: Logger
+    private let state = Mutex(State.unopened)
+    /// Held while the files are read or made, so that event loops never wait for that.
+    private let opening = Mutex(())
+    private let distrusting = Mutex(Set<String>())
+
+    /// - Parameters:
+    ///   - folder: where the authority is kept; nil takes the default.
+    ///   - permitted: the only hosts that an authority which is made now may sign for; nil for any.
+    init(folder: String?, permitted: [CertificateHost]?, pool: NIOThreadPool, logger: Logger) {
+        self.folder = folder
+        self.permitted = permitted
+        self.pool = pool
+        self.logger = logger
+    }
+
+    /// The TLS context of a host.
+    ///
+    /// - Throws: the future fails with a ``ProxyError`` that tells what is wrong with the authority.
+    func context(for host: String, on loop: any EventLoop) -> EventLoopFuture<NIOSSLContext> {
+        let name: CertificateHost
+        do {
+            name = try CertificateHost(host)
+        } catch {
+            return loop.makeFailedFuture(ProxyError.badRequest("No certificate can be made for this host: \(error)."))
+        }
+        if case .ready(_, let leaves) = state.withLock({ $0 }) {
+            if let context = leaves.cached(name) { return loop.makeSucceededFuture(context) }
+            return ready(leaves, name, on: loop)
+        }
+        return opened(on: loop).flatMap { self.ready($0.leaves, name, on: loop) }
+    }
+
+    private func ready(
+        _ leaves: LeafCache, _ name: CertificateHost, on loop: any EventLoop
+    ) -> EventLoopFuture<NIOSSLContext> {
+        leaves.context(for: name, on: loop).hop(to: loop).flatMapErrorThrowing { throw ProxyError.authority("\($0)") }
+    }
+
+    /// The authority's certificate, for those who want to trust it.
+    func authority(on loop: any EventLoop) -> EventLoopFuture<CertificateAuthority> {
+        opened(on: loop).map(\.authority)
+    }
+
+    private func opened(
+        on loop: any EventLoop
+    ) -> EventLoopFuture<(authority: CertificateAuthority, leaves: LeafCache)> {
+        let promise = loop.makePromise(of: (authority: CertificateAuthority, leaves: LeafCache).self)
+        pool.submit { _ in
+            promise.completeWith(Result { try self.open() })
+        }
+        return promise.futureResult
+    }
+
+    /// Opens the authority; blocks. One that can't be opened is told of once, and tried again at the next need.
+    @discardableResult
+    func open() throws -> (authority: CertificateAuthority, leaves: LeafCache) {
+        try opening.withLock { _ in
+            let earlier = state.withLock { $0 }
+            if case .ready(let authority, let leaves) = earlier { return (authority, leaves) }
+            do {
+                let authority = try CertificateAuthority.open(
+                    in: try AuthorityFolder.path(given: folder), permitting: permitted)
+                let leaves = try LeafCache(
+                    issuer: LeafIssuer(authority: authority), offload: { [pool] work in pool.submit { _ in work() } })
+                state.withLock { $0 = .ready(authority, leaves) }
+                return (authority, leaves)
+            } catch {
+                let text = "\(error)"
+                var isNew = true
+                if case .failed(text) = earlier { isNew = false }
+                if isNew { logger.error("https hosts of the map can't be decrypted: \(text)") }
+                state.withLock { $0 = .failed(text) }
+                throw ProxyError.authority(text)
+            }
+        }
+    }
+
+    /// Tells, once for each host, that a client has broken the handshake off.
+    func handshakeFailed(host: String, reason: String) {
+        let isFirst = distrusting.withLock { hosts in
+            hosts.count < 1000 ? hosts.insert(host).inserted : false
+        }
+        guard isFirst else { return }
+        logger.warning(
+            """
+            A client has broken off TLS with \(host) (\(reason)): if it does not trust the certificate authority, \
+            `subproxy ca install` makes it
+            """)
+    }
+}
+
+extension ProxyError {
+    static func authority(_ why: String) -> ProxyError {
+        ProxyError(
+            status: 500, type: "proxy_internal_error",
+            failure: "The map has rules for this https host, and the certificate authority can't be used: \(why).",
+            advice: "Mend what the message names, or take the host's https rules out of the map.")
+    }
+
+    static func wrongAuthority(_ expected: String) -> ProxyError {
+        ProxyError(
+            status: 421, type: "http_request_denied",
+            failure: "The request is for another host than \(expected), which this tunnel was opened for.",
+            advice: "Open a tunnel for the other host.", isRefusal: true)
+    }
+}

@@ -1,0 +1,37 @@
+import Crypto
+import NIOSSL
+
+/// Makes the TLS contexts with which decrypted hosts are served.
+///
+/// TLS 1.2 with forward-secret AEAD suites (the only ones that RFC 9113 §9.2.2 leaves to HTTP/2), and TLS 1.3. A context
+/// for each host, not one for all with the certificate set for each connection: a handshake is cheaper, and a session
+/// can't be resumed under another host's name.
+struct ServerContexts: Sendable {
+    private let base: TLSConfiguration
+    private let authority: NIOSSLCertificate
+
+    /// - Parameter protocols: offered by ALPN, the preferred one first.
+    init(issuer: LeafIssuer, protocols: [String]) throws {
+        authority = try NIOSSLCertificate(bytes: issuer.authority.der, format: .der)
+        let key = try NIOSSLPrivateKey(bytes: Array(issuer.key.pemRepresentation.utf8), format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [], privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        ]
+        // The way from the client is a local one: the default's post-quantum group would only make handshakes dearer.
+        configuration.curves = [.x25519, .secp256r1, .secp384r1]
+        configuration.applicationProtocols = protocols
+        base = configuration
+    }
+
+    func context(for leaf: LeafCertificate) throws -> NIOSSLContext {
+        var configuration = base
+        configuration.certificateChain = [
+            .certificate(try NIOSSLCertificate(bytes: leaf.der, format: .der)), .certificate(authority),
+        ]
+        return try NIOSSLContext(configuration: configuration)
+    }
+}
