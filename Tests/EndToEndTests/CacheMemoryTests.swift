@@ -99,6 +99,29 @@ extension EndToEnd {
             #expect(last.hasPrefix("subproxy; hit"))
         }
 
+        @Test("Clients that don't read what is being stored for them hold no more than the budget together")
+        func slowReaders() throws {
+            let origin = try origin()
+            let served = try ServedMap(options: ["--cache-memory", "32MiB", "--threads", "2"])
+            let binary = served.binary
+            let before = binary.residentBytes
+            let clients = try (0..<60).map { number in
+                let client = try binary.connect(receiveBuffer: 8192)
+                try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/\(4 * mebibyte)/\(number)")
+                #expect(try client.receiveResponseHead().status == 200)
+                return client
+            }
+            let peak = binary.peakResidentBytes(for: 1.5)
+            #expect(peak - before < (32 + 64) * mebibyte)
+            // They still get all of it, and the store is of use again when they are gone.
+            #expect(try clients[0].receive(exactly: 4 * mebibyte).count == 4 * mebibyte)
+            for client in clients { client.close() }
+            let url = "http://127.0.0.1:\(origin.port)/\(mebibyte)/after"
+            let client = try binary.connect()
+            #expect(
+                try Wait.holds(within: 5) { try client.discardResponse(to: url).hasPrefix("subproxy; hit") })
+        }
+
         @Test("An object larger than the memory passes, is not stored, and costs what is stored no more than its share")
         func largeObject() throws {
             let origin = try origin()

@@ -105,8 +105,8 @@ extension Fetch: OriginSink {
         if let part = recording.stored.part {
             guard content.reduce(0, { $0 &+ $1.readableBytes }) == part.range.count else { return }
         }
-        recording.release(to: cache)
-        phase = .recording(Recording(recording.stored, body: recording.body))
+        // A reader that is behind keeps all of it, also when the store has given it up.
+        if !recording.body.isLagging { recording.body.reservation.release() }
         cache.insert(recording.stored, content, key: key, for: cacheRequest, epoch: epoch)
     }
 

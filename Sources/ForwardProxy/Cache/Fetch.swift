@@ -184,7 +184,7 @@ final class Fetch: Exchange {
         let forwarded = ForwardedHead(head, isHead: false, date: loop.dateStamp())
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let loop = loop
-        let body = SharedBody { count in
+        let body = SharedBody(StoreReservation(cache.store)) { count in
             if loop.eventLoop.inEventLoop {
                 bound.value.transfer?.acknowledge(count)
             } else {
@@ -264,7 +264,6 @@ final class Fetch: Exchange {
     func finish() {
         transfer = nil
         abandonment?.cancel()
-        if case .recording(let recording) = phase { recording.release(to: cache) }
         phase = .done
         endFlight()
         loop.fetches[ObjectIdentifier(self)] = nil

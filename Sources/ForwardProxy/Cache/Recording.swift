@@ -9,7 +9,6 @@ struct Recording {
     private(set) var isKept = true
     /// Whether that was given up with the last piece.
     var wasGivenUp = false
-    private var reserved = 0
     private var size = 0
 
     init(_ stored: StoredResponse, body: SharedBody) {
@@ -21,17 +20,11 @@ struct Recording {
     mutating func add(_ piece: ByteBuffer, to cache: ResponseCache) {
         guard isKept else { return }
         size &+= piece.readableBytes
-        let cost = max(64, piece.storageCapacity)
-        if size <= cache.store.maximumEntry, cache.store.reserve(cost) {
-            reserved &+= cost
-        } else {
+        let hasRoom =
+            size <= cache.store.maximumEntry && body.reservation.add(max(64, piece.storageCapacity))
+        if !hasRoom {
             isKept = false
             wasGivenUp = true
         }
-    }
-
-    /// Gives back what was reserved for it.
-    func release(to cache: ResponseCache) {
-        if reserved > 0 { cache.store.release(reserved) }
     }
 }

@@ -39,12 +39,18 @@ final class SharedBody: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Room for what is retained, given back with this object at the latest.
+    let reservation: StoreReservation
     /// Tells the origin's side that this many bytes have been taken by all readers.
     private let onConsumed: @Sendable (Int) -> Void
     /// Tells the origin's side that the last reader has left.
     private let onAbandoned: @Sendable () -> Void
 
-    init(onConsumed: @escaping @Sendable (Int) -> Void, onAbandoned: @escaping @Sendable () -> Void) {
+    init(
+        _ reservation: StoreReservation, onConsumed: @escaping @Sendable (Int) -> Void,
+        onAbandoned: @escaping @Sendable () -> Void
+    ) {
+        self.reservation = reservation
         self.onConsumed = onConsumed
         self.onAbandoned = onAbandoned
     }
@@ -80,6 +86,13 @@ final class SharedBody: Sendable {
 
     /// All that has come; only while the body is retained.
     var retained: [ByteBuffer] { state.withLock { Array($0.pieces) } }
+
+    /// Whether a reader has not had all that has come.
+    var isLagging: Bool {
+        state.withLock { state in
+            state.readers.values.contains { $0.next < state.first &+ state.pieces.count }
+        }
+    }
 
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
