@@ -43,16 +43,17 @@ final class SecureTunnels: Sendable {
             return loop.makeFailedFuture(ProxyError.badRequest("No certificate can be made for this host: \(error)."))
         }
         if case .ready(_, let leaves) = state.withLock({ $0 }) {
-            if let context = leaves.cached(name) { return loop.makeSucceededFuture(context) }
-            return ready(leaves, name, on: loop)
+            return loop.makeCompletedFuture { try SecureTunnels.context(leaves, name) }
         }
-        return opened(on: loop).flatMap { self.ready($0.leaves, name, on: loop) }
+        return opened(on: loop).flatMapThrowing { try SecureTunnels.context($0.leaves, name) }
     }
 
-    private func ready(
-        _ leaves: LeafCache, _ name: CertificateHost, on loop: any EventLoop
-    ) -> EventLoopFuture<NIOSSLContext> {
-        leaves.context(for: name, on: loop).hop(to: loop).flatMapErrorThrowing { throw ProxyError.authority("\($0)") }
+    private static func context(_ leaves: LeafCache, _ name: CertificateHost) throws -> NIOSSLContext {
+        do {
+            return try leaves.context(for: name)
+        } catch {
+            throw ProxyError.authority("\(error)")
+        }
     }
 
     /// The authority's certificate, for those who want to trust it.
@@ -79,8 +80,7 @@ final class SecureTunnels: Sendable {
             do {
                 let authority = try CertificateAuthority.open(
                     in: try AuthorityFolder.path(given: folder), permitting: permitted)
-                let leaves = try LeafCache(
-                    issuer: LeafIssuer(authority: authority), offload: { [pool] work in pool.submit { _ in work() } })
+                let leaves = try LeafCache(issuer: LeafIssuer(authority: authority))
                 state.withLock { $0 = .ready(authority, leaves) }
                 return (authority, leaves)
             } catch {

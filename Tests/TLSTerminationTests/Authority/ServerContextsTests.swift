@@ -8,25 +8,34 @@ import Testing
 
 @Suite("TLS with decrypted hosts' certificates")
 struct ServerContextsTests {
-    /// A server on a loopback port that only shakes hands, and the authority that its clients trust.
-    private func withServer<Result>(
-        _ host: String, _ body: (_ port: Int, _ sandbox: AuthoritySandbox) throws -> Result
+    /// Servers on loopback ports that only shake hands, one for each host, and the authority that their clients trust.
+    private func withServers<Result>(
+        _ hosts: [String], _ body: (_ ports: [Int], _ sandbox: AuthoritySandbox) throws -> Result
     ) async throws -> Result {
         let sandbox = AuthoritySandbox()
         let now = WallClock.system()
         let issuer = try LeafIssuer(authority: try sandbox.authority(now: now))
         let contexts = try ServerContexts(issuer: issuer, protocols: ["h2", "http/1.1"])
-        let context = try contexts.context(for: issuer.leaf(for: CertificateHost(host), now: now))
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+        var channels: [any Channel] = []
+        for host in hosts {
+            let context = try contexts.context(for: issuer.leaf(for: CertificateHost(host), now: now))
+            let server = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
                 }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let result = Swift.Result { try body(channel.localAddress?.port ?? 0, sandbox) }
-        try await channel.close()
+            channels.append(try await server.bind(host: "127.0.0.1", port: 0).get())
+        }
+        let result = Swift.Result { try body(channels.map { $0.localAddress?.port ?? 0 }, sandbox) }
+        for channel in channels { try await channel.close() }
         return try result.get()
+    }
+
+    private func withServer(
+        _ host: String, _ body: (_ port: Int, _ sandbox: AuthoritySandbox) throws -> ChildProcess
+    ) async throws -> ChildProcess {
+        try await withServers([host]) { ports, sandbox in try body(ports[0], sandbox) }
     }
 
     private func shakeHands(_ port: Int, _ sandbox: AuthoritySandbox, _ options: [String]) throws -> ChildProcess {
@@ -73,6 +82,19 @@ struct ServerContextsTests {
             try shakeHands(port, sandbox, ["-noservername", "-verify_ip", "127.0.0.1"])
         }
         #expect(process.output.contains("Verify return code: 0 (ok)"))
+    }
+
+    @Test("A session is resumed with its own host and with no other")
+    func resumption() async throws {
+        let outputs = try await withServers(["a.test", "b.test"]) { ports, sandbox in
+            let session = sandbox.at("session")
+            _ = try shakeHands(ports[0], sandbox, ["-tls1_2", "-servername", "a.test", "-sess_out", session])
+            return try ports.map { port in
+                try shakeHands(port, sandbox, ["-tls1_2", "-servername", "a.test", "-sess_in", session]).output
+            }
+        }
+        #expect(outputs[0].contains("Reused, TLSv1.2"))
+        #expect(outputs[1].contains("New, TLSv1.2"))
     }
 
     @Test("Another host's certificate is not trusted")
