@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures subproxy beside its peers on this machine, in one run: A B A B …, the same client load, one worker each.
 
-usage: bench.py --binary .build/release/subproxy [--rounds 5] [--seconds 3] [--only retained|forward|map] [--json FILE]
+usage: bench.py --binary .build/release/subproxy [--rounds 5] [--seconds 3] [--only retained|stored|forward|map] [--json FILE]
 
 Needs wrk, nginx and squid (Debian's packages). All traffic stays on 127.0.0.1. CPU time is the server processes' own
 accounting (/proc/PID/stat), so it does not depend on what else the machine does. Every process that is started here
@@ -96,7 +96,7 @@ class Server:
             self.process.wait()
 
 
-def nginx(folder, root, port, name="nginx"):
+def nginx(folder, root, port, name="nginx", extra=""):
     prefix = os.path.join(folder, name)
     os.makedirs(prefix, exist_ok=True)
     conf = os.path.join(prefix, "nginx.conf")
@@ -109,14 +109,14 @@ http {{
   open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s; types {{ image/png png; }}
   client_body_temp_path {prefix}/b; proxy_temp_path {prefix}/p; fastcgi_temp_path {prefix}/f;
   uwsgi_temp_path {prefix}/u; scgi_temp_path {prefix}/s;
-  server {{ listen 127.0.0.1:{port}; root {root}; }}
+  server {{ listen 127.0.0.1:{port}; root {root}; {extra} }}
 }}
 """)
     return Server(name, ["nginx", "-p", prefix, "-c", conf], port)
 
 
-def squid(folder, port, origin_port):
-    prefix = os.path.join(folder, "squid")
+def squid(folder, port, cache="cache deny all", name="squid"):
+    prefix = os.path.join(folder, name)
     os.makedirs(prefix, exist_ok=True)
     shutil.chown(prefix, "proxy", "proxy") if os.getuid() == 0 else None
     os.chmod(folder, 0o755)
@@ -125,7 +125,7 @@ def squid(folder, port, origin_port):
         f.write(f"""
 http_port 127.0.0.1:{port}
 http_access allow localhost
-cache deny all
+{cache}
 access_log none
 cache_log /dev/null
 pid_filename none
@@ -135,7 +135,7 @@ max_filedescriptors 8192
 server_persistent_connections on
 client_persistent_connections on
 """)
-    return Server("squid", ["squid", "-N", "-f", conf], port)
+    return Server(name, ["squid", "-N", "-f", conf], port)
 
 
 def subproxy(binary, folder, map_text, name="subproxy", extra=()):
@@ -219,8 +219,10 @@ def forward(args, folder, results):
     with open(os.path.join(root, "g.png"), "wb") as f:
         f.write(os.urandom(4096))
     origin = nginx(folder, root, free_port(), "origin")
-    peer = squid(folder, free_port(), origin.port)
-    ours = subproxy(args.binary, folder, "substitutions:\n  http://other.example.test/x: { text: x }\n", "subproxy-fwd")
+    peer = squid(folder, free_port())
+    ours = subproxy(
+        args.binary, folder, "substitutions:\n  http://other.example.test/x: { text: x }\n", "subproxy-fwd",
+        ["--cache-mode", "off"])
     target = f"http://127.0.0.1:{origin.port}/g.png"
     host = f"127.0.0.1:{origin.port}"
     try:
@@ -228,6 +230,31 @@ def forward(args, folder, results):
             "Forwarding 4 KiB, not stored", (ours, target, host), [(peer, target, host)], args)
     finally:
         for s in (ours, peer, origin):
+            s.stop()
+
+
+def stored(args, folder, results):
+    """What is stored beside what the map retains, and beside Squid's memory hits."""
+    root = os.path.join(folder, "www")
+    os.makedirs(root, exist_ok=True)
+    for name in ("f.png", "s.png"):
+        with open(os.path.join(root, name), "wb") as f:
+            f.write(os.urandom(4096))
+    origin = nginx(folder, root, free_port(), "stored-origin", 'add_header Cache-Control "public, max-age=3600";')
+    peer = squid(
+        folder, free_port(), "cache_mem 256 MB\nmaximum_object_size_in_memory 8 MB\nmemory_cache_mode always",
+        "squid-memory")
+    host = f"127.0.0.1:{origin.port}"
+    target = f"http://{host}/s.png"
+    ours = subproxy(args.binary, folder, "substitutions:\n  http://other.example.test/x: { text: x }\n", "stored")
+    mapped = subproxy(
+        args.binary, folder, f"root: {root}\nsubstitutions:\n  http://images.example.test/f.png: f.png\n", "retained")
+    try:
+        results["stored 4 KiB"] = compare(
+            "Stored hit, 4 KiB, keep-alive, absolute-form with a browser's fields", (ours, target, host),
+            [(mapped, "http://images.example.test/f.png", "images.example.test"), (peer, target, host)], args)
+    finally:
+        for s in (ours, mapped, peer, origin):
             s.stop()
 
 
@@ -261,7 +288,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--rules", type=int, default=1_000_000)
-    parser.add_argument("--only", choices=["retained", "forward", "map"])
+    parser.add_argument("--only", choices=["retained", "stored", "forward", "map"])
     parser.add_argument("--json")
     args = parser.parse_args()
     for tool in ("wrk", "nginx", "squid"):
@@ -270,7 +297,7 @@ def main():
     os.environ["PATH"] += ":/usr/sbin"
     results = {}
     with tempfile.TemporaryDirectory(prefix="subproxy-bench-") as folder:
-        for name, run in (("retained", retained), ("forward", forward), ("map", big_map)):
+        for name, run in (("retained", retained), ("stored", stored), ("forward", forward), ("map", big_map)):
             if args.only in (None, name):
                 run(args, folder, results)
     if args.json:

@@ -27,7 +27,7 @@ public struct DecisionPreview: Sendable {
             otherMethods: { map.methodsAnswered(uri, fields) },
             context: DecisionContext(isOffline: isOffline, bypass: bypass, hasCache: true))
         if case .consultStore = decision { decision = .withNothingStored(method, fields, isOffline: isOffline) }
-        self.init(decision, rule)
+        self.init(decision, rule, keeping: RequestCacheControl(fields).noStore ? StoreRefusal.requestNoStore : nil)
     }
 
     /// What happens instead where the rule's file can't be served; the same where no file was to be.
@@ -56,7 +56,8 @@ public struct DecisionPreview: Sendable {
         status = nil
     }
 
-    private init(_ decision: Decision, _ rule: Rule?) {
+    /// - Parameter refusal: why the response of an origin will not be stored, as far as the request tells.
+    private init(_ decision: Decision, _ rule: Rule?, keeping refusal: StoreRefusal? = nil) {
         let position = rule?.position ?? ""
         switch decision {
         case .answer(let revalidates):
@@ -80,7 +81,9 @@ public struct DecisionPreview: Sendable {
             status = nil
         case .forward(let reason):
             outcome = "forwarded"
-            sentence = rule == nil ? DecisionPreview.sentence(for: reason) : "the rule forwards the request"
+            let kept = refusal.map { ", and what it answers is not kept (\($0.reason))" } ?? ""
+            sentence =
+                rule == nil ? DecisionPreview.sentence(for: reason) + kept : "the rule forwards the request"
             let detail = rule == nil ? "" : "; detail=\"\(position)\""
             cacheStatus = "subproxy; fwd=\(reason.parameter)\(detail)"
             status = nil
@@ -101,6 +104,7 @@ public struct DecisionPreview: Sendable {
         switch reason {
         case .uriMiss: "the origin answers, unless a response that is stored may be used (RFC 9111)"
         case .request: "the origin answers, whatever is stored: the request asks for it"
+        case .method: "the origin answers: a request with this method gets nothing that is stored"
         default: "the origin answers"
         }
     }
