@@ -40,14 +40,13 @@ extension LoopContext {
         let head = request.head
         guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
             client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
-            let ready = stored.find(cacheKey(uri, client), head.fields), ready.answersPlainRequests
+            client.isLocal || proxy.configuration.allowsPrivateForRemote,
+            let ready = stored.find(uri, head.fields), ready.answersPlainRequests,
+            let age = ready.freshAge(at: proxy.configuration.cache.clock())
         else { return false }
-        let now = cacheInstant()
-        let age = ready.metadata.currentAge(at: now)
-        guard age < ready.metadata.lifetime.seconds else { return false }
         ready.entry.noteUse()
         client.record?.outcome = .stored
-        client.record?.status = ready.metadata.status
+        client.record?.status = ready.status
         client.record?.bodyBytes = request.isHead ? 0 : ready.representation.size
         ready.send(to: client, isHead: request.isHead, age: age)
         return true

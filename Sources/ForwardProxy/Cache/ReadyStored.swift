@@ -11,18 +11,45 @@ final class ReadyStored {
     private(set) var representation: ReadyRepresentation
     /// Whether a request that asks for nothing in particular gets it for as long as it is fresh.
     let answersPlainRequests: Bool
+    // Of the metadata, so that a hit copies none of it.
+    let status: Int
+    private let lifetime: Int64
+    private let initialAge: Int64
+    private let receivedAt: UInt64
+    private let isForAll: Bool
+    private let selection: SelectingFields
 
     init(_ entry: StoredEntry, identity: ProxyIdentity, policy: CachePolicy) {
         self.entry = entry
         representation = ReadyStored.represent(entry, identity)
         let plain = CacheRequest(method: .get, fields: FieldSection(), hasContent: false)
         let metadata = entry.metadata
+        status = metadata.status
+        lifetime = metadata.lifetime.seconds
+        initialAge = metadata.correctedInitialAge
+        receivedAt = metadata.receivedAt.steady
+        isForAll = metadata.selection.names.isEmpty
+        selection = metadata.selection
         answersPlainRequests =
             metadata.part == nil
             && Reuse.verdict(plain, metadata, at: metadata.receivedAt, policy: policy) == .fresh
     }
 
     var metadata: StoredResponse { entry.metadata }
+
+    /// Whether it is what the store holds for a key of these bytes and this request.
+    @inline(__always)
+    func answers(_ key: UnsafeRawBufferPointer, _ request: FieldSection) -> Bool {
+        entry.isCurrent && entry.key.consists(of: key) && (isForAll || selection.matches(request))
+    }
+
+    /// The age in seconds where it is fresh; nil where it is stale (RFC 9111 §4.2).
+    @inline(__always)
+    func freshAge(at steady: UInt64) -> Int64? {
+        let resident = steady > receivedAt ? Int64(clamping: (steady &- receivedAt) / 1_000_000_000) : 0
+        let (age, overflow) = initialAge.addingReportingOverflow(resident)
+        return overflow || age >= lifetime ? nil : age
+    }
 
     /// Writes the full response to a client that takes it as it is.
     @inline(__always)
