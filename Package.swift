@@ -65,7 +65,8 @@ let package = Package(
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Curl", "ForwardProxy", "HTTPSemantics", "Substitution", "YAML", nioCore, logging, argumentParser,
+                "Curl", "ForwardProxy", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore, logging,
+                argumentParser,
             ],
             swiftSettings: strict),
 

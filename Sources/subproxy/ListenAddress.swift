@@ -95,4 +95,10 @@ extension SocketAddress {
         guard isUnspecified else { return proxyURL }
         return "http://\(`protocol` == .inet6 ? "[::1]" : "127.0.0.1"):\(port ?? 0)"
     }
+
+    /// The address by which a program of this machine reaches the proxy, without brackets.
+    var localHost: String {
+        guard isUnspecified else { return ipAddress ?? "" }
+        return `protocol` == .inet6 ? "::1" : "127.0.0.1"
+    }
 }

@@ -74,14 +74,16 @@ struct RootCommand: ParsableCommand {
 
             EXIT STATUS:
               0   done; 'run' exits with the status of its command
-              1   'check' found errors
+              1   'check' found errors; 'ca' could not do all, or 'ca doctor' has advice
               64  an option can't be used
               65  a map has errors
               69  an address can't be listened on
               73  the log file can't be opened
             """,
         version: "subproxy \(programVersion)",
-        subcommands: [ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self],
+        subcommands: [
+            ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, AuthorityCommand.self,
+        ],
         defaultSubcommand: ServeCommand.self)
 }
 

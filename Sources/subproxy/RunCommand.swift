@@ -3,6 +3,8 @@ import ForwardProxy
 import Glibc
 import Logging
 import NIOCore
+import Substitution
+import TLSTermination
 
 /// `subproxy run`: a proxy for the length of one command.
 struct RunCommand: ProgramCommand {
@@ -12,9 +14,13 @@ struct RunCommand: ProgramCommand {
         usage: "subproxy run --map <file> [<options of serve>] -- <command> …",
         discussion: """
             The proxy listens on a free port of 127.0.0.1 while the command runs. For the command http_proxy and \
-            https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js, and no_proxy is empty, so \
-            that requests to this machine go through the proxy too; what a client never sends to a proxy (a browser's \
-            localhost, Go's loopback addresses) it still doesn't.
+            https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js and JAVA_TOOL_OPTIONS for \
+            Java, and no_proxy is empty, so that requests to this machine go through the proxy too; what a client never \
+            sends to a proxy (a browser's localhost, Go's loopback addresses) it still doesn't.
+
+            Where the map names https hosts, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS \
+            and their like are set too, so that the command trusts the proxy's certificate authority beside those that \
+            it trusts anyway. Nothing is installed for that.
 
             Exits with the command's status, or 128 and the number of the signal that ended it; 127 if there is no \
             such command, 126 if it can't be run. Ctrl-C is for the command; SIGTERM is passed on to it.
@@ -47,9 +53,10 @@ struct RunCommand: ProgramCommand {
         defer { proxy.stop() }
         proxy.messages.logger.info("\(proxy.status)")
         proxy.reloader.lookForMissingFiles()
-        let url = proxy.server.addresses.first?.localProxyURL ?? ""
+        let trust = trust(proxy)
+        defer { trust?.remove() }
         let child = try SpawnedCommand(
-            arguments(), environment: RunCommand.environment(proxy: url), descriptors: descriptors, in: process)
+            arguments(), environment: environment(proxy, trust), descriptors: descriptors, in: process)
         return wait(for: child, proxy, process.signals)
     }
 
@@ -58,11 +65,26 @@ struct RunCommand: ProgramCommand {
         CommandLine.unsafeArgv + max(0, Int(CommandLine.argc) - command.count)
     }
 
-    /// The variables by which common clients find a proxy.
-    private static func environment(proxy url: String) -> [(name: String, value: String)] {
-        // curl takes HTTP_PROXY in lower case alone; other clients take the one or the other.
-        ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"].map { ($0, url) }
-            + [("no_proxy", ""), ("NO_PROXY", ""), ("NODE_USE_ENV_PROXY", "1")]
+    /// Has the clients trust what is decrypted; nil where the map names no https host, or the authority can't be used,
+    /// which is said.
+    private func trust(_ proxy: RunningProxy) -> CommandTrust? {
+        guard !InterceptedHosts(proxy.server.map).isEmpty else { return nil }
+        do {
+            let folder = try AuthorityFolder.path(given: options.authorityFolder)
+            let certificate = AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)
+            return try CommandTrust(certificate, in: .ofThisProcess)
+        } catch {
+            proxy.messages.logger.error("https hosts of the map can't be decrypted: \(error)")
+            return nil
+        }
+    }
+
+    private func environment(_ proxy: RunningProxy, _ trust: CommandTrust?) -> [(name: String, value: String)] {
+        let address = proxy.server.addresses.first
+        return CommandEnvironment(
+            url: address?.localProxyURL ?? "", host: address?.localHost ?? "", port: address?.port ?? 0, trust: trust,
+            javaOptions: AuthorityFolder.environmentVariable("JAVA_TOOL_OPTIONS").flatMap { $0.isEmpty ? nil : $0 }
+        ).variables
     }
 
     private func wait(for child: SpawnedCommand, _ proxy: RunningProxy, _ signals: SignalMask) -> ExitStatus {

@@ -20,6 +20,7 @@ struct CommandLineTests {
         arguments: [
             (["--version"], "subproxy 0.1.0"), (["--help"], "check"), (["serve", "--help"], "--shutdown-grace"),
             (["help", "run"], "COMMAND"), (["check", "-h"], "--strict"), (["explain", "--help"], "--json"),
+            (["ca", "--help"], "uninstall"), (["ca", "install", "--help"], "--only-mapped"),
         ])
     func help(arguments: [String], text: String) throws {
         let finished = try SubproxyProcess.run(arguments)
@@ -37,8 +38,12 @@ struct CommandLineTests {
             ([], "no map is named"),
             (["--map"], "missing value for '--map"),
             (["--map", "m", "--offline=3"], "does not take any value"),
-            (["ca"], "unexpected argument 'ca'"),
-            (["ca", "path"], "unexpected arguments: 'ca', 'path'"),
+            (["ca"], "say what to do: ca path, ca install, ca uninstall or ca doctor"),
+            (["ca", "bogus"], "unexpected argument 'bogus'"),
+            (["ca", "install", "--stores", "sytem"], "did you mean 'system'?"),
+            (["ca", "install", "--only-mapped"], "use --map FILE"),
+            (["ca", "install", "--map", "m"], "--only-mapped"),
+            (["ca", "uninstall", "--delete", "--stores", "nss"], "all stores"),
             (["chek", "m.yaml"], "did you mean 'check'?"),
             (["m.yaml"], "--map"),
             (["check"], "no map is named"),

@@ -13,6 +13,9 @@ public struct InterceptedHosts: Sendable {
     /// Host names and addresses without a star, for a certificate authority that is limited to them.
     public private(set) var names: [String] = []
 
+    /// Hosts with a star, as the map has them.
+    public private(set) var patternTexts: [String] = []
+
     public init(_ map: SubstitutionMap) {
         for named in map.namedHosts() where named.scheme == "https" {
             add(named.host, port: named.isAnyPort ? nil : named.port)
@@ -35,7 +38,7 @@ public struct InterceptedHosts: Sendable {
     }
 
     private mutating func add(_ host: String, port: UInt16?) {
-        if !host.utf8.contains(UInt8(ascii: "*")) { names.append(host) }
+        if host.utf8.contains(UInt8(ascii: "*")) { patternTexts.append(host) } else { names.append(host) }
         if let port, !host.utf8.contains(UInt8(ascii: "*")) {
             exact.insert("\(host):\(port)")
         } else {

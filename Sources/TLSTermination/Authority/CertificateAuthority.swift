@@ -17,7 +17,7 @@ public struct CertificateAuthority: Sendable {
     public let notAfter: Int64
 
     let key: Certificate.PrivateKey
-    private let scope: NameScope
+    let scope: NameScope
 
     /// Opens the authority in a folder, and makes one where there is none.
     ///
@@ -72,14 +72,7 @@ public struct CertificateAuthority: Sendable {
     }
 
     /// The common name, which is unique to each installation.
-    public var name: String {
-        for part in certificate.subject.reversed() {
-            for attribute in part where attribute.type == .RDNAttributeType.commonName {
-                return String(attribute.value) ?? String(describing: attribute.value)
-            }
-        }
-        return String(describing: certificate.subject)
-    }
+    public var name: String { certificate.authorityName }
 
     /// The SHA-256 hash of the certificate, by which stores and tools name it.
     public var fingerprint: [UInt8] { Array(SHA256.hash(data: der)) }

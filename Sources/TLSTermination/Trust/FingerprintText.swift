@@ -1,0 +1,7 @@
+/// Writes fingerprints as people compare them.
+public enum FingerprintText {
+    /// `3F:2A:…`
+    public static func of(_ hash: [UInt8]) -> String {
+        hash.map { HexText.of([$0]).uppercased() }.joined(separator: ":")
+    }
+}

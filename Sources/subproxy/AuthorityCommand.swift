@@ -1,0 +1,20 @@
+import ArgumentParser
+
+/// `subproxy ca`: the local certificate authority, and who trusts it.
+struct AuthorityCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ca",
+        abstract: "Manage the local certificate authority.",
+        discussion: """
+            The proxy decrypts the https hosts that a map names, with certificates that an authority of its own signs. \
+            It is made at first need, for this user alone; clients must trust it.
+            """,
+        subcommands: [
+            AuthorityPathCommand.self, AuthorityInstallCommand.self, AuthorityUninstallCommand.self,
+            AuthorityDoctorCommand.self,
+        ])
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        throw ValidationError("say what to do: ca path, ca install, ca uninstall or ca doctor")
+    }
+}

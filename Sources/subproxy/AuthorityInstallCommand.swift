@@ -1,0 +1,65 @@
+import ArgumentParser
+import Substitution
+import TLSTermination
+
+/// `subproxy ca install`: makes the programs of this machine and user trust the authority.
+struct AuthorityInstallCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install",
+        abstract: "Make this machine's programs and this user's browsers trust the authority.",
+        discussion: """
+            Puts the certificate into the system's store, which takes root, and into the databases of browsers, which \
+            takes certutil. What is there already is left alone. Exits with 0 if it is in all of them, else with 1.
+            """)
+
+    @OptionGroup var authority: AuthorityOptions
+    @OptionGroup var stores: TrustStoreOptions
+
+    @Flag(help: "Have the authority limited to the https hosts of --map, if it is made now.")
+    var onlyMapped = false
+
+    @Option(
+        name: .customLong("map"),
+        help: ArgumentHelp("Substitution map of --only-mapped; repeatable.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var maps: [String] = []
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        process.signals.restore()
+        guard onlyMapped || maps.isEmpty else {
+            throw ValidationError("--map is for --only-mapped, which is not given")
+        }
+        guard !onlyMapped || !maps.isEmpty else {
+            throw ValidationError("--only-mapped needs the map whose hosts are meant; use --map FILE")
+        }
+        let certificate = onlyMapped ? try limited() : try authority.open()
+        var report = TrustReport(certificate)
+        let found = stores.find(in: .ofThisProcess)
+        for store in found {
+            report.add(store, store.install(certificate), done: "installed", unchanged: "already there")
+        }
+        if found.isEmpty { report.note("no trust store is known here: give clients \(certificate.path) themselves") }
+        if report.hasChanged { report.note("browsers that run have to be started anew") }
+        StandardStream.output.writeLine(report.text)
+        return report.hasFailed ? .failure : .success
+    }
+
+    /// The authority, limited to the map's hosts where it is made now.
+    private func limited() throws -> AuthorityCertificate {
+        let hosts = try MappedHosts(try MapLoading.load(maps))
+        let previous = try authority.stored()
+        let certificate = try authority.open(permitting: hosts.hosts)
+        guard previous != nil else { return certificate }
+        StandardStream.error.writeLine(
+            "subproxy: there is an authority already, which keeps its limits (\(certificate.limits))")
+        let refused = hosts.hosts.filter { !certificate.permits($0) }
+        if !refused.isEmpty {
+            StandardStream.error.writeLine(
+                """
+                subproxy: it may not sign for \(refused.map(\.text).joined(separator: ", ")); to have another made: \
+                subproxy ca uninstall --delete
+                """)
+        }
+        return certificate
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import ProxyTestKit
+
+@testable import TLSTermination
+
+/// A machine and a user's home in a folder of a test's own; nothing of the real ones is looked at or changed.
+final class FakeMachine: Sendable {
+    let sandbox = AuthoritySandbox()
+    var home: String { sandbox.at("home") }
+    var root: String { sandbox.at("root") }
+    var tools: String { sandbox.at("bin") }
+
+    init() {
+        for folder in [home, "\(root)/etc/ssl/certs", tools] { _ = LocalFiles.makeFolder(folder) }
+    }
+
+    /// - Parameters:
+    ///   - certutil: whether the real certutil is found.
+    ///   - variables: the environment.
+    func surroundings(
+        certutil: Bool = false, isAdministrator: Bool = true, variables: [String: String] = [:]
+    ) -> TrustSurroundings {
+        if certutil, let path = FakeMachine.certutil { symlink(path, "\(tools)/certutil") }
+        return TrustSurroundings(
+            home: home, root: root, toolFolders: [tools], isAdministrator: isAdministrator,
+            variables: { variables[$0] })
+    }
+
+    func certificate(permitting hosts: [CertificateHost]? = nil) throws -> AuthorityCertificate {
+        let folder = sandbox.at("authority")
+        return AuthorityCertificate(try CertificateAuthority.open(in: folder, permitting: hosts), in: folder)
+    }
+
+    /// Another authority's certificate.
+    func otherCertificate() throws -> AuthorityCertificate {
+        let folder = sandbox.at("other")
+        return AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)
+    }
+
+    func folder(_ path: String) -> String {
+        _ = LocalFiles.makeFolder(path)
+        return path
+    }
+
+    func write(_ text: String, to path: String, mode: mode_t = 0o644) {
+        _ = LocalFiles.replace(path, with: Array(text.utf8), mode: mode)
+    }
+
+    /// A program that is found as one of the machine's.
+    func tool(_ name: String, _ script: String) { write("#!/bin/sh\n\(script)\n", to: "\(tools)/\(name)", mode: 0o755) }
+
+    /// What update-ca-certificates(8) does, in small.
+    func addDebianStore() -> String {
+        let local = folder(root + LocalCertificates.folder)
+        tool(
+            "update-ca-certificates",
+            """
+            echo "$@" >> '\(sandbox.path)/calls'
+            cat '\(local)'/*.crt > '\(root)/etc/ssl/certs/ca-certificates.crt' 2>/dev/null
+            exit 0
+            """)
+        return local
+    }
+
+    static let certutil: String? = ["/usr/bin/certutil", "/usr/local/bin/certutil"].first { access($0, X_OK) == 0 }
+
+    /// Makes a database as a browser does.
+    func addDatabase(_ path: String) throws -> String {
+        let made = folder(path)
+        _ = try ChildProcess.run([FakeMachine.certutil ?? "", "-N", "--empty-password", "-d", "sql:\(made)"])
+        return made
+    }
+
+    /// What certutil lists, for a look from outside.
+    static func listing(_ database: String) throws -> String {
+        try ChildProcess.run([FakeMachine.certutil ?? "", "-L", "-d", "sql:\(database)"]).output
+    }
+}
