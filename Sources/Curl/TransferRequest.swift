@@ -58,10 +58,12 @@ public struct TransferRequest: Sendable {
         self.isConnectOnly = isConnectOnly
     }
 
-    /// A request for nothing but a connected TCP socket, through the parent proxy where one applies.
-    public static func connection(to host: String, port: UInt16) -> TransferRequest {
+    /// A request for nothing but a connected socket, through the parent proxy where one applies.
+    ///
+    /// - Parameter isHTTPS: whether TLS is spoken until its handshake is done; of use is only how that ends.
+    public static func connection(to host: String, port: UInt16, isHTTPS: Bool = false) -> TransferRequest {
         TransferRequest(
-            method: Array("GET".utf8), isHTTPS: false, host: host, port: port, pathAndQuery: [0x2f], lines: [],
+            method: Array("GET".utf8), isHTTPS: isHTTPS, host: host, port: port, pathAndQuery: [0x2f], lines: [],
             needsFreshConnection: true, isConnectOnly: true)
     }
 }

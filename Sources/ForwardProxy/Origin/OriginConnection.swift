@@ -28,13 +28,14 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
         self.completion = completion
     }
 
-    func connect(host: String, port: UInt16) {
+    /// - Parameter isHTTPS: whether TLS is spoken until its handshake is done: the socket is of no use then.
+    func connect(host: String, port: UInt16, isHTTPS: Bool = false) {
         self.host = host
         do {
             let (thread, outbox) = try loop.proxy.transports.loop(clientIsLocal: clientIsLocal)
             self.thread = thread
             self.outbox = outbox
-            transfer = thread.start(.connection(to: host, port: port), delegate: self)
+            transfer = thread.start(.connection(to: host, port: port, isHTTPS: isHTTPS), delegate: self)
         } catch {
             loop.proxy.logger.error("\(error)")
             loop.eventLoop.execute { self.complete(.failure(.internalError)) }
@@ -92,12 +93,12 @@ extension OriginConnection {
 
     /// Makes a channel of a connected socket.
     ///
-    /// - Parameter completion: called on the event loop with whether the channel is open, `handler` in its pipeline.
+    /// - Parameter completion: called on the event loop with whether the channel is open, `handlers` in its pipeline.
     static func adopt(
-        _ descriptor: CInt, on eventLoop: any EventLoop, handler: any ChannelHandler,
+        _ descriptor: CInt, on eventLoop: any EventLoop, handlers: [any ChannelHandler],
         _ completion: @escaping (Bool) -> Void
     ) {
-        let handler = NIOLoopBound(handler, eventLoop: eventLoop)
+        let handlers = NIOLoopBound(handlers, eventLoop: eventLoop)
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
         ClientBootstrap(group: eventLoop)
             .channelOption(.allowRemoteHalfClosure, value: true)
@@ -108,7 +109,7 @@ extension OriginConnection {
             )
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(handler.value)
+                    try channel.pipeline.syncOperations.addHandlers(handlers.value)
                 }
             }
             .withConnectedSocket(descriptor)

@@ -18,6 +18,7 @@ final class ProxyCore: Sendable {
     let filePool: NIOThreadPool
     /// The certificates for the hosts whose tunnels are decrypted.
     let secureTunnels: SecureTunnels
+    let originSecurity: OriginSecurity
     let identity: ProxyIdentity
     let counters = Counters()
     let bypassWatch = BypassWatch()
@@ -49,6 +50,7 @@ final class ProxyCore: Sendable {
         self.filePool = filePool
         secureTunnels = SecureTunnels(
             folder: configuration.authorityFolder, permitted: nil, pool: filePool, logger: logger)
+        originSecurity = OriginSecurity(rootsFile: configuration.originCAFile, pool: filePool)
         self.identity = identity
         self.ownNames = ownNames
         transports = try TransferLoops(configuration)

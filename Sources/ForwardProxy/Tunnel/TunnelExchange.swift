@@ -98,7 +98,7 @@ extension LoopContext {
         guard let channel = client.takeOver() else { return OriginConnection.close(descriptor) }
         let sides = RelayHandler.pair(tunnel, toClient: toClient)
         add(tunnel)
-        OriginConnection.adopt(descriptor, on: eventLoop, handler: sides.origin) { [self] opened in
+        OriginConnection.adopt(descriptor, on: eventLoop, handlers: [sides.origin]) { [self] opened in
             guard opened else {
                 tunnel.end()
                 return channel.close(promise: nil)

@@ -2,15 +2,25 @@ import HTTP1
 import HTTPSemantics
 import NIOCore
 import NIOPosix
+import NIOSSL
+import NIOTLS
 
 /// Carries an upgrade request over a connection of its own. Until a valid 101 comes, it is an exchange like any other:
-/// nothing that the client sent behind its request has left.
+/// nothing that the client sent behind its request has left. Where the origin's URL is https, the connection is TLS.
 final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    private enum Phase {
+        case connecting, handshaking
+        /// TLS has failed, and libcurl is asked for the reason.
+        case explaining
+        case open, over
+    }
+
     private let request: Request
+    private let isHTTPS: Bool
     private let head: ByteBuffer
     private let loop: LoopContext
     private let clientIsLocal: Bool
@@ -21,17 +31,22 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     private var context: ChannelHandlerContext?
     private var unacknowledged = 0
     private var readIsPending = false
-    private var isOver = false
+    private var phase = Phase.connecting
     private var interimCount = 0
     private var silence: Scheduled<Void>?
+    private var isOver: Bool { phase == .over }
     /// Takes the connection over when the protocol was switched: the 101's head, and what came behind it.
     var onSwitch: ((ResponseHead, any Channel, ByteBuffer) -> Void)?
 
     /// - Parameters:
     ///   - head: the request's head as it is sent, with its Upgrade and Connection fields.
     ///   - authority: where to connect.
-    init(request: Request, head: ByteBuffer, authority: Authority, loop: LoopContext, clientIsLocal: Bool) {
+    ///   - isHTTPS: whether TLS is spoken with it.
+    init(
+        request: Request, head: ByteBuffer, authority: Authority, isHTTPS: Bool, loop: LoopContext, clientIsLocal: Bool
+    ) {
         self.request = request
+        self.isHTTPS = isHTTPS
         self.head = head
         self.authority = authority
         self.loop = loop
@@ -48,13 +63,29 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
             case .failure(let error): end(error)
             case .success(let descriptor):
                 guard !isOver else { return OriginConnection.close(descriptor) }
-                OriginConnection.adopt(descriptor, on: loop.eventLoop, handler: self) { [self] opened in
-                    if !opened { end(.internalError) }
-                }
+                if isHTTPS { secure(descriptor) } else { adopt(descriptor, [self]) }
             }
         }
         connecting = connection
         connection.connect(host: authority.host, port: authority.port)
+    }
+
+    private func adopt(_ descriptor: CInt, _ handlers: [any ChannelHandler]) {
+        OriginConnection.adopt(descriptor, on: loop.eventLoop, handlers: handlers) { [self] opened in
+            if !opened { end(.internalError) }
+        }
+    }
+
+    private func secure(_ descriptor: CInt) {
+        loop.proxy.originSecurity.handlers(for: authority.host, on: loop.eventLoop).whenComplete { [self] result in
+            guard !isOver else { return OriginConnection.close(descriptor) }
+            switch result {
+            case .success(let handlers): adopt(descriptor, handlers + [self])
+            case .failure(let error):
+                OriginConnection.close(descriptor)
+                explain("\(error)", isCertificate: false)
+            }
+        }
     }
 
     func upload(_ body: ByteBuffer) -> Bool { true }
@@ -68,7 +99,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     }
 
     func cancel() {
-        isOver = true
+        phase = .over
         sink = nil
         onSwitch = nil
         silence?.cancel()
@@ -82,8 +113,40 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         guard !isOver else { return context.close(promise: nil) }
+        guard isHTTPS else { return sendHead(context) }
+        phase = .handshaking
+        silence = loop.eventLoop.assumeIsolated().scheduleTask(
+            in: loop.proxy.configuration.limits.connectTimeout
+        ) { [weak self] in
+            guard let self else { return }
+            end(.connectTimeout(authority.host))
+        }
+    }
+
+    private func sendHead(_ context: ChannelHandlerContext) {
+        phase = .open
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
         watchSilence()
+    }
+
+    /// Tells why there is no TLS, in libcurl's words: BoringSSL does not say what it has against a certificate, and the
+    /// same fault shall read the same whatever the request was.
+    private func explain(_ known: String, isCertificate: Bool) {
+        guard phase == .connecting || phase == .handshaking else { return }
+        phase = .explaining
+        silence?.cancel()
+        context?.close(promise: nil)
+        let connection = OriginConnection(loop: loop, clientIsLocal: clientIsLocal) { [self] result in
+            connecting = nil
+            switch result {
+            case .failure(let error): end(error)
+            case .success(let descriptor):
+                OriginConnection.close(descriptor)
+                end(.tls(authority.host, known, isCertificate: isCertificate))
+            }
+        }
+        connecting = connection
+        connection.connect(host: authority.host, port: authority.port, isHTTPS: true)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
@@ -101,6 +164,13 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .some(.handshakeCompleted) = event as? TLSUserEvent, phase == .handshaking {
+            if let refusal = OriginSecurity.refusal(of: context.channel, host: authority.host) {
+                return explain(refusal, isCertificate: true)
+            }
+            silence?.cancel()
+            return sendHead(context)
+        }
         guard case .some(.inputClosed) = event as? ChannelEvent else { return }
         inputEnded()
     }
@@ -111,13 +181,17 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end(.terminated(authority.description, "reset"))
+        if phase == .handshaking { return explain("\(error)", isCertificate: false) }
+        guard phase == .open else { return }
+        // A body that ends with the connection may have been cut short by anybody, where TLS was not ended too.
+        let isTruncated = error as? NIOSSLError == .uncleanShutdown
+        end(.terminated(authority.description, isTruncated ? "its response is incomplete" : "reset"))
     }
 
     private var mayRead: Bool { unacknowledged < loop.proxy.configuration.limits.bodyBytes / 2 }
 
     private func inputEnded() {
-        guard !isOver else { return }
+        guard phase == .open else { return }
         parser.end()
         loop.batch { process() }
     }
@@ -148,7 +222,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
             guard UpgradeRequest.isAnswered(request, by: head), let context, let onSwitch else {
                 return end(.originProtocol("switched protocols with a handshake that is not valid"))
             }
-            isOver = true
+            phase = .over
             sink = nil
             silence?.cancel()
             self.onSwitch = nil
@@ -165,7 +239,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
 
     private func end(_ failure: ProxyError?) {
         guard !isOver else { return }
-        isOver = true
+        phase = .over
         silence?.cancel()
         onSwitch = nil
         let sink = sink
@@ -192,14 +266,11 @@ extension LoopContext {
         _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
         _ fallback: ((ProxyError) -> Void)?
     ) -> (any Exchange)? {
-        guard uri.scheme == .http else {
-            client.fail(.badRequest("An upgrade over an https URL needs CONNECT."))
-            return nil
-        }
         let exchange = ForwardExchange(request: request, target: uri, plan: plan, client: client, fallback: fallback)
         let transport = UpgradeTransport(
             request: request, head: OriginRequest.upgradeHead(request, to: uri, identity: proxy.identity),
-            authority: Authority(host: uri.host, port: uri.port), loop: self, clientIsLocal: client.isLocal)
+            authority: Authority(host: uri.host, port: uri.port), isHTTPS: uri.scheme == .https, loop: self,
+            clientIsLocal: client.isLocal)
         transport.onSwitch = { [weak client, self] head, channel, rest in
             guard let client else { return channel.close(promise: nil) }
             var reply = ByteBuffer()
