@@ -94,6 +94,17 @@ final class SecureTunnels: Sendable {
         }
     }
 
+    /// Opens the authority if there is one, so that what is wrong with it is told at the start; makes none.
+    func openExisting() {
+        guard let path = try? AuthorityFolder.path(given: folder) else { return }
+        do {
+            guard try CertificateAuthority.existing(in: path) != nil else { return }
+        } catch {
+            // Opening it tells why it fails.
+        }
+        _ = try? open()
+    }
+
     /// Tells, once for each host, that a client has broken the handshake off.
     func handshakeFailed(host: String, reason: String) {
         let isFirst = distrusting.withLock { hosts in

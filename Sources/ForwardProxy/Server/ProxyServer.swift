@@ -70,6 +70,7 @@ public final class ProxyServer: Sendable {
         let contexts = contexts
         evictions.fill(contexts)
         core.cache?.drop(in: contexts)
+        if !tunnels.intercepted.isEmpty { filePool.submit { _ in core.secureTunnels.openExisting() } }
         // Connections that came before this moment wait in the listeners' queues.
         registry.fill(contexts)
         for listener in listeners { listener.start() }
