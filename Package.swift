@@ -95,7 +95,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ForwardProxyTests",
-            dependencies: ["ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, logging],
+            dependencies: [
+                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioSSL, logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["subproxy", "ProxyTestKit"], exclude: ["Cases", "Scripts"],

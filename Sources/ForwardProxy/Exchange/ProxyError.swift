@@ -53,7 +53,7 @@ extension ProxyError {
 
     static let notFound = ProxyError(
         status: 404, failure: "The proxy itself has no such page.",
-        advice: "Its own pages are / and /proxy.pac.", isRefusal: true)
+        advice: "Its own pages are /, /proxy.pac, /ca.pem and /ca.mobileconfig.", isRefusal: true)
 
     static let loop = ProxyError(
         status: 508, type: "proxy_loop_detected", failure: "The request has come back to this proxy.",

@@ -15,6 +15,8 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
     private let address: String
     private let isLocal: Bool
     private var record: ExchangeRecord?
+    /// Stands before TLS in the pipeline while the handshake goes on.
+    let alerts = PlainAlertWatch()
     private var context: ChannelHandlerContext?
     private var timer: Scheduled<Void>?
 
@@ -31,7 +33,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         loop.add(self)
         let limit = loop.proxy.configuration.limits.headerTimeout
         timer = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in
-            self?.fail("no TLS handshake came")
+            self?.fail(.timedOut)
         }
     }
 
@@ -46,7 +48,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         guard case .hostname(let name) = result, name.lowercased() != authority.host,
             !loop.tunnelPolicy.intercepted.contains(host: name, port: authority.port)
         else { return loop.eventLoop.makeSucceededVoidFuture() }
-        fail("the client asks for another host in TLS")
+        fail(.otherHost)
         return loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
     }
 
@@ -57,6 +59,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         record = nil
         do {
             let pipeline = context.pipeline.syncOperations
+            pipeline.removeHandler(alerts, promise: nil)
             if negotiated == "h2" {
                 try HTTP2Connection.install(on: context.channel, SecureAuthority(authority), loop, address, isLocal)
             } else {
@@ -70,21 +73,22 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail("\(error)") }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(HandshakeFailure(error)) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail("the client closed the connection")
+        fail(.closed)
         context.fireChannelInactive()
     }
 
-    private func fail(_ reason: String) {
+    private func fail(_ failure: HandshakeFailure) {
         guard var record else { return }
         self.record = nil
+        let failure = alerts.alert.map(HandshakeFailure.init(alert:)) ?? failure
         record.outcome = .failed
         record.status = 200
-        record.reason = reason
+        record.reason = failure.phrase
         loop.finish(record, client: address)
-        loop.proxy.secureTunnels.handshakeFailed(host: authority.host, reason: reason)
+        loop.proxy.secureTunnels.handshakeFailed(host: authority.host, failure)
         context?.close(promise: nil)
     }
 }

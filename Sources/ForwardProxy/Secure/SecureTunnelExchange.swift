@@ -54,6 +54,7 @@ final class SecureTunnelExchange: Exchange {
                     handshake.judge(result, authority, loop)
                 })
             try pipeline.addHandler(names)
+            try pipeline.addHandler(handshake.alerts)
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
             try pipeline.addHandler(RecordGathering())
             try pipeline.addHandler(handshake)

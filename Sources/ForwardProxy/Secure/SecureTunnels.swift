@@ -106,16 +106,16 @@ final class SecureTunnels: Sendable {
     }
 
     /// Tells, once for each host, that a client has broken the handshake off.
-    func handshakeFailed(host: String, reason: String) {
+    func handshakeFailed(host: String, _ failure: HandshakeFailure) {
         let isFirst = distrusting.withLock { hosts in
             hosts.count < 1000 ? hosts.insert(host).inserted : false
         }
         guard isFirst else { return }
-        logger.warning(
-            """
-            A client has broken off TLS with \(host) (\(reason)): if it does not trust the certificate authority, \
-            `subproxy ca install` makes it
-            """)
+        let hint =
+            failure.isDistrust
+            ? "; if it does not trust the certificate authority, `subproxy ca install` makes it, and `subproxy ca doctor` "
+                + "says what else there is to do" : ""
+        logger.warning("A client has broken off TLS with \(host): \(failure.phrase)\(hint)")
     }
 }
 

@@ -3,6 +3,13 @@ import HTTPCaching
 import HTTPSemantics
 import NIOCore
 import Substitution
+import TLSTermination
+
+/// A page of the proxy's own.
+struct OwnPage {
+    var type: String
+    var body: ByteBuffer
+}
 
 /// The proxy's own pages: what a request in origin-form, or one in absolute-form for a listener's own name, is for.
 ///
@@ -23,37 +30,60 @@ extension LoopContext {
         _ request: Request, pathRange: Range<Int>, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let path = request.head.withTarget { Array($0.prefix { $0 != UInt8(ascii: "?") }) }
-        answerOwn(request, path: path, isProxied: false, client)
-        return nil
+        return answerOwn(request, path: path, isProxied: false, client)
     }
 
     /// Answers a request in absolute-form for one of the listener's own names; what is not served is a loop.
     func answerOwnSite(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
         let path = uri.withBytes { Array($0[uri.pathStart..<uri.pathEnd]) }
-        answerOwn(request, path: path, isProxied: true, client)
-        return nil
+        return answerOwn(request, path: path, isProxied: true, client)
     }
 
-    private func answerOwn(_ request: Request, path: [UInt8], isProxied: Bool, _ client: any ExchangeClient) {
+    private func answerOwn(
+        _ request: Request, path: [UInt8], isProxied: Bool, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
         guard request.head.fields.withFirst(.host, { proxy.ownNames.contains($0) }) == true else {
-            return client.fail(.misdirected)
+            client.fail(.misdirected)
+            return nil
         }
-        let page: (type: String, body: ByteBuffer)
-        switch String(decoding: path, as: UTF8.self) {
-        case "/": page = ("text/html; charset=utf-8", ByteBuffer(string: statusPage()))
-        case "/proxy.pac":
-            page = (
-                "application/x-ns-proxy-autoconfig",
-                ByteBuffer(string: ProxyAutoConfiguration.script(for: map, proxy: ownAuthority(request)))
-            )
-        default: return client.fail(isProxied ? .loop : .notFound)
+        let path = String(decoding: path, as: UTF8.self)
+        let file = AuthorityFile(path: path)
+        guard file != nil || path == "/" || path == "/proxy.pac" else {
+            client.fail(isProxied ? .loop : .notFound)
+            return nil
         }
         guard request.head.method == .get || request.head.method == .head else {
-            return client.fail(
+            client.fail(
                 ProxyError(
                     status: 405, failure: "The proxy's own pages answer GET and HEAD.", advice: "Use GET.",
                     isRefusal: true))
+            return nil
         }
+        let isHead = request.isHead
+        if path == "/proxy.pac" {
+            send(
+                OwnPage(
+                    type: "application/x-ns-proxy-autoconfig",
+                    body: ByteBuffer(string: ProxyAutoConfiguration.script(for: map, proxy: ownAuthority(request)))),
+                isHead: isHead, client)
+            return nil
+        }
+        guard !tunnelPolicy.intercepted.isEmpty else {
+            if file == nil { send(statusPage(nil), isHead: isHead, client) } else { client.fail(.nothingDecrypted) }
+            return nil
+        }
+        let exchange = AuthorityPageExchange(client)
+        exchange.begin(self) { [self] authority, client in
+            guard let file else { return send(statusPage(authority), isHead: isHead, client) }
+            switch authority {
+            case .success(let authority): send(file.page(authority), isHead: isHead, client)
+            case .failure(let error): client.fail(error as? ProxyError ?? .internalError)
+            }
+        }
+        return exchange
+    }
+
+    private func send(_ page: OwnPage, isHead: Bool, _ client: any ExchangeClient) {
         var lines = ByteBuffer()
         MessageWriter.writeField("Content-Type", Array(page.type.utf8), to: &lines)
         lines.writeStaticString("Content-Length: ")
@@ -67,7 +97,6 @@ extension LoopContext {
         lines.writeImmutableBuffer(dateStamp().line)
         client.record?.outcome = .substituted
         client.record?.reason = "the proxy's own page"
-        let isHead = request.isHead
         client.start(
             ResponseStart(
                 status: 200, reason: nil, lines: lines, body: isHead ? .none : .length(page.body.readableBytes)))
@@ -149,11 +178,11 @@ extension LoopContext {
         request.head.fields.firstText(.host) ?? ""
     }
 
-    private func statusPage() -> String {
+    private func statusPage(_ authority: Result<CertificateAuthority, any Error>?) -> OwnPage {
         let counts = proxy.counters.totals.map { "<tr><th>\($0.name)<td>\($0.count)" }.joined(separator: "\n")
         let files = proxy.files.statistics
         let maps = map.files.map { "<li><code>\(ErrorPage.escaped($0))</code>" }.joined(separator: "\n")
-        return """
+        let text = """
             <!doctype html>
             <html lang="en">
             <meta charset="utf-8">
@@ -172,7 +201,7 @@ extension LoopContext {
             <ul>
             \(maps)
             </ul>
-            <h2>Exchanges since the start</h2>
+            \(AuthorityPassage.html(authority))<h2>Exchanges since the start</h2>
             <table>
             \(counts)
             </table>
@@ -190,6 +219,7 @@ extension LoopContext {
             </html>
 
             """
+        return OwnPage(type: "text/html; charset=utf-8", body: ByteBuffer(string: text))
     }
 
     private func storedRows() -> String {

@@ -1,0 +1,88 @@
+import HTTPSemantics
+import NIOCore
+import Substitution
+import TLSTermination
+
+/// A page of the proxy's own that shows its certificate authority, which is opened on another thread for it.
+final class AuthorityPageExchange: Exchange {
+    private weak var client: (any ExchangeClient)?
+
+    init(_ client: any ExchangeClient) { self.client = client }
+
+    func receive(_ body: ByteBuffer) {}
+    func receiveEnd(trailers: FieldSection?) {}
+    func clientBecameWritable() {}
+    func clientIsGone() { client = nil }
+
+    /// Answers with a page, or with the error that says why there is no authority.
+    ///
+    /// - Parameter answer: answers from the authority, or from why there is none.
+    func begin(
+        _ loop: LoopContext,
+        answer: @escaping (Result<CertificateAuthority, any Error>, any ExchangeClient) -> Void
+    ) {
+        let authority = loop.proxy.secureTunnels.authority(on: loop.eventLoop)
+        authority.assumeIsolated().whenComplete { [self] result in
+            guard let client else { return }
+            self.client = nil
+            answer(result, client)
+            client.flush()
+        }
+    }
+}
+
+/// The forms in which devices take the authority's certificate.
+enum AuthorityFile {
+    case certificate
+    /// For iOS, iPadOS and macOS.
+    case configurationProfile
+
+    init?(path: String) {
+        switch path {
+        case "/ca.pem": self = .certificate
+        case "/ca.mobileconfig": self = .configurationProfile
+        default: return nil
+        }
+    }
+
+    func page(_ authority: CertificateAuthority) -> OwnPage {
+        switch self {
+        case .certificate:
+            // The type by which Android and browsers know that a certificate is to be installed.
+            OwnPage(type: "application/x-x509-ca-cert", body: ByteBuffer(string: authority.pem))
+        case .configurationProfile:
+            OwnPage(
+                type: ConfigurationProfile.mediaType,
+                body: ByteBuffer(
+                    bytes: ConfigurationProfile.render(certificate: authority.der, name: authority.name)))
+        }
+    }
+}
+
+extension ProxyError {
+    static let nothingDecrypted = ProxyError(
+        status: 404,
+        failure: "The map names no https host, so nothing is decrypted and there is no certificate authority to trust.",
+        advice: "Add a rule for an https URL, or `intercept`, to the map.", isRefusal: true)
+}
+
+/// The status page's part about decryption.
+enum AuthorityPassage {
+    static func html(_ authority: Result<CertificateAuthority, any Error>?) -> String {
+        switch authority {
+        case nil: return ""
+        case .failure(let error):
+            let why = (error as? ProxyError)?.failure ?? "The certificate authority can't be used."
+            return "<h2>https</h2>\n<p>\(ErrorPage.escaped(why))</p>\n"
+        case .success(let authority):
+            return """
+                <h2>https</h2>
+                <p>The map's https hosts are decrypted with certificates of <i>\(ErrorPage.escaped(authority.name))</i>.
+                On this machine <code>subproxy ca install</code> makes clients trust it; other devices take
+                <a href="/ca.pem">the certificate</a>, or on iOS <a href="/ca.mobileconfig">the profile</a>.</p>
+                <p>SHA-256 <code>\(FingerprintText.of(authority.fingerprint))</code></p>
+
+                """
+        }
+    }
+}
