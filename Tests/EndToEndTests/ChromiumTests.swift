@@ -2,15 +2,18 @@ import Foundation
 import ProxyTestKit
 import Testing
 
-/// The browser: /usr/bin/chromium of Debian, or what CHROMIUM names.
-private let browserPath: String? = {
-    let candidates = [ProcessInfo.processInfo.environment["CHROMIUM"], "/usr/bin/chromium"].compactMap { $0 }
-    return candidates.first { access($0, X_OK) == 0 }
-}()
+/// The browser that tests drive.
+enum Browser {
+    /// /usr/bin/chromium of Debian, or what CHROMIUM names; nil where there is none.
+    static let path: String? = {
+        let candidates = [ProcessInfo.processInfo.environment["CHROMIUM"], "/usr/bin/chromium"].compactMap { $0 }
+        return candidates.first { access($0, X_OK) == 0 }
+    }()
+}
 
 extension EndToEnd {
     /// A browser with the proxy set: the page is the origin's, what the map names is the map's.
-    @Suite("Chromium", .enabled(if: browserPath != nil, "there is no Chromium"))
+    @Suite("Chromium", .enabled(if: Browser.path != nil, "there is no Chromium"))
     struct Chromium {
         /// What the page was like after one of the loads.
         struct Load: Decodable {
@@ -18,6 +21,7 @@ extension EndToEnd {
                 var status: Int
                 var cacheStatus: String
                 var isCached: Bool
+                var httpVersion: String
             }
 
             var script: String
@@ -27,13 +31,13 @@ extension EndToEnd {
             var responses: [String: Response]
         }
 
-        private struct Loads: Decodable {
+        struct Loads: Decodable {
             var visit: Load
             var reload: Load
             var hardReload: Load
         }
 
-        private static let page = """
+        static let page = """
             <!doctype html><meta charset=utf-8><title>Substitution</title>
             <style>
               @font-face { font-family: Wide; src: url(wide.ttf) }
@@ -46,22 +50,29 @@ extension EndToEnd {
             <script src=code.js></script>
             """
 
+        static let script = "document.getElementById('script').textContent = 'substituted script'\n"
+
+        /// Writes images and fonts: the origin's image is 10 × 10 and red, its font half an em wide; the map's 64 × 48 and
+        /// green, two ems.
+        static func makeFiles(in path: String) throws {
+            func write(_ arguments: String...) throws {
+                let process = try ChildProcess.run(["python3", "-B", "\(scripts)/pagefiles.py"] + arguments)
+                try #require(process.status == 0, "\(process.error)")
+            }
+            try write("image", "\(path)/origin.png", "10", "10", "200", "0", "0")
+            try write("image", "\(path)/sub.png", "64", "48", "0", "160", "0")
+            try write("font", "\(path)/origin.ttf", "500")
+            try write("font", "\(path)/sub.ttf", "2000")
+        }
+
         private let folder: TemporaryFolder
         private let origin: ScriptedOrigin
 
         init() throws {
             folder = try TemporaryFolder()
             let path = folder.path
-            func write(_ arguments: String...) throws {
-                let process = try ChildProcess.run(["python3", "-B", "\(scripts)/pagefiles.py"] + arguments)
-                try #require(process.status == 0, "\(process.error)")
-            }
-            // The origin's image is 10 × 10 and red, its font half an em wide; the map's 64 × 48 and green, two ems.
-            try write("image", "\(path)/origin.png", "10", "10", "200", "0", "0")
-            try write("image", "\(path)/sub.png", "64", "48", "0", "160", "0")
-            try write("font", "\(path)/origin.ttf", "500")
-            try write("font", "\(path)/sub.ttf", "2000")
-            try folder.write("sub.js", "document.getElementById('script').textContent = 'substituted script'\n")
+            try Chromium.makeFiles(in: path)
+            try folder.write("sub.js", Chromium.script)
             let files = [
                 "/": ("text/html", Array(Chromium.page.utf8)),
                 "/image.png": ("image/png", try Array(Data(contentsOf: URL(filePath: "\(path)/origin.png")))),
@@ -92,7 +103,7 @@ extension EndToEnd {
             let screenshots = ProcessInfo.processInfo.environment["SUBPROXY_SCREENSHOTS"] ?? folder.path
             let browser = try ChildProcess.run(
                 [
-                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", browserPath ?? "", "--proxy",
+                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", Browser.path ?? "", "--proxy",
                     "127.0.0.1:\(binary.port)", "--profile", "\(folder.path)/profile", "--page",
                     "http://127.0.0.1:\(origin.port)/", "--screenshots", screenshots,
                 ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 100)

@@ -92,6 +92,7 @@ class Browser:
             seen[response['url'].rsplit('/', 1)[1]] = {
                 'status': response['status'],
                 'cacheStatus': fields.get('cache-status', ''),
+                'httpVersion': response.get('protocol', ''),
                 'isCached': response.get('fromDiskCache', False) or response.get('fromPrefetchCache', False),
             }
         return seen

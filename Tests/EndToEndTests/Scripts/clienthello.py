@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Sends a TLS ClientHello of a kind through a CONNECT tunnel, and prints what comes back.
+
+usage: clienthello.py PORT AUTHORITY CASE
+
+Prints `certificate NAME…` (of those that the certificate's bytes contain: every DNS name of two labels or more),
+`alert NUMBER`, `closed`, or `silent` after 15 seconds. It speaks TLS 1.2, which has the certificate in the clear, with the
+name of the authority unless the case says otherwise. Standard library only.
+"""
+import os
+import re
+import socket
+import struct
+import sys
+import time
+
+
+def extension(number, data):
+    return struct.pack('>HH', number, len(data)) + data
+
+
+def server_name(*names):
+    entries = b''.join(struct.pack('>BH', 0, len(name)) + name for name in names)
+    return extension(0, struct.pack('>H', len(entries)) + entries)
+
+
+def hello(names, version=0x0303, ciphers=(0xc02b, 0xc02f, 0xc009), more=b''):
+    """A ClientHello (RFC 5246 §7.4.1.2)."""
+    extensions = b''
+    if names:
+        extensions += server_name(*names)
+    extensions += extension(10, struct.pack('>HHH', 4, 23, 29)) + extension(11, b'\x01\x00')
+    extensions += extension(13, struct.pack('>HHHH', 6, 0x0403, 0x0804, 0x0401)) + more
+    body = struct.pack('>H', version) + os.urandom(32) + b'\x00'
+    body += struct.pack('>H', 2 * len(ciphers)) + b''.join(struct.pack('>H', cipher) for cipher in ciphers)
+    body += b'\x01\x00' + struct.pack('>H', len(extensions)) + extensions
+    return b'\x01' + struct.pack('>I', len(body))[1:] + body
+
+
+def records(message, size=16384):
+    return b''.join(
+        b'\x16\x03\x01' + struct.pack('>H', len(message[at:at + size])) + message[at:at + size]
+        for at in range(0, len(message), size))
+
+
+def answer(stream, deadline):
+    data = b''
+    while True:
+        at, handshake = 0, b''
+        while at + 5 <= len(data):
+            kind, _, size = struct.unpack('>BHH', data[at:at + 5])
+            if at + 5 + size > len(data):
+                break
+            body = data[at + 5:at + 5 + size]
+            at += 5 + size
+            if kind == 21 and len(body) == 2:
+                return f'alert {body[1]}'
+            if kind == 22:
+                handshake += body
+        at = 0
+        while at + 4 <= len(handshake):
+            size = int.from_bytes(handshake[at + 1:at + 4], 'big')
+            if at + 4 + size <= len(handshake) and handshake[at] == 11:
+                # The first certificate's length stands behind the list's.
+                first = int.from_bytes(handshake[at + 7:at + 10], 'big')
+                leaf = handshake[at + 10:at + 10 + first]
+                found = re.findall(rb'[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)+', leaf)
+                return 'certificate ' + ' '.join(sorted({name.decode() for name in found}))
+            at += 4 + size
+        stream.settimeout(max(0.01, deadline - time.monotonic()))
+        try:
+            part = stream.recv(65536)
+        except TimeoutError:
+            return 'silent'
+        except OSError:
+            return 'closed'
+        if not part:
+            return 'closed'
+        data += part
+
+
+def main():
+    port, authority, case = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    host = authority.rsplit(':', 1)[0].encode()
+    stream = socket.create_connection(('127.0.0.1', port), 10)
+    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    stream.sendall(f'CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n'.encode())
+    head = b''
+    while not head.endswith(b'\r\n\r\n'):
+        byte = stream.recv(1)
+        if not byte:
+            break
+        head += byte
+    if not head.startswith(b'HTTP/1.1 200 '):
+        print('refused', head.split(b'\r\n')[0].decode('latin-1'))
+        return
+    deadline = time.monotonic() + 15
+    names = {
+        'no-name': (), 'other-name': (b'other.test',), 'listed-name': (b'listed.test',), 'address': (b'127.0.0.1',),
+        'upper-case': (host.upper(),), 'root-dot': (host + b'.',), 'underscore': (b'a_b.' + host,),
+        'nul': (host + b'\x00.evil.test',), 'long-name': (b'a' * 300,), 'two-names': (host, b'other.test'),
+        'empty-name': (b'',), 'other-name-split': (b'other.test',),
+    }.get(case, (host,))
+    message = hello(names)
+    if case == 'tls10':
+        message = hello(names, 0x0301)
+    elif case == 'tls11':
+        message = hello(names, 0x0302)
+    elif case == 'weak':
+        message = hello(names, ciphers=(0x0004, 0x0005, 0x000a, 0x002f, 0x0035, 0x0003))
+    elif case == 'padding':
+        message = hello(names, more=extension(21, bytes(16000)))
+    elif case == 'large':
+        message = hello(names, more=b''.join(extension(0x6a6a + 0x1010 * at, bytes(15000)) for at in range(4)))
+    elif case == 'grease':
+        ech = b'\x00\x00\x01\x00\x01\x07\x00\x20' + os.urandom(32) + b'\x00\x90' + os.urandom(144)
+        message = hello(
+            names, ciphers=(0x0a0a, 0xc02b, 0xc02f), more=extension(0x1a1a, b'') + extension(0xfe0d, ech))
+    pieces = [records(message)]
+    if case in ('records', 'other-name-split'):
+        pieces = [records(message, 1)]
+    elif case == 'bytes':
+        pieces = [bytes([byte]) for byte in pieces[0]]
+    elif case == 'sslv2':
+        pieces = [b'\x80\x2e\x01\x00\x02\x00\x15\x00\x00\x00\x10' + bytes(39)]
+    elif case == 'http':
+        pieces = [b'GET / HTTP/1.1\r\nHost: x\r\n\r\n']
+    elif case == 'ssh':
+        pieces = [b'SSH-2.0-OpenSSH_9.9\r\n']
+    elif case == 'empty-records':
+        pieces = [b'\x16\x03\x01\x00\x00' * 40 + pieces[0]]
+    elif case == 'early-data':
+        pieces = [b'\x17\x03\x03\x00\x10' + bytes(16) + pieces[0]]
+    elif case in ('silence', 'ended'):
+        pieces = []
+    try:
+        if case == 'slow':
+            # One byte at a time, much slower than the proxy waits for a handshake.
+            for byte in pieces[0]:
+                stream.sendall(bytes([byte]))
+                stream.settimeout(0.2)
+                try:
+                    if not stream.recv(1, socket.MSG_PEEK):
+                        break
+                except TimeoutError:
+                    pass
+        else:
+            for piece in pieces:
+                stream.sendall(piece)
+        if case == 'ended':
+            stream.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+    print(answer(stream, deadline))
+
+
+main()
