@@ -25,7 +25,8 @@ extension StoredResponse {
         let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
         let merged = UpdatingFields.updated(
             fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
-            takesCookies: !policy.isShared || isExplicit, replacingDate: isDateKept ? nil : date)
+            isSameContent: hasSameStrongTag(newer.fields), takesCookies: !policy.isShared || isExplicit,
+            replacingDate: isDateKept ? nil : date)
         // Without directives of its own the stored ones stay, also those of a field that was not kept.
         let hasDirectives = own.isTargeted || newer.fields.contains(.cacheControl)
         let directives = hasDirectives ? ResponseDirectives(merged, policy: policy) : self.directives
@@ -37,6 +38,15 @@ extension StoredResponse {
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
             etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
             isAuthorized: isAuthorized || (request?.contains(.authorization) ?? false), part: part)
+    }
+
+    /// Whether a response names the very content that is held, byte for byte (RFC 9110 §8.8.1).
+    private func hasSameStrongTag(_ fields: FieldSection) -> Bool {
+        withEntityTag { held in
+            fields.withFirst(.etag) { value in
+                EntityTag(value.trimmingOptionalWhitespace)?.matchesStrongly(held) ?? false
+            } ?? false
+        } ?? false
     }
 
     private func selection(after newer: OriginResponse, _ request: FieldSection?) -> SelectingFields {

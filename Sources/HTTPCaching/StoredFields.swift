@@ -4,12 +4,12 @@ import NIOCore
 /// The names of the fields that a response is stored without (RFC 9111 §3.1).
 ///
 /// Those of one connection (RFC 9110 §7.6.1) and those that Connection names; those that concern a proxy; those that
-/// `no-cache` names, and `private` in a shared cache; and what is made anew for each use: Content-Length, Content-Range,
-/// Age. Trailer goes too, because trailers are not kept.
+/// `no-cache` names, and `private` in a shared cache; and what is made anew for each use: Content-Length, Age, and a part's
+/// Content-Range. Trailer goes too, because trailers are not kept.
 struct UnstoredNames {
     private static let always = FieldNameSet(
         .connection, .keepAlive, .proxyConnection, .te, .transferEncoding, .upgrade, .http2Settings, .trailer,
-        .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization, .contentLength, .contentRange, .age)
+        .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization, .contentLength, .age)
 
     private(set) var recognised = UnstoredNames.always
     /// Names that are not recognised ones, in lower case.

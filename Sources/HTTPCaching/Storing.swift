@@ -50,7 +50,10 @@ public enum Storing {
             directives, fields: response.fields, status: response.status, date: date, lastModified: lastModified,
             policy: policy)
         var unstored = UnstoredNames(response.fields, directives, policy: policy)
-        if part != nil { unstored.insertContentDigests() }
+        if part != nil {
+            unstored.insertContentDigests()
+            unstored.insert(.contentRange)
+        }
         if let refusal = refusal(request, response, directives, lifetime, unstored, policy) { return .refuse(refusal) }
 
         let isWhole = part?.isComplete ?? false

@@ -4,25 +4,28 @@ import NIOCore
 /// How a newer response changes the fields of a stored one (RFC 9111 §3.2).
 ///
 /// All lines of a name that the newer response has replace those of the stored one and stand at the end; all other lines
-/// stay where they are. Never taken are the fields that are not stored at all, and those that say how the content is to
-/// be read that is held: a response without content that is wrong about them would make it unreadable.
+/// stay where they are. Never taken are the fields that are not stored at all. Content-Encoding and digests, without which
+/// the content that is held can't be read, are taken only from a response that has the same strong entity tag: one that is
+/// wrong about them would make it unreadable.
 enum UpdatingFields {
-    /// The fields that the stored content depends on; Content-Length and Content-Range are never stored.
-    static let ofContent: [FieldName] = [.contentEncoding, .contentType]
-
     /// - Parameters:
     ///   - newer: The newer response's fields as received.
     ///   - unstored: What of the newer response is not stored.
     ///   - forbidden: What its directives keep from being stored, so that it may not stay either.
+    ///   - isSameContent: Whether the newer response is known to speak of just the content that is held.
     ///   - takesCookies: Whether Set-Cookie is taken.
     ///   - date: The Date to set where the newer response has none that is valid.
     static func updated(
         _ stored: FieldSection, by newer: FieldSection, without unstored: UnstoredNames, forbidden: UnstoredNames,
-        takesCookies: Bool, replacingDate date: Int64?
+        isSameContent: Bool, takesCookies: Bool, replacingDate date: Int64?
     ) -> FieldSection {
         var excluded = unstored
-        for name in ofContent { excluded.insert(name) }
-        excluded.insertContentDigests()
+        // A part's is made anew, and no other one speaks of what is held.
+        excluded.insert(.contentRange)
+        if !isSameContent {
+            excluded.insert(.contentEncoding)
+            excluded.insertContentDigests()
+        }
         if !takesCookies { excluded.insert(.setCookie) }
         if date != nil { excluded.insert(.date) }
 
@@ -51,7 +54,7 @@ enum UpdatingFields {
     static func merged(_ stored: FieldSection, with newer: FieldSection, ruling: ResponseDirectives) -> FieldSection {
         updated(
             stored, by: newer, without: UnstoredNames(ruling, policy: CachePolicy()),
-            forbidden: UnstoredNames(ruling, policy: CachePolicy()), takesCookies: true,
-            replacingDate: nil)
+            forbidden: UnstoredNames(ruling, policy: CachePolicy()), isSameContent: false,
+            takesCookies: true, replacingDate: nil)
     }
 }

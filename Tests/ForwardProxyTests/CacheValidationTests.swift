@@ -17,7 +17,7 @@ struct CacheValidationTests {
 
     private static let stored = ["Cache-Control: max-age=5", "ETag: \"v1\"", "Content-Type: text/plain"]
 
-    @Test("a 304 updates the fields that it has, but none that describe the content which is held (CP-17)")
+    @Test("a 304 updates the fields that it has, but none of the message (CP-17)")
     func merging() throws {
         let stage = try stage(
             CacheValidationTests.stored + ["Content-Encoding: identity", "X-Old: 1", "X-Kept: 1"],
@@ -33,8 +33,8 @@ struct CacheValidationTests {
             #expect(answer.status == 200)
             #expect(answer.body == "body1")
             #expect(answer.field("Content-Length") == "5")
-            #expect(answer.field("Content-Type") == "text/plain")
-            #expect(answer.field("Content-Encoding") == "identity")
+            #expect(answer.field("Content-Type") == "text/html")
+            #expect(answer.field("Content-Encoding") == "gzip")
             #expect(answer.field("X-Old") == "2")
             #expect(answer.field("X-New") == "3")
             #expect(answer.field("X-Kept") == "1")
@@ -47,7 +47,8 @@ struct CacheValidationTests {
     func cookies() throws {
         let implicit = try stage(
             CacheValidationTests.stored, then: response("304 X", "ETag: \"v1\"", "Set-Cookie: a=b"))
-        #expect(try implicit.get().field("Set-Cookie") == nil)
+        // The client whose request was validated gets it; the next one does not.
+        #expect(try implicit.get().field("Set-Cookie") == "a=b")
         #expect(try implicit.get().field("Set-Cookie") == nil)
         let explicit = try stage(
             CacheValidationTests.stored,

@@ -32,11 +32,11 @@ struct UpdatingFieldsTests {
     }
 
     @Test(
-        "Fields of the content and of the message are never taken",
+        "Fields of the message are never taken",
         arguments: [
-            "Content-Type: text/plain", "Content-Encoding: gzip", "Content-Length: 5", "Content-Range: bytes 0-1/2",
+            "Content-Length: 5", "Content-Range: bytes 0-1/2",
             "Transfer-Encoding: chunked", "Connection: close", "Keep-Alive: 5", "Age: 5", "Trailer: x", "Upgrade: x",
-            "Proxy-Authenticate: x", "Content-Digest: x", "Content-MD5: x",
+            "Proxy-Authenticate: x",
         ])
     func untaken(_ line: String) throws {
         #expect(try Self.updated([line]) == (try Self.updated([])))
@@ -45,12 +45,29 @@ struct UpdatingFieldsTests {
     @Test(
         "Other fields are taken, whatever they are called",
         arguments: [
-            "Content-Language: de", "Content-Location: /b", "Content-Foo: x", "Content-Security-Policy: x", "X-Foo: x",
+            "Content-Type: text/plain", "Content-Language: de", "Content-Location: /b", "Content-Foo: x",
+            "Content-Security-Policy: x", "X-Foo: x",
             "Expires: 0", "Last-Modified: \(date(-5))", "Vary: X", "Server: x", "Warning: 199 - x", "Repr-Digest: x",
         ])
     func taken(_ line: String) throws {
         #expect(try Self.updated([line]).last == line)
         #expect(try Self.updated([line], old: Self.old + [line + "old"]).filter { $0.hasPrefix(line) } == [line])
+    }
+
+    @Test(
+        "What the content can't be read without is taken only with the same strong entity tag",
+        arguments: ["Content-Encoding: gzip", "Content-Digest: x", "Content-MD5: x"])
+    func content(_ line: String) throws {
+        #expect(try Self.updated([line]).contains(line))
+        let weak = Self.old.map { $0.hasPrefix("ETag") ? "ETag: W/\"a\"" : $0 }
+        let stored = try #require(try stored(weak))
+        let notModified = response(304, ["ETag: W/\"a\"", line], at: 10)
+        let outcome = Validation.outcome(stored, notModified: notModified, request: request(), policy: CachePolicy())
+        guard case .freshened(let freshened) = outcome else {
+            Issue.record("not freshened")
+            return
+        }
+        #expect(!lines(freshened.fields).contains(line))
     }
 
     @Test("What the newer response's Connection names is not taken, and what is stored of it stays")

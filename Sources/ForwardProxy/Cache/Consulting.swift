@@ -9,7 +9,8 @@ import Substitution
 enum StoredUse {
     case hit(StalePermission?)
     /// The origin has said that it is valid still.
-    case validated
+    /// `extra`: field lines of the 304 that only this client gets.
+    case validated(extra: ByteBuffer)
     /// The origin failed, with this status or without an answer.
     case standIn(status: Int?)
 }
@@ -42,6 +43,7 @@ extension LoopContext {
             client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
             client.isLocal || proxy.configuration.allowsPrivateForRemote,
             let ready = stored.find(uri, head.fields), ready.answersPlainRequests,
+            request.isHead || ready.representation.size <= StoredExchange.threshold,
             let age = ready.freshAge(at: proxy.configuration.cache.clock())
         else { return false }
         ready.entry.noteUse()
@@ -72,11 +74,11 @@ extension LoopContext {
         case .serve(let entry, let permission):
             guard expectationIsMet(request, client) else { return nil }
             entry.noteUse()
-            serve(entry, .hit(permission), request, key: key, client)
+            let exchange = serve(entry, .hit(permission), request, key: key, client)
             if permission == .whileRevalidate {
                 refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal)
             }
-            return nil
+            return exchange
         case .validate(let entry, let reason):
             client.record?.reason = "\(reason.reason)"
             return fetch(
@@ -112,7 +114,7 @@ extension LoopContext {
             }
             return begin(request, uri, key, plan, cache, client, flight)
         }
-        let follower = FollowerExchange(request, reason: plan.reason, cache: cache, client: client) {
+        let follower = FollowerExchange(request, key: key, reason: plan.reason, cache: cache, client: client) {
             [unowned self] client in
             client.resume { consult(cache, request, uri, client, mayCollapse: false) }
         }
@@ -139,7 +141,6 @@ extension LoopContext {
         _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache,
         clientIsLocal: Bool
     ) {
-        guard request.head.method == .get else { return }
         let (flight, isNew) = cache.flights.findOrBegin(key)
         guard isNew else { return }
         let plan = FetchPlan(reason: .stale, selected: entry, isBackground: true)
@@ -151,11 +152,15 @@ extension LoopContext {
     // MARK: Serving
 
     /// Sends a stored response, or what of it the request asks for.
+    ///
+    /// - Returns: what goes on sending it; nil where it has been written.
     func serve(
         _ entry: StoredEntry, _ use: StoredUse, _ request: Request, key: CacheKey, _ client: any ExchangeClient
-    ) {
+    ) -> (any Exchange)? {
         let now = cacheInstant()
-        let ready = stored.ready(entry, key, identity: proxy.identity, policy: proxy.cache?.policy ?? CachePolicy())
+        let ready = stored.ready(
+            entry, key, identity: proxy.identity, policy: proxy.cache?.policy ?? CachePolicy(),
+            siblings: { proxy.cache?.store.entries(for: key) ?? [] })
         let metadata = entry.metadata
         let age = metadata.currentAge(at: now)
         let tail: ByteBuffer
@@ -164,9 +169,9 @@ extension LoopContext {
             client.record?.outcome = .stored
             if let permission { client.record?.reason = "\(permission.reason)" }
             tail = StoredFields.hit(age: age, of: metadata)
-        case .validated:
+        case .validated(let extra):
             client.record?.outcome = .validated
-            tail = StoredFields.validated(metadata)
+            tail = StoredFields.validated(metadata, extra: extra)
         case .standIn(let status):
             client.record?.outcome = .stored
             client.record?.reason = "stale-if-error"
@@ -178,15 +183,22 @@ extension LoopContext {
         var plan: AnswerPlan
         if let part = metadata.part {
             guard let range = Combination.range(of: CacheRequest(request), within: part) else {
-                return client.fail(.internalError)
+                client.fail(.internalError)
+                return nil
             }
             plan = AnswerPlan.part(source, held: part, range: range, for: request)
         } else {
             plan = AnswerPlan.make(source, for: request)
         }
         if plan.status == metadata.status { plan.reason = metadata.reason }
+        if let cache = proxy.cache, !request.isHead, plan.length ?? 0 > StoredExchange.threshold {
+            let exchange = StoredExchange(entry, of: cache, plan, client: client)
+            exchange.begin()
+            return exchange.isFinished ? nil : exchange
+        }
         plan.send(to: client, isHead: request.isHead)
         client.flush()
+        return nil
     }
 }
 

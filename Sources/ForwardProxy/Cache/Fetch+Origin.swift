@@ -51,7 +51,7 @@ extension Fetch: OriginSink {
     /// Whether a response that is not stored still says that what is stored is out of date.
     private func isReplacing(_ status: Int) -> Bool {
         request.head.method == .get && !request.hasBody
-            && (200..<400 ~= status && status != 304 && status != 206 || status == 410)
+            && (200..<400 ~= status && status != 304 && status != 206 || status == 404 || status == 410)
     }
 
     /// Reasons against storing that are not RFC 9111's.
@@ -137,7 +137,8 @@ extension Fetch: OriginSink {
             selected.metadata, notModified: response, request: cacheRequest, policy: cache.policy)
         {
         case .freshened(let metadata):
-            serve(update(selected, metadata) ?? selected.with(metadata), .validated)
+            let extra = StoredFields.unkept(of: response.fields, in: metadata.fields)
+            serve(update(selected, metadata) ?? selected.with(metadata), .validated(extra: extra))
         case .forClient: pass(head, nil)
         case .mismatch:
             // It fits nothing that is here: once more, for a whole response.
@@ -175,10 +176,7 @@ extension Fetch: OriginSink {
         transfer?.cancel()
         finish()
         guard let client else { return }
-        client.resume {
-            loop.serve(entry, use, request, key: key, client)
-            return nil
-        }
+        client.resume { loop.serve(entry, use, request, key: key, client) }
     }
 
     /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).

@@ -68,7 +68,7 @@ final class Fetch: Exchange {
         self.loop = loop
         self.client = client
         self.clientIsLocal = clientIsLocal
-        cacheRequest = CacheRequest(request)
+        cacheRequest = plan.isBackground ? CacheRequest(request).unconditional : CacheRequest(request)
         epoch = cache.store.epoch(for: key)
         requestedAt = loop.cacheInstant()
     }
@@ -81,7 +81,7 @@ final class Fetch: Exchange {
         }
         var change = plan.isBackground ? OriginRequest.Preconditions.removed : .asReceived
         if let selected = plan.selected {
-            let validators = Validation.preconditions(selected.metadata, request: request.head.fields)
+            let validators = Validation.preconditions(selected.metadata, request: cacheRequest.fields)
             if validators.ifNoneMatch != nil || validators.ifModifiedSince != nil {
                 isValidating = true
                 change = .replaced(
@@ -282,6 +282,20 @@ extension Request {
 }
 
 extension CacheRequest {
+    /// The request without its preconditions and ranges: what is asked for in the background is the whole.
+    var unconditional: CacheRequest {
+        var fields = FieldSection()
+        for line in self.fields.lines {
+            switch line.name {
+            case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range: continue
+            default: break
+            }
+            fields.append(
+                name: self.fields.withName(line) { Array($0) }, value: self.fields.withValue(line) { Array($0) })
+        }
+        return CacheRequest(method: method, fields: fields, hasContent: hasContent)
+    }
+
     init(_ request: Request) {
         self.init(method: request.head.method, fields: request.head.fields, hasContent: request.hasBody)
     }

@@ -8,6 +8,7 @@ import NIOCore
 final class FollowerExchange: Exchange {
     private let request: Request
     private let cacheRequest: CacheRequest
+    private let key: CacheKey
     private let reason: ForwardReason
     private let cache: ResponseCache
     private let loop: LoopContext
@@ -20,11 +21,12 @@ final class FollowerExchange: Exchange {
     private var goAlone: ((any ExchangeClient) -> Void)?
 
     init(
-        _ request: Request, reason: ForwardReason, cache: ResponseCache, client: any ExchangeClient,
+        _ request: Request, key: CacheKey, reason: ForwardReason, cache: ResponseCache, client: any ExchangeClient,
         goAlone: @escaping (any ExchangeClient) -> Void
     ) {
         self.request = request
         cacheRequest = CacheRequest(request)
+        self.key = key
         self.reason = reason
         self.cache = cache
         self.client = client
@@ -62,7 +64,7 @@ final class FollowerExchange: Exchange {
         case .waiting:
             timer = loop.eventLoop.assumeIsolated().scheduleTask(in: loop.proxy.configuration.limits.collapseTimeout) {
                 [weak self] in
-                self?.leave()
+                self?.leaveHanging()
             }
             return .joined
         }
@@ -85,6 +87,13 @@ final class FollowerExchange: Exchange {
         ticket = nil
         timer?.cancel()
         if case .streaming(let response) = phase, start(response) { return }
+        leave()
+    }
+
+    /// The leader takes too long: nobody else is to wait for it, nor for its like.
+    private func leaveHanging() {
+        if let flight { cache.flights.remove(flight, key) }
+        loop.uncollapsible.insert(key)
         leave()
     }
 

@@ -19,7 +19,12 @@ final class ReadyStored {
     private let isForAll: Bool
     private let selection: SelectingFields
 
-    init(_ entry: StoredEntry, identity: ProxyIdentity, policy: CachePolicy) {
+    /// Bytes of memory beside the content that the store holds.
+    let cost: Int
+
+    /// - Parameter isUnambiguous: whether no other response that is stored for the URL could suit a request that this one
+    ///   suits.
+    init(_ entry: StoredEntry, identity: ProxyIdentity, policy: CachePolicy, isUnambiguous: Bool) {
         self.entry = entry
         representation = ReadyStored.represent(entry, identity)
         let plain = CacheRequest(method: .get, fields: FieldSection(), hasContent: false)
@@ -30,8 +35,10 @@ final class ReadyStored {
         receivedAt = metadata.receivedAt.steady
         isForAll = metadata.selection.names.isEmpty
         selection = metadata.selection
+        let copied = entry.size <= ReadyRepresentation.inlineLimit ? 2 &* entry.size : 0
+        cost = 1024 &+ 6 &* metadata.fields.bytes.readableBytes &+ copied
         answersPlainRequests =
-            metadata.part == nil
+            isUnambiguous && metadata.part == nil
             && Reuse.verdict(plain, metadata, at: metadata.receivedAt, policy: policy) == .fresh
     }
 
@@ -68,8 +75,10 @@ final class ReadyStored {
         commonLines.reserveCapacity(fields.bytes.readableBytes &+ 40)
         MessageWriter.writeFields(of: fields, to: &contentLines) { isContent($0, fields) }
         MessageWriter.writeFields(of: fields, to: &linesWithoutType) {
-            isContent($0, fields) && $0.name != .contentType
+            isContent($0, fields) && $0.name != .contentType && !isDigest($0, fields)
         }
+        var partLines = ByteBuffer()
+        MessageWriter.writeFields(of: fields, to: &partLines) { isContent($0, fields) && !isDigest($0, fields) }
         MessageWriter.writeFields(of: fields, to: &commonLines) { !isContent($0, fields) }
         commonLines.writeImmutableBuffer(identity.viaLine)
         var statusLine = ByteBuffer()
@@ -77,16 +86,24 @@ final class ReadyStored {
         return ReadyRepresentation(
             coding: nil, etag: stored.etag, lastModified: stored.lastModified, size: hasContent ? entry.size : 0,
             body: hasContent ? BodySegments(entry.segments) : BodySegments(ByteBuffer()), contentLines: contentLines,
-            linesWithoutType: linesWithoutType,
+            partLines: partLines, linesWithoutType: linesWithoutType,
             mediaType: fields.withFirst(.contentType) { Array($0) } ?? Array("application/octet-stream".utf8),
             commonLines: commonLines, exposed: "", statusLine: statusLine, hasContent: hasContent)
+    }
+
+    /// Whether a field is a digest of the whole content, which a part of it does not have (RFC 9530 §2).
+    private static func isDigest(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
+        line.name == .other
+            && fields.withName(line) {
+                $0.equalsIgnoringCase("content-digest") || $0.equalsIgnoringCase("content-md5")
+            }
     }
 
     /// Fields that describe the content, which a 304 does not have (RFC 9110 §15.4.5).
     private static func isContent(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
         switch line.name {
         case .contentType, .contentEncoding: true
-        case .other: fields.withName(line) { $0.equalsIgnoringCase("content-language") }
+        case .other: isDigest(line, fields) || fields.withName(line) { $0.equalsIgnoringCase("content-language") }
         default: false
         }
     }
@@ -108,11 +125,40 @@ enum StoredFields {
     }
 
     /// Cache-Status of a stored response that the origin has said is valid still (RFC 9211 §2.2, §2.3).
-    static func validated(_ stored: StoredResponse) -> ByteBuffer {
-        var lines = ByteBuffer()
+    ///
+    /// - Parameter extra: field lines of the 304 that only this client gets.
+    static func validated(_ stored: StoredResponse, extra: ByteBuffer) -> ByteBuffer {
+        var lines = extra
         lines.writeStaticString("Cache-Status: subproxy; fwd=stale; fwd-status=304")
         StatusFields.writeParameters(detail: "", key: key(of: stored), to: &lines)
         return lines
+    }
+
+    /// The field lines of a 304 that are not kept with the stored response, such as a Set-Cookie, or what `private` names:
+    /// the client whose request was validated gets them all the same. Its Age tells of a cache behind this one.
+    static func unkept(of fields: FieldSection, in kept: FieldSection) -> ByteBuffer {
+        let hopByHop = HopByHop(fields)
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: fields, to: &lines) { line in
+            switch line.name {
+            case .contentLength, .contentRange, .contentEncoding, .transferEncoding, .trailer: return false
+            case .other: if isDigest(line, fields) || holds(line, of: fields, kept) { return false }
+            default: if kept.contains(line.name) { return false }
+            }
+            return !hopByHop.isConnectionLevel(line)
+        }
+        return lines
+    }
+
+    private static func isDigest(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
+        fields.withName(line) { $0.equalsIgnoringCase("content-digest") || $0.equalsIgnoringCase("content-md5") }
+    }
+
+    private static func holds(_ line: FieldSection.Line, of fields: FieldSection, _ kept: FieldSection) -> Bool {
+        let name = fields.withName(line) { Array($0) }
+        var isHeld = false
+        kept.forEach(named: name) { _ in isHeld = true }
+        return isHeld
     }
 
     /// Age and Cache-Status of a stale response that stands in for an origin that failed (RFC 5861 §4).

@@ -5,8 +5,13 @@ import HTTPSemantics
 ///
 /// A hit needs no lock: the entry itself tells whether the store still holds it.
 final class StoredTable {
-    /// Keys kept at the most; beyond it the table starts afresh. Contents are the store's, so an entry is small.
-    static let capacity = 16_384
+    /// Bytes of ready heads and copies of small bodies kept at the most; beyond it the table starts afresh. They are not the
+    /// store's, so they come on top of its budget.
+    private let limit: Int
+    private var bytes = 0
+
+    /// - Parameter budget: the store's.
+    init(budget: Int) { limit = min(8 << 20, max(1 << 20, budget / 16)) }
 
     /// By the fingerprint of the key; two keys with the same one take each other's place.
     private var byKey: [UInt64: [ReadyStored]] = [:]
@@ -28,19 +33,42 @@ final class StoredTable {
     }
 
     /// What is ready of a stored response, made where it is not.
-    func ready(_ entry: StoredEntry, _ key: CacheKey, identity: ProxyIdentity, policy: CachePolicy) -> ReadyStored {
+    ///
+    /// - Parameter siblings: what the store holds for the key.
+    func ready(
+        _ entry: StoredEntry, _ key: CacheKey, identity: ProxyIdentity, policy: CachePolicy,
+        siblings: () -> [StoredEntry]
+    ) -> ReadyStored {
         if let ready = byKey[key.fingerprint]?.first(where: { $0.entry === entry }) { return ready }
-        let made = ReadyStored(entry, identity: identity, policy: policy)
-        guard entry.isCurrent, entry.metadata.part == nil else { return made }
-        if byKey.count >= StoredTable.capacity { byKey.removeAll(keepingCapacity: true) }
+        // Where all were selected by the same fields, a request suits one of them at the most.
+        let names = entry.metadata.selection.names
+        let isUnambiguous = siblings().allSatisfy { $0.metadata.selection.names == names }
+        let made = ReadyStored(entry, identity: identity, policy: policy, isUnambiguous: isUnambiguous)
+        guard entry.isCurrent, entry.metadata.part == nil, made.cost <= limit else { return made }
+        if bytes &+ made.cost > limit {
+            byKey.removeAll(keepingCapacity: true)
+            bytes = 0
+        }
         entry.markReady()
-        byKey[key.fingerprint, default: []].removeAll { !$0.entry.isCurrent || $0.entry.key != key }
-        byKey[key.fingerprint, default: []].insert(made, at: 0)
+        var bucket = byKey[key.fingerprint] ?? []
+        bucket.removeAll { other in
+            guard other.entry.isCurrent, other.entry.key == key else {
+                bytes &-= other.cost
+                return true
+            }
+            return false
+        }
+        bucket.insert(made, at: 0)
+        byKey[key.fingerprint] = bucket
+        bytes &+= made.cost
         // Evicted between the two: then nobody will say so any more.
         if !entry.isCurrent { remove(key) }
         return made
     }
 
     /// Forgets what is ready for a key, because the store has given it up or holds more for it now.
-    func remove(_ key: CacheKey) { byKey[key.fingerprint] = nil }
+    func remove(_ key: CacheKey) {
+        guard let bucket = byKey.removeValue(forKey: key.fingerprint) else { return }
+        for ready in bucket { bytes &-= ready.cost }
+    }
 }

@@ -68,7 +68,8 @@ enum AnswerFields {
             coding: body.coding, etag: etag, lastModified: lastModified == nil ? nil : body.lastModified,
             size: hasContent ? body.size : 0,
             body: hasContent ? body.bytes.map { BodySegments($0) } : BodySegments(ByteBuffer()),
-            contentLines: contentLines, linesWithoutType: linesWithoutType, mediaType: mediaType,
+            contentLines: contentLines, partLines: contentLines, linesWithoutType: linesWithoutType,
+            mediaType: mediaType,
             commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,
             hasContent: hasContent)
     }

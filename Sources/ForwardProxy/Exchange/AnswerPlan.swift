@@ -140,7 +140,7 @@ struct AnswerPlan {
                 MessageWriter.writeField("Content-Type", type, to: &lines)
                 lines.writeImmutableBuffer(variant.linesWithoutType)
             } else {
-                lines.writeImmutableBuffer(variant.contentLines)
+                lines.writeImmutableBuffer(status == 206 ? variant.partLines : variant.contentLines)
             }
         }
         if let length {

@@ -17,6 +17,8 @@ struct ReadyRepresentation {
     let body: BodySegments?
     /// What describes the body: Content-Type, Content-Encoding, Accept-Ranges.
     let contentLines: ByteBuffer
+    /// The same for a part of the body, without digests of the whole.
+    let partLines: ByteBuffer
     /// The same without Content-Type, which is another for several ranges.
     let linesWithoutType: ByteBuffer
     /// The value of Content-Type, for the parts of a multipart/byteranges body.
@@ -38,7 +40,8 @@ struct ReadyRepresentation {
 
     init(
         coding: ContentCoding?, etag: [UInt8]?, lastModified: Int64?, size: Int, body: BodySegments?,
-        contentLines: ByteBuffer, linesWithoutType: ByteBuffer, mediaType: [UInt8], commonLines: ByteBuffer,
+        contentLines: ByteBuffer, partLines: ByteBuffer, linesWithoutType: ByteBuffer, mediaType: [UInt8],
+        commonLines: ByteBuffer,
         exposed: String, statusLine: ByteBuffer, hasContent: Bool
     ) {
         self.coding = coding
@@ -47,6 +50,7 @@ struct ReadyRepresentation {
         self.size = size
         self.body = body
         self.contentLines = contentLines
+        self.partLines = partLines
         self.linesWithoutType = linesWithoutType
         self.mediaType = mediaType
         self.commonLines = commonLines

@@ -13,7 +13,7 @@ final class LoopContext: @unchecked Sendable {
     let log: AccessLog
     private(set) var answers = AnswerTable()
     /// Stored responses that are ready to send.
-    let stored = StoredTable()
+    let stored: StoredTable
     /// Origin exchanges that go on by themselves, whether or not a client is there.
     var fetches: [ObjectIdentifier: Fetch] = [:]
     var uncollapsible = UncollapsibleKeys()
@@ -39,6 +39,7 @@ final class LoopContext: @unchecked Sendable {
     init(eventLoop: any EventLoop, proxy: ProxyCore, map: SubstitutionMap, tunnelPolicy: TunnelPolicy) {
         self.eventLoop = eventLoop
         self.proxy = proxy
+        stored = StoredTable(budget: proxy.configuration.cache.memory)
         self.map = map
         self.tunnelPolicy = tunnelPolicy
         let configuration = proxy.configuration

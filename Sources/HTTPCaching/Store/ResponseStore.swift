@@ -128,6 +128,13 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
         return nil
     }
 
+    /// Notes that the content of an entry is being sent, so that it counts against the budget until ``letGo(_:)`` also where
+    /// the entry is given up meanwhile. For content that takes a client some time; the rest is not worth it.
+    public func hold(_ entry: Entry) { entry.beginHold() }
+
+    /// The content was sent, or is not wanted any more: once for each ``hold(_:)``.
+    public func letGo(_ entry: Entry) { if entry.endHold() { ledger.giveBackLingering(entry.cost) } }
+
     /// Gives up an entry; nothing happens where it isn't current.
     public func remove(_ entry: Entry) {
         guard entry.isCurrent, shard(of: entry.key).change({ $0.remove(entry) }) else { return }

@@ -63,6 +63,10 @@ struct ShardContents<Metadata: StoreMetadata>: Sendable {
         for predecessor in predecessors {
             uses = max(uses, predecessor.residence.uses)
             if unlink(predecessor) == .main { queue = .main }
+            if predecessor.unlinkHeld() {
+                ledger.holdInAnyCase(predecessor.cost)
+                ledger.noteLingering(predecessor.cost)
+            }
         }
         var givenUp = predecessors
         queues.append(entry, to: queue, turn: ledger.nextTurn())
@@ -105,7 +109,8 @@ struct ShardContents<Metadata: StoreMetadata>: Sendable {
     /// Evicts the first of a queue, or spares it: once for all its uses in the small queue, once for each in the main one.
     mutating func evictFirst(of queue: StoreQueue, mayStay: Bool) -> Eviction {
         guard let entry = queues.first(of: queue) else { return .queueIsEmpty }
-        if mayStay, entry.residence.spendUse() {
+        // What somebody is sending is in memory anyway.
+        if mayStay, entry.isHeld || entry.residence.spendUse() {
             if queue == .small {
                 entry.residence.clearUses()
                 ledger.noteSmall(changedBy: -entry.cost)
@@ -122,7 +127,7 @@ struct ShardContents<Metadata: StoreMetadata>: Sendable {
     @discardableResult
     private mutating func drop(_ entry: Entry) -> Bool {
         guard unlink(entry) != nil else { return false }
-        ledger.giveBack(entry.cost)
+        if entry.unlinkHeld() { ledger.noteLingering(entry.cost) } else { ledger.giveBack(entry.cost) }
         return true
     }
 

@@ -17,6 +17,10 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// Where the shard's queues have it; belongs to the shard's lock, and is meaningful only as long as the entry is current.
     private let slotNumber = Atomic<Int>(-1)
 
+    /// How many are sending the content, with ``unlinked`` once the store has given the entry up meanwhile.
+    private let holders = Atomic<Int>(0)
+    private static var unlinked: Int { 1 << 62 }
+
     public let key: StoreKey
     /// The content in order, without empty segments; a content of up to `StoredContent.joinLimit` is one segment.
     public let segments: [ByteBuffer]
@@ -59,6 +63,19 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// may come: drop what was made of it at once.
     @discardableResult
     public func markReady() -> Bool { residence.markReady() }
+
+    var isHeld: Bool { holders.load(ordering: .relaxed) & ~Self.unlinked != 0 }
+
+    /// Somebody begins to send the content.
+    func beginHold() { holders.add(1, ordering: .relaxed) }
+
+    /// Somebody has sent the content; true for the last one, where the store has given the entry up meanwhile.
+    func endHold() -> Bool { holders.subtract(1, ordering: .acquiringAndReleasing).newValue == Self.unlinked }
+
+    /// The store gives the entry up; whether the content lives on because somebody sends it.
+    func unlinkHeld() -> Bool {
+        holders.add(Self.unlinked, ordering: .acquiringAndReleasing).oldValue & ~Self.unlinked != 0
+    }
 
     /// An entry with the same key and content, which no store holds.
     public func with(_ metadata: Metadata) -> StoreEntry { StoreEntry(key: key, metadata: metadata, joined: segments) }

@@ -11,6 +11,7 @@ final class StoreLedger: Sendable {
 
     private let held = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)
+    private let lingering = Atomic<Int>(0)
     private let small = Atomic<Int>(0)
     private let turns = Atomic<UInt64>(0)
     private let entries = Atomic<Int>(0)
@@ -26,10 +27,24 @@ final class StoreLedger: Sendable {
     func hasRoom(for bytes: Int) -> Bool { bytes <= limit - held.load(ordering: .relaxed) }
 
     /// Whether there would be room if nothing were stored.
-    func couldHaveRoom(for bytes: Int) -> Bool { bytes <= limit - reserved.load(ordering: .relaxed) }
+    func couldHaveRoom(for bytes: Int) -> Bool {
+        bytes <= limit - reserved.load(ordering: .relaxed) - lingering.load(ordering: .relaxed)
+    }
 
     /// Holds so many bytes more (or less, where negative); false, and nothing done, where they would exceed the limit.
     func hold(_ bytes: Int) -> Bool { Self.raise(held, by: bytes, upTo: limit) }
+
+    /// An entry was given up while its content is being sent: it is held on.
+    func noteLingering(_ bytes: Int) { lingering.add(bytes, ordering: .relaxed) }
+
+    /// The content of an entry that was given up has been sent.
+    func giveBackLingering(_ bytes: Int) {
+        lingering.subtract(bytes, ordering: .relaxed)
+        giveBack(bytes)
+    }
+
+    /// Holds bytes that are in memory whether there is room for them or not.
+    func holdInAnyCase(_ bytes: Int) { held.add(bytes, ordering: .relaxed) }
 
     func giveBack(_ bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 

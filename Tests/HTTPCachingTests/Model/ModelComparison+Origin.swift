@@ -184,7 +184,10 @@ enum ModelCombination {
         let range =
             min(first.range.lowerBound, second.range.lowerBound)..<max(first.range.upperBound, second.range.upperBound)
         // What describes the content stays as it is held; with the same strong tag it can't differ.
-        let news = newer.fields.filter { !ModelValidation.unchanging.contains($0.name.lowercased()) }
+        let news = newer.fields.filter {
+            let name = $0.name.lowercased()
+            return !ModelValidation.unchanging.contains(name) && name != "content-encoding"
+        }
         let replaced = Set(news.map { $0.name.lowercased() })
         let fields = held.fields.filter { !replaced.contains($0.name.lowercased()) } + news
         var combined = ModelStored(

@@ -4,7 +4,7 @@ import HTTPSemantics
 enum ModelValidation {
     /// Fields that a 304 does not change (RFC 9111 §3.2).
     static let unchanging: Set<String> = [
-        "content-length", "content-encoding", "content-type", "content-range", "transfer-encoding",
+        "content-length", "content-range", "transfer-encoding",
     ]
 
     static func clientTags(_ request: ModelRequest) -> [String] {
@@ -57,7 +57,10 @@ enum ModelValidation {
             its.has("max-age") || policy.isShared && its.has("s-maxage")
             || !its.isTargeted && response.fields.has("expires")
         var news = ModelStored.kept(response.fields, its.unstoredFields(policy), receivedAt: response.receivedAt)
+        // What the content can't be read without: only from who speaks of just this content.
+        let isSameContent = response.fields.first("etag").map { ModelText.isStrong($0) && $0 == stored.etag } ?? false
         news.removeAll { unchanging.contains($0.name.lowercased()) }
+        news.removeAll { !isSameContent && $0.name.lowercased() == "content-encoding" }
         if policy.isShared && !isExplicit { news.removeAll { $0.name.lowercased() == "set-cookie" } }
         let replaced = Set(news.map { $0.name.lowercased() })
         // What the newer message names is not kept, whichever directives count in the end.
