@@ -107,6 +107,21 @@ struct AuthorityCommandTests {
         #expect(try user.ca(["uninstall", "--delete"]).status == 0)
     }
 
+    @Test("A certificate that can't be read is told of, and goes away with --delete")
+    func malformed() throws {
+        let user = try User()
+        _ = try user.ca(["path"])
+        try "no certificate".write(toFile: "\(user.authority)/ca.pem", atomically: false, encoding: .utf8)
+        for command in ["path", "install", "uninstall", "doctor"] {
+            let answer = try user.ca([command])
+            #expect(answer.status == 1)
+            #expect(answer.error.contains("ca.pem holds no certificate"))
+        }
+        #expect(try user.ca(["uninstall", "--delete"]).status == 1)
+        #expect(!user.exists(".local/share/subproxy/ca.pem") && !user.exists(".local/share/subproxy/ca-key.pem"))
+        #expect(try user.ca(["path"]).status == 0)
+    }
+
     @Test(
         "Without certutil a browser's database is a failure that names the package",
         .enabled(if: access("/usr/sbin/certutil", F_OK) != 0, "certutil is where it can't be hidden"))
