@@ -32,6 +32,10 @@ struct AuthorityInstallCommand: ProgramCommand {
         guard !onlyMapped || !maps.isEmpty else {
             throw ValidationError("--only-mapped needs the map whose hosts are meant; use --map FILE")
         }
+        if authority.folder == nil, let user = AuthorityFolder.environmentVariable("SUDO_USER"), user != "root" {
+            StandardStream.error.writeLine(
+                "subproxy: warning: with sudo this is root's authority, not \(user)'s, whose proxy has another one")
+        }
         let certificate = onlyMapped ? try limited() : try authority.open()
         var report = TrustReport(certificate)
         let found = stores.find(in: .ofThisProcess)

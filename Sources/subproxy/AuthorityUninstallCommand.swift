@@ -23,7 +23,17 @@ struct AuthorityUninstallCommand: ProgramCommand {
             throw ValidationError("--delete goes with all stores: without the certificate nothing finds what is left")
         }
         let folder = try authority.path()
-        guard let certificate = try authority.stored() else {
+        let certificate: AuthorityCertificate?
+        do {
+            certificate = try AuthorityCertificate.stored(in: folder)
+        } catch  where delete && error.code == .malformed {
+            try remove(folder)
+            throw CommandFailure(
+                status: .failure, message: "\(error.message); the files are deleted, but no store was searched")
+        } catch {
+            throw CommandFailure(status: .failure, message: "\(error)")
+        }
+        guard let certificate else {
             if delete { try remove(folder) }
             StandardStream.output.writeLine("there is no certificate authority in \(folder)")
             return .success

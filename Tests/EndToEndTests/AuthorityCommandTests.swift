@@ -5,6 +5,10 @@ import Testing
 
 /// certutil(1), and what Debian's update-ca-certificates(8) needs to be tried on copies of the system's files.
 private let certutil: String? = ["/usr/bin/certutil", "/usr/local/bin/certutil"].first { access($0, X_OK) == 0 }
+private let chromium: String? = {
+    let candidates = [ProcessInfo.processInfo.environment["CHROMIUM"], "/usr/bin/chromium"].compactMap { $0 }
+    return candidates.first { access($0, X_OK) == 0 }
+}()
 private let hasDebianStore = access("/usr/sbin/update-ca-certificates", X_OK) == 0
 
 /// A user with a home of a test's own; the real one's stores are not looked at.
@@ -107,6 +111,21 @@ struct AuthorityCommandTests {
         #expect(try user.ca(["uninstall", "--delete"]).status == 0)
     }
 
+    @Test("A certificate that can't be read is told of, and goes away with --delete")
+    func malformed() throws {
+        let user = try User()
+        _ = try user.ca(["path"])
+        try "no certificate".write(toFile: "\(user.authority)/ca.pem", atomically: false, encoding: .utf8)
+        for command in ["path", "install", "uninstall", "doctor"] {
+            let answer = try user.ca([command])
+            #expect(answer.status == 1)
+            #expect(answer.error.contains("ca.pem holds no certificate"))
+        }
+        #expect(try user.ca(["uninstall", "--delete"]).status == 1)
+        #expect(!user.exists(".local/share/subproxy/ca.pem") && !user.exists(".local/share/subproxy/ca-key.pem"))
+        #expect(try user.ca(["path"]).status == 0)
+    }
+
     @Test(
         "Without certutil a browser's database is a failure that names the package",
         .enabled(if: access("/usr/sbin/certutil", F_OK) != 0, "certutil is where it can't be hidden"))
@@ -154,6 +173,29 @@ struct AuthorityCommandTests {
         #expect(!user.exists(".pki"))
         #expect(user.exists(".mozilla/firefox/a.default/cert9.db"))
         #expect(user.exists(".local/share/subproxy/ca.pem"))
+    }
+
+    @Test(
+        "Chromium shows a substituted page over TLS once the authority is in its database, and not before",
+        .enabled(if: certutil != nil && chromium != nil, "needs certutil and Chromium"))
+    func browser() throws {
+        let user = try User()
+        try user.makeFolder(".local/share/pki")
+        let map = try user.folder.write("m.yaml", ServedMap.text("https://a.test/: { text: substituted over TLS }"))
+        let script = """
+            exec '\(chromium ?? "")' --headless=new --no-sandbox --disable-gpu --disable-background-networking \
+                --user-data-dir='\(user.home)/profile' --proxy-server=$http_proxy --dump-dom https://a.test/
+            """
+        func page() throws -> String {
+            try ChildProcess.run(
+                (NetworkNamespace.isAvailable ? NetworkNamespace.wrapper : []) + [
+                    RunningBinary.path, "run", "--map", map, "--", "sh", "-c", script,
+                ], environment: ["HOME": user.home, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""], seconds: 100
+            ).output
+        }
+        #expect(!(try page()).contains("substituted over TLS"))
+        #expect(try user.ca(["install", "--stores", "nss"]).status == 0)
+        #expect(try page().contains("substituted over TLS"))
     }
 
     /// A command that runs another one with copies of the system's certificates in their place.

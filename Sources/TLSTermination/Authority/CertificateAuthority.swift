@@ -86,8 +86,7 @@ public struct CertificateAuthority: Sendable {
         guard let key = try files.contents(.key) else {
             throw AuthorityFailure(
                 .keyMissing, "\(files.path(.certificate)) is there, but its key \(files.path(.key)) is missing",
-                advice: "put the key back, or have a new authority made: `subproxy ca uninstall`, then remove "
-                    + files.path(.certificate))
+                advice: "put the key back, or have a new authority made: `subproxy ca uninstall --delete`")
         }
         return try CertificateAuthority(key: try parseKey(key, files), certificate: certificate, files, now: now)
     }
@@ -100,20 +99,17 @@ public struct CertificateAuthority: Sendable {
         } catch {
             // The library's own text is left out: nothing of a key may get into a log.
             throw AuthorityFailure(
-                .malformed, "\(files.path(.key)) holds no private key in PEM", advice: startOver(files))
+                .malformed, "\(files.path(.key)) holds no private key in PEM", advice: startOver)
         }
     }
 
-    private static func startOver(_ files: AuthorityFiles) -> String {
-        "to have a new authority made: `subproxy ca uninstall`, then remove \(files.path(.certificate)) and "
-            + files.path(.key)
-    }
+    private static let startOver = "to have a new authority made: `subproxy ca uninstall --delete`"
 
     private init(
         key: Certificate.PrivateKey, certificate bytes: [UInt8], _ files: AuthorityFiles, now: Int64
     ) throws(AuthorityFailure) {
         let path = files.path(.certificate)
-        let startOver = CertificateAuthority.startOver(files)
+        let startOver = CertificateAuthority.startOver
         do {
             let document = try PEMDocument(pemString: String(decoding: bytes, as: UTF8.self))
             certificate = try Certificate(pemDocument: document)

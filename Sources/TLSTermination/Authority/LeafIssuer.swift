@@ -50,12 +50,12 @@ public struct LeafIssuer: Sendable {
         guard authority.permits(host) else {
             throw AuthorityFailure(
                 .hostNotPermitted, "the certificate authority is limited to other hosts than \(host)",
-                advice: "have one made that permits it: `subproxy ca uninstall`, then `subproxy ca install`")
+                advice: "have one made that permits it: `subproxy ca uninstall --delete`, then `subproxy ca install`")
         }
         guard now <= authority.notAfter else {
             throw AuthorityFailure(
                 .expired, "the certificate authority expired on \(WallClock.day(authority.notAfter))",
-                advice: "have a new one made: `subproxy ca uninstall`, then `subproxy ca install`")
+                advice: "have a new one made: `subproxy ca uninstall --delete`, then `subproxy ca install`")
         }
         let start = now - LeafIssuer.backdating
         // The last second belongs to the validity.
