@@ -47,7 +47,7 @@ struct RunCommand: ProgramCommand {
         defer { proxy.stop() }
         proxy.messages.logger.info("\(proxy.status)")
         proxy.reloader.lookForMissingFiles()
-        let url = proxy.server.addresses.first?.localProxyURL ?? ""
+        let url = proxy.localURL
         let child = try SpawnedCommand(
             arguments(), environment: RunCommand.environment(proxy: url), descriptors: descriptors, in: process)
         return wait(for: child, proxy, process.signals)

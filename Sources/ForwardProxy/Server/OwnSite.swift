@@ -44,7 +44,9 @@ extension LoopContext {
         case "/proxy.pac":
             page = (
                 "application/x-ns-proxy-autoconfig",
-                ByteBuffer(string: ProxyAutoConfiguration.script(for: map, proxy: ownAuthority(request)))
+                ByteBuffer(
+                    string: ProxyAutoConfiguration.script(
+                        for: map, proxy: ownAuthority(request), isEncrypted: client.isEncrypted))
             )
         default: return client.fail(isProxied ? .loop : .notFound)
         }
