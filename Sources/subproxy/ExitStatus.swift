@@ -7,8 +7,10 @@ struct ExitStatus: Equatable {
     static let failure = ExitStatus(rawValue: 1)
     /// An option can't be used.
     static let usage = ExitStatus(rawValue: 64)
-    /// A map has errors.
+    /// A map has errors, or a certificate or its key is none.
     static let dataError = ExitStatus(rawValue: 65)
+    /// A file that an option names can't be read.
+    static let noInput = ExitStatus(rawValue: 66)
     /// An address can't be listened on.
     static let unavailable = ExitStatus(rawValue: 69)
     /// The system refused what every start needs, such as a thread.

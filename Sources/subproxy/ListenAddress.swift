@@ -5,13 +5,17 @@ import NIOCore
 struct ListenAddress: Equatable, Sendable {
     /// The addresses: two for `localhost`.
     let addresses: [SocketAddress]
+    /// Whether clients speak TLS with it.
+    let isSecure: Bool
 
-    /// Reads `ADDRESS:PORT`, `[ADDRESS]:PORT` for IPv6, `localhost:PORT`, or a port alone, which is 127.0.0.1's.
+    /// Reads an address that may stand behind `http://`, or behind `https://` for one with TLS:
+    /// `ADDRESS:PORT`, `[ADDRESS]:PORT` for IPv6, `localhost:PORT`, or a port alone, which is 127.0.0.1's.
     ///
     /// - Parameter hasIPv6: whether the machine has the address ::1, which `localhost` means too.
     /// - Throws: `ListenAddressError`.
     init(_ text: String, hasIPv6: @autoclosure () -> Bool) throws(ListenAddressError) {
-        let bytes = Array(text.utf8)
+        let (scheme, bytes) = ListenAddress.splitScheme(text)
+        isSecure = scheme == "https"
         guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else {
             guard !bytes.contains(UInt8(ascii: ".")) else { throw .noPort }
             self.addresses = [try ListenAddress.address("127.0.0.1", try ListenAddress.port(bytes[...]))]
@@ -37,6 +41,14 @@ struct ListenAddress: Equatable, Sendable {
             guard host.withUnsafeBytes(IPAddressText.isIPv4) else { throw .noAddress }
             addresses = [try ListenAddress.address(String(decoding: host, as: UTF8.self), port)]
         }
+    }
+
+    private static func splitScheme(_ text: String) -> (scheme: String, rest: [UInt8]) {
+        for scheme in ["https", "http"] where text.lowercased().hasPrefix("\(scheme)://") {
+            let rest = Array(text.utf8.dropFirst(scheme.utf8.count &+ 3))
+            return (scheme, rest.last == UInt8(ascii: "/") ? rest.dropLast() : rest)
+        }
+        return ("http", Array(text.utf8))
     }
 
     private static func address(_ text: String, _ port: UInt16) throws(ListenAddressError) -> SocketAddress {
@@ -85,15 +97,19 @@ extension SocketAddress {
     var isUnspecified: Bool { ipAddress == "0.0.0.0" || ipAddress == "::" }
 
     /// The proxy's URL for clients: `http://127.0.0.1:8888`, `http://[::1]:8888`.
-    var proxyURL: String {
+    func proxyURL(isSecure: Bool = false) -> String { "\(isSecure ? "https" : "http")://\(hostAndPort)" }
+
+    /// `127.0.0.1:8888`, `[::1]:8888`
+    var hostAndPort: String {
         let host = ipAddress ?? "127.0.0.1"
-        return "http://\(host.contains(":") ? "[\(host)]" : host):\(port ?? 0)"
+        return "\(host.contains(":") ? "[\(host)]" : host):\(port ?? 0)"
     }
 
     /// The URL by which a program of this machine reaches the proxy.
-    var localProxyURL: String {
-        guard isUnspecified else { return proxyURL }
-        return "http://\(`protocol` == .inet6 ? "[::1]" : "127.0.0.1"):\(port ?? 0)"
+    func localProxyURL(isSecure: Bool = false) -> String {
+        guard isUnspecified else { return proxyURL(isSecure: isSecure) }
+        let host = `protocol` == .inet6 ? "[::1]" : "127.0.0.1"
+        return "\(isSecure ? "https" : "http")://\(host):\(port ?? 0)"
     }
 
     /// The address by which a program of this machine reaches the proxy, without brackets.

@@ -18,10 +18,25 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Address to listen on; repeatable. An IPv6 address has brackets, 'localhost' is 127.0.0.1 and ::1, a port \
-            alone is 127.0.0.1's, and port 0 picks a free one. (default: 127.0.0.1:8888; with run, 127.0.0.1:0)
+            alone is 127.0.0.1's, and port 0 picks a free one. https:// before it is for clients that speak TLS with \
+            their proxy. (default: 127.0.0.1:8888; with run, 127.0.0.1:0)
             """, valueName: "address:port"),
         transform: { try ListenAddress($0, hasIPv6: LocalAddress.hasIPv6) })
     var listeners: [ListenAddress] = []
+
+    @Option(
+        name: .customLong("tls-cert"),
+        help: ArgumentHelp(
+            "Certificate (PEM) of https listeners, and behind it those that lead to its root; SIGHUP reads it anew.",
+            valueName: "file"),
+        completion: .file())
+    var certificate: String?
+
+    @Option(
+        name: .customLong("tls-key"),
+        help: ArgumentHelp("Private key (PEM) of the certificate of --tls-cert.", valueName: "file"),
+        completion: .file())
+    var certificateKey: String?
 
     @Flag(help: "Listen beyond loopback, so that other machines can use the proxy.")
     var allowRemote = false
@@ -130,14 +145,32 @@ struct ProxyOptions: ParsableArguments {
         }
         for (index, address) in addresses.enumerated() where address.port != 0 {
             guard !addresses[..<index].contains(address) else {
-                throw ValidationError("\(address.proxyURL.dropFirst("http://".count)) is given twice in --listen")
+                throw ValidationError("\(address.hostAndPort) is given twice in --listen")
             }
         }
         if let originCA, let reason = LocalFile.unreadableReason(originCA) {
             throw ValidationError("the file '\(originCA)' of --origin-ca can't be read: \(reason)")
         }
+        let isSecure = listeners.contains(where: \.isSecure)
+        for (option, value) in [("--tls-cert", certificate), ("--tls-key", certificateKey)] {
+            if isSecure, value == nil { throw ValidationError("an https listener needs \(option)") }
+            if !isSecure, value != nil {
+                throw ValidationError("\(option) is for listeners with TLS, as in --listen https://127.0.0.1:8443")
+            }
+        }
         if noProxy != nil, upstreamProxy == nil {
             throw ValidationError("--no-proxy names exceptions to --upstream-proxy, which is not given")
+        }
+    }
+
+    private func listenerIdentity() throws(CommandFailure) -> ListenerIdentity? {
+        guard let certificate, let certificateKey else { return nil }
+        do throws(ListenerIdentityError) {
+            return try ListenerIdentity(certificateFile: certificate, keyFile: certificateKey)
+        } catch {
+            var status = ExitStatus.dataError
+            if case .unreadable = error { status = .noInput }
+            throw CommandFailure(status: status, message: "\(error)")
         }
     }
 
@@ -149,8 +182,10 @@ struct ProxyOptions: ParsableArguments {
     ) throws -> ProxyConfiguration {
         try check()
         var configuration = ProxyConfiguration()
-        configuration.listeners = listeners.flatMap(\.addresses)
-        if configuration.listeners.isEmpty {
+        configuration.listeners = listeners.filter { !$0.isSecure }.flatMap(\.addresses)
+        configuration.secureListeners = listeners.filter(\.isSecure).flatMap(\.addresses)
+        configuration.listenerIdentity = try listenerIdentity()
+        if listeners.isEmpty {
             configuration.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: defaultPort)]
         }
         configuration.isOffline = offline

@@ -82,7 +82,7 @@ struct RunCommand: ProgramCommand {
     private func environment(_ proxy: RunningProxy, _ trust: CommandTrust?) -> [(name: String, value: String)] {
         let address = proxy.server.addresses.first
         return CommandEnvironment(
-            url: address?.localProxyURL ?? "", host: address?.localHost ?? "", port: address?.port ?? 0, trust: trust,
+            url: proxy.localURL, host: address?.localHost ?? "", port: address?.port ?? 0, trust: trust,
             javaOptions: AuthorityFolder.environmentVariable("JAVA_TOOL_OPTIONS").flatMap { $0.isEmpty ? nil : $0 }
         ).variables
     }

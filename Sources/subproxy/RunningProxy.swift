@@ -10,6 +10,7 @@ struct RunningProxy {
     let messages: ProgramMessages
     let reloader: MapReloader
     let notifier: ServiceNotifier
+    private let identity: ListenerIdentity?
 
     /// Loads the maps, opens the log and starts to serve.
     ///
@@ -31,6 +32,7 @@ struct RunningProxy {
             throw CommandFailure(
                 status: .systemError, message: "the proxy can't be started: \(SystemError.text(of: error))")
         }
+        identity = configuration.listenerIdentity
         self.accessLog = accessLog
         self.messages = messages
         self.notifier = notifier
@@ -44,6 +46,22 @@ struct RunningProxy {
     /// `listening on http://127.0.0.1:8888 (3 maps, 1204 rules)`
     var status: String { RunningProxy.status(server, server.map) }
 
+    /// The URL by which a program of this machine reaches the proxy.
+    var localURL: String {
+        server.addresses.first?.localProxyURL() ?? server.secureAddresses.first?.localProxyURL(isSecure: true) ?? ""
+    }
+
+    /// Reads the certificate of the https listeners anew.
+    func reloadIdentity() {
+        guard let identity else { return }
+        do throws(ListenerIdentityError) {
+            guard try identity.reload() else { return }
+            messages.logger.notice("the certificate of the https listeners is loaded anew")
+        } catch {
+            messages.logger.error("the certificate of the https listeners stays as it was: \(error)")
+        }
+    }
+
     /// Finishes the exchanges under way, and writes what is left of the logs.
     func stop() {
         reloader.stop()
@@ -52,6 +70,7 @@ struct RunningProxy {
     }
 
     private static func status(_ server: ProxyServer, _ map: SubstitutionMap) -> String {
-        "listening on \(server.addresses.map(\.proxyURL).joined(separator: ", ")) (\(map.summary))"
+        let urls = server.addresses.map { $0.proxyURL() } + server.secureAddresses.map { $0.proxyURL(isSecure: true) }
+        return "listening on \(urls.joined(separator: ", ")) (\(map.summary))"
     }
 }

@@ -15,7 +15,8 @@ struct ServeCommand: ProgramCommand {
             maps, 1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
 
             SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
-            force. SIGTERM and SIGINT finish the exchanges under way; a second one ends at once.
+            force. SIGHUP also reads the certificate of https listeners anew. SIGTERM and SIGINT finish the exchanges \
+            under way; a second one ends at once.
             """)
 
     @OptionGroup(title: "Proxy") var options: ProxyOptions
@@ -42,6 +43,7 @@ struct ServeCommand: ProgramCommand {
             switch number {
             case SIGHUP:
                 proxy.accessLog.reopen()
+                proxy.reloadIdentity()
                 proxy.reloader.request()
             case SIGTERM where !isStopping, SIGINT where !isStopping:
                 isStopping = true

@@ -30,7 +30,8 @@ extension EndToEnd {
                 ("underscore", refused), ("nul", refused), ("long-name", refused), ("two-names", refused),
                 ("empty-name", refused), ("other-name-split", certificate + refused),
                 // Forms of the handshake.
-                ("records", certificate), ("bytes", certificate), ("padding", certificate), ("grease", certificate),
+                ("early", certificate), ("records", certificate), ("bytes", certificate), ("padding", certificate),
+                ("grease", certificate),
                 ("large", refused), ("tls10", refused), ("tls11", refused), ("weak", refused), ("sslv2", refused),
                 ("empty-records", refused), ("early-data", refused),
                 // What is no TLS.

@@ -182,7 +182,7 @@ final class AnswerExchange: Exchange {
             pieces.removeFirst()
             return sendNext()
         }
-        guard client?.secured == nil else { return sendBytesFromFile(range, stream) }
+        guard client?.isEncrypted == false else { return sendBytesFromFile(range, stream) }
         let portion = rate.map { max(1, $0 / 10) } ?? 1 << 20
         let count = min(range.count, portion)
         let offset = range.lowerBound

@@ -30,6 +30,8 @@ protocol ExchangeClient: AnyObject {
     var isLocal: Bool { get }
     /// The origin of the decrypted tunnel that the requests come through; nil outside of one.
     var secured: SecureAuthority? { get }
+    /// Whether the client's connection is TLS, which has to have the bytes of all that is sent.
+    var isEncrypted: Bool { get }
     /// Whether what is written soon leaves; else an exchange stops its source until it is told.
     var isWritable: Bool { get }
     /// Whether the client takes a whole HTTP/1.1 response as bytes, and this one may keep the connection open.
@@ -44,7 +46,7 @@ protocol ExchangeClient: AnyObject {
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments)
     func start(_ response: ResponseStart)
     func send(_ body: ByteBuffer)
-    /// Sends a region of a file; not where ``secured``, since TLS has to have the bytes.
+    /// Sends a region of a file; not where ``isEncrypted``.
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)
     /// Ends the response; `trailers` are field lines, each with its CRLF.
     func finish(trailers: ByteBuffer?)

@@ -169,6 +169,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
 
 extension HTTP2Stream: ExchangeClient {
     var isWritable: Bool { context?.channel.isWritable ?? false }
+    var isEncrypted: Bool { true }
     var takesSerialisedResponse: Bool { false }
 
     func sendContinue() {

@@ -114,7 +114,7 @@ extension OriginConnection {
             }
             .withConnectedSocket(descriptor)
             .whenComplete { result in
-                if case .failure = result { close(descriptor) }
+                // A channel that fails has closed the descriptor, whose number may be another one's by now.
                 completion.value((try? result.get()) != nil)
             }
     }

@@ -64,7 +64,8 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
                 try HTTP2Connection.install(on: context.channel, SecureAuthority(authority), loop, address, isLocal)
             } else {
                 let connection = ClientConnection(
-                    loop: loop, address: address, isLocal: isLocal, secured: SecureAuthority(authority))
+                    loop: loop, address: address, isLocal: isLocal, isEncrypted: true,
+                    secured: SecureAuthority(authority))
                 try pipeline.addHandler(connection)
             }
             pipeline.removeHandler(self, promise: nil)

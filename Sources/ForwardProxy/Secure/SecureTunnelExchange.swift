@@ -62,8 +62,10 @@ final class SecureTunnelExchange: Exchange {
             let (unread, inputHasEnded) = client.takeUnread()
             guard !inputHasEnded else { return channel.close(promise: nil) }
             if unread.readableBytes > 0 {
-                pipeline.fireChannelRead(NIOAny(unread))
-                pipeline.fireChannelReadComplete()
+                // Not from the head on: the connection with the proxy may be TLS itself.
+                let context = try pipeline.context(handler: names)
+                names.channelRead(context: context, data: NIOAny(unread))
+                names.channelReadComplete(context: context)
             }
             channel.read()
         } catch {

@@ -18,6 +18,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     let isLocal: Bool
     /// The origin of a decrypted tunnel; nil for a connection to the proxy itself.
     let secured: SecureAuthority?
+    let isEncrypted: Bool
     var record: ExchangeRecord?
     var state = ConnectionState()
     var parser: RequestParser
@@ -42,8 +43,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private var stalledSince = UInt64.max
     private var stalledBytes = 0
 
-    init(loop: LoopContext, address: String, isLocal: Bool, secured: SecureAuthority? = nil) {
+    init(
+        loop: LoopContext, address: String, isLocal: Bool, isEncrypted: Bool, secured: SecureAuthority? = nil
+    ) {
         self.loop = loop
+        self.isEncrypted = isEncrypted
         self.secured = secured
         self.address = address
         self.isLocal = isLocal

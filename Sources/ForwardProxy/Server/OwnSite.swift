@@ -64,7 +64,9 @@ extension LoopContext {
             send(
                 OwnPage(
                     type: "application/x-ns-proxy-autoconfig",
-                    body: ByteBuffer(string: ProxyAutoConfiguration.script(for: map, proxy: ownAuthority(request)))),
+                    body: ByteBuffer(
+                        string: ProxyAutoConfiguration.script(
+                            for: map, proxy: ownAuthority(request), isEncrypted: client.isEncrypted))),
                 isHead: isHead, client)
             return nil
         }

@@ -4,13 +4,16 @@ import Substitution
 enum ProxyAutoConfiguration {
     /// The script: `FindProxyForURL` with the map's hosts and host patterns; every other host is reached directly.
     ///
-    /// - Parameter proxy: `host:port` of this proxy as the client knows it.
-    static func script(for map: SubstitutionMap, proxy: String) -> String {
+    /// - Parameters:
+    ///   - proxy: `host:port` of this proxy as the client knows it.
+    ///   - isEncrypted: whether the client speaks TLS with the proxy.
+    static func script(for map: SubstitutionMap, proxy: String, isEncrypted: Bool) -> String {
+        let way = isEncrypted ? "HTTPS" : "PROXY"
         guard !map.hasExpressions else {
             return """
                 // subproxy: the map has rules for hosts that can't be listed, so every request goes to the proxy.
                 function FindProxyForURL(url, host) {
-                  return "PROXY \(quoted(proxy)); DIRECT";
+                  return "\(way) \(quoted(proxy)); DIRECT";
                 }
 
                 """
@@ -31,7 +34,7 @@ enum ProxyAutoConfiguration {
               host = host.toLowerCase();
               var found = Object.prototype.hasOwnProperty.call(hosts, host);
               for (var i = 0; !found && i < patterns.length; i++) found = shExpMatch(host, patterns[i]);
-              return found ? "PROXY \(quoted(proxy)); DIRECT" : "DIRECT";
+              return found ? "\(way) \(quoted(proxy)); DIRECT" : "DIRECT";
             }
 
             """

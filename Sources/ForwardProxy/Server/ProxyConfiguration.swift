@@ -69,6 +69,10 @@ public struct CacheConfiguration: Sendable {
 public struct ProxyConfiguration: Sendable {
     /// Addresses to listen on; the default is 127.0.0.1:8888. Port 0 picks a free one.
     public var listeners: [SocketAddress] = []
+    /// Addresses to listen on with TLS, for clients that speak it to their proxy; the default is none.
+    public var secureListeners: [SocketAddress] = []
+    /// What the listeners with TLS are known by; without it they are not opened.
+    public var listenerIdentity: ListenerIdentity?
     /// Never ask an origin.
     public var isOffline = false
     /// What reload-ignoring-cache requests get where a rule does not itself say `bypass`; nil leaves it to the map.

@@ -16,6 +16,8 @@ public final class ProxyServer: Sendable {
 
     /// The addresses that the proxy listens on, ports resolved.
     public let addresses: [SocketAddress]
+    /// Those that it listens on with TLS.
+    public let secureAddresses: [SocketAddress]
 
     private let core: ProxyCore
     private let group: MultiThreadedEventLoopGroup
@@ -37,19 +39,25 @@ public final class ProxyServer: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threads))
         var listeners: [Listener] = []
         let registry = ContextRegistry()
-        let setting = Listener.Setting(
-            group: group, warnings: AcceptWarnings(logger: logger), accept: { try registry.accept($0) })
+        let warnings = AcceptWarnings(logger: logger)
+        let setting = Listener.Setting(group: group, warnings: warnings, accept: { try registry.accept($0) })
         do {
             for address in configuration.listeners { listeners.append(try Listener(address, setting)) }
+            if let identity = configuration.listenerIdentity {
+                let setting = Listener.Setting(
+                    group: group, warnings: warnings, accept: { try registry.accept($0, identity) })
+                for address in configuration.secureListeners { listeners.append(try Listener(address, setting)) }
+            }
         } catch {
             for listener in listeners { listener.close() }
             try? group.syncShutdownGracefully()
             throw error
         }
-        addresses = listeners.map(\.address)
+        addresses = listeners.prefix(configuration.listeners.count).map(\.address)
+        secureAddresses = listeners.dropFirst(configuration.listeners.count).map(\.address)
         var policy = AddressPolicy(allowsPrivateForRemote: configuration.allowsPrivateForRemote)
         var names = OwnNames()
-        for address in addresses {
+        for address in addresses + secureAddresses {
             policy.addListener(address)
             names.add(listener: address)
         }
@@ -155,14 +163,20 @@ private final class ContextRegistry: Sendable {
         }
     }
 
-    func accept(_ channel: any Channel) throws {
+    /// - Parameter identity: what the listener is known by in TLS; nil for one in the clear.
+    func accept(_ channel: any Channel, _ identity: ListenerIdentity? = nil) throws {
         let context = contexts.withLockedValue { $0[ObjectIdentifier(channel.eventLoop)] }
         guard let context, context.proxy.admitConnection(channel) else { throw ChannelError.ioOnClosedChannel }
         let remote = channel.remoteAddress
         let connection = ClientConnection(
             loop: context, address: remote?.ipAddress ?? "-",
-            isLocal: remote.map { AddressBytes.isThisMachine($0, connectedTo: channel.localAddress) } ?? false)
-        try channel.pipeline.syncOperations.addHandler(connection)
+            isLocal: remote.map { AddressBytes.isThisMachine($0, connectedTo: channel.localAddress) } ?? false,
+            isEncrypted: identity != nil)
+        if let identity {
+            try ListenerHandshake.install(connection, identity, on: channel)
+        } else {
+            try channel.pipeline.syncOperations.addHandler(connection)
+        }
     }
 }
 

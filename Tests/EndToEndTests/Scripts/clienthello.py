@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Sends a TLS ClientHello of a kind through a CONNECT tunnel, and prints what comes back.
 
-usage: clienthello.py PORT AUTHORITY CASE
+usage: clienthello.py PORT AUTHORITY CASE [--tls]
 
 Prints `certificate NAME…` (of those that the certificate's bytes contain: every DNS name of two labels or more),
 `alert NUMBER`, `closed`, or `silent` after 15 seconds. It speaks TLS 1.2, which has the certificate in the clear, with the
-name of the authority unless the case says otherwise. Standard library only.
+name of the authority unless the case says otherwise. With --tls the connection with the proxy is TLS itself. Standard
+library only.
 """
 import os
 import re
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -84,7 +86,12 @@ def main():
     host = authority.rsplit(':', 1)[0].encode()
     stream = socket.create_connection(('127.0.0.1', port), 10)
     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    stream.sendall(f'CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n'.encode())
+    if '--tls' in sys.argv:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        stream = context.wrap_socket(stream)
+    early = records(hello((host,))) if case == 'early' else b''
+    stream.sendall(f'CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n'.encode() + early)
     head = b''
     while not head.endswith(b'\r\n\r\n'):
         byte = stream.recv(1)
@@ -131,7 +138,7 @@ def main():
         pieces = [b'\x16\x03\x01\x00\x00' * 40 + pieces[0]]
     elif case == 'early-data':
         pieces = [b'\x17\x03\x03\x00\x10' + bytes(16) + pieces[0]]
-    elif case in ('silence', 'ended'):
+    elif case in ('silence', 'ended', 'early'):
         pieces = []
     try:
         if case == 'slow':

@@ -1,0 +1,97 @@
+import Glibc
+import NIOSSL
+import Synchronization
+
+/// The certificate and the key by which https listeners of the proxy itself are known to clients.
+public final class ListenerIdentity: Sendable {
+    private struct State: Sendable {
+        var certificate: [UInt8]
+        var key: [UInt8]
+        var context: NIOSSLContext
+    }
+
+    private let certificateFile: String
+    private let keyFile: String
+    private let state: Mutex<State>
+
+    /// Reads both files.
+    ///
+    /// - Parameters:
+    ///   - certificateFile: the certificate in PEM, and behind it those that lead to the root.
+    ///   - keyFile: its private key in PEM, without a passphrase.
+    public init(certificateFile: String, keyFile: String) throws(ListenerIdentityError) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+        state = Mutex(try ListenerIdentity.load(certificateFile, keyFile))
+    }
+
+    /// Reads the files again; connections from now on get what they hold. After an error the old ones stay in force.
+    ///
+    /// - Returns: whether they hold something else than before.
+    public func reload() throws(ListenerIdentityError) -> Bool {
+        let loaded = try ListenerIdentity.load(certificateFile, keyFile)
+        return state.withLock { state in
+            guard state.certificate != loaded.certificate || state.key != loaded.key else { return false }
+            state = loaded
+            return true
+        }
+    }
+
+    var context: NIOSSLContext { state.withLock(\.context) }
+
+    private static func load(_ certificateFile: String, _ keyFile: String) throws(ListenerIdentityError) -> State {
+        let certificate = try contents(of: certificateFile)
+        let key = try contents(of: keyFile)
+        guard let chain = try? NIOSSLCertificate.fromPEMBytes(certificate), !chain.isEmpty else {
+            throw .noCertificate(certificateFile)
+        }
+        // A passphrase could only be asked for at a terminal.
+        guard let privateKey = try? NIOSSLPrivateKey(bytes: key, format: .pem, passphraseCallback: { $0([]) }) else {
+            throw .noKey(keyFile)
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        do {
+            return State(
+                certificate: certificate, key: key, context: try NIOSSLContext(configuration: configuration))
+        } catch {
+            throw .mismatch(certificateFile, keyFile)
+        }
+    }
+
+    /// At most 1 MiB of a file.
+    private static func contents(of path: String) throws(ListenerIdentityError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(path, code: errno) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while bytes.count < 1 << 20 {
+            let count = read(descriptor, &chunk, chunk.count)
+            guard count >= 0 else { throw .unreadable(path, code: errno) }
+            guard count > 0 else { break }
+            bytes += chunk[..<count]
+        }
+        return bytes
+    }
+}
+
+/// Why an https listener can't be known by a certificate and a key.
+public enum ListenerIdentityError: Error, CustomStringConvertible {
+    case unreadable(String, code: CInt)
+    case noCertificate(String)
+    case noKey(String)
+    case mismatch(String, String)
+
+    public var description: String {
+        switch self {
+        case .unreadable(let path, let code): "the file '\(path)' can't be read: \(String(cString: strerror(code)))"
+        case .noCertificate(let path): "the file '\(path)' has no certificate in PEM"
+        case .noKey(let path): "the file '\(path)' has no private key in PEM, or one with a passphrase"
+        case .mismatch(let certificate, let key):
+            "the key in '\(key)' is not that of the certificate in '\(certificate)'"
+        }
+    }
+}
