@@ -59,7 +59,7 @@ let package = Package(
             name: "ForwardProxy",
             dependencies: [
                 "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore,
-                nioPosix, nioLocks, nioTLS, nioSSL, nioHTTP2, crypto, logging,
+                nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -94,7 +94,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ForwardProxyTests",
-            dependencies: ["ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, logging],
+            dependencies: [
+                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioHTTP2, logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["subproxy", "ProxyTestKit"], exclude: ["Cases", "Scripts"],
