@@ -59,7 +59,7 @@ let package = Package(
             name: "ForwardProxy",
             dependencies: [
                 "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore,
-                nioPosix, nioLocks, nioTLS, nioSSL, nioHTTP2, crypto, logging,
+                nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -96,7 +96,8 @@ let package = Package(
         .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioSSL, logging,
+                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioSSL, nioHTTP2,
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(

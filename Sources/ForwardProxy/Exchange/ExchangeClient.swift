@@ -34,8 +34,10 @@ protocol ExchangeClient: AnyObject {
     var isEncrypted: Bool { get }
     /// Whether what is written soon leaves; else an exchange stops its source until it is told.
     var isWritable: Bool { get }
-    /// Whether the client takes a whole HTTP/1.1 response as bytes, and this one may keep the connection open.
+    /// Whether the client takes a whole response as bytes, and this one may keep the connection open.
     var takesSerialisedResponse: Bool { get }
+    /// Whether the header section is sent as a header block of HTTP/2.
+    var takesFieldBlocks: Bool { get }
     /// The log's record of the exchange under way.
     var record: ExchangeRecord? { get set }
 
@@ -44,6 +46,8 @@ protocol ExchangeClient: AnyObject {
     /// A whole response that was serialised before; only where ``takesSerialisedResponse``.
     func sendSerialised(_ response: ByteBuffer)
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments)
+    /// The same as a header block and a body, nil for none; only where ``takesFieldBlocks`` too.
+    func send(fieldBlock: ByteBuffer, _ body: BodySegments?)
     func start(_ response: ResponseStart)
     func send(_ body: ByteBuffer)
     /// Sends a region of a file; not where ``isEncrypted``.

@@ -34,6 +34,11 @@ struct ReadyRepresentation {
     private var readySecond: Int64?
     private var readyTailLength = 0
     private let holdsBody: Bool
+    private let status: Int
+    private let statusLineLength: Int
+    /// The header block of HTTP/2 with the lines of `blockSecond`, made at the first need of it.
+    private var block = ByteBuffer()
+    private var blockSecond: Int64?
 
     /// Bodies up to this size stand in one buffer with their head; larger ones are written beside it.
     static let inlineLimit = 8 << 10
@@ -65,6 +70,11 @@ struct ReadyRepresentation {
         }
         head.writeImmutableBuffer(commonLines)
         self.head = head
+        statusLineLength = statusLine.readableBytes
+        // A status line's code stands behind its version, which is always of the same length.
+        status =
+            statusLine.getSlice(at: statusLine.readerIndex &+ 9, length: 3)
+            .flatMap { $0.withUnsafeReadableBytes { $0.decimalValue } } ?? 200
         holdsBody = size <= ReadyRepresentation.inlineLimit && body?.rest.isEmpty == true
     }
 
@@ -79,6 +89,10 @@ struct ReadyRepresentation {
     @inline(__always)
     mutating func send(to client: any ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer)
     {
+        if client.takesFieldBlocks {
+            if blockSecond != second { stampBlock(second, tail()) }
+            return client.send(fieldBlock: block, isHead || size == 0 ? nil : body)
+        }
         if readySecond != second { stamp(second, tail()) }
         if isHead {
             client.sendSerialised(headOnly)
@@ -105,6 +119,17 @@ struct ReadyRepresentation {
         }
         readySecond = second
         readyTailLength = tail.readableBytes
+    }
+
+    private mutating func stampBlock(_ second: Int64, _ tail: ByteBuffer) {
+        var out = ByteBuffer()
+        out.reserveCapacity(head.readableBytes &+ tail.readableBytes)
+        FieldBlockWriter.writeStatus(status, to: &out)
+        head.getSlice(at: head.readerIndex &+ statusLineLength, length: head.readableBytes &- statusLineLength)
+            .map { FieldBlockWriter.write($0, to: &out) }
+        FieldBlockWriter.write(tail, to: &out)
+        block = out
+        blockSecond = second
     }
 
     private var headOnly: ByteBuffer {

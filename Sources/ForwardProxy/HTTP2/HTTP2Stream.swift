@@ -1,93 +1,261 @@
 import HTTPSemantics
 import NIOCore
-import NIOHPACK
-import NIOHTTP2
-import NIOPosix
 
-/// One request and its response on an HTTP/2 connection: the client's side of an exchange.
-final class HTTP2Stream: ChannelDuplexHandler {
-    typealias InboundIn = HTTP2Frame.FramePayload
-    typealias OutboundIn = Never
-    typealias OutboundOut = HTTP2Frame.FramePayload
-
-    let loop: LoopContext
-    let secured: SecureAuthority?
-    let address: String
-    let isLocal: Bool
+/// One request and its response on an HTTP/2 connection: the client's side of an exchange (RFC 9113 §5.1).
+final class HTTP2Stream {
+    let id: UInt32
+    /// Holds this stream until it is closed.
+    let connection: HTTP2Connection
     var record: ExchangeRecord?
-    private var exchange: (any Exchange)?
-    private var context: ChannelHandlerContext?
-    private var fields: FieldSection?
-    private var isHead = false
-    private var requestHasCome = false
-    private var requestIsComplete = false
-    private var responseHasStarted = false
-    private var responseIsComplete = false
-    private var bodyIsWanted = true
-    private var readIsPending = false
-    private var isInRead = false
-    private var awaitsContinue = false
-    /// Body bytes that are written once it is known whether they are the last.
-    private var held: ByteBuffer?
+    var exchange: (any Exchange)?
+    var fields: FieldSection?
+
+    // The request.
+    private(set) var requestIsComplete = false
+    private var receiveWindow = HTTP2Window()
+    private var expectedBytes: Int?
+    private var receivedBytes = 0
+    var bodyIsWanted = true
+    /// What has come while the exchange wanted nothing: no more than the window.
+    private var held = ByteBuffer()
+    private var heldEnd: FieldSection??
+    var awaitsContinue = false
+    var isHead = false
+
+    // The response.
+    var responseHasStarted = false
+    /// All of it has been given to this object.
+    var responseIsComplete = false
+    /// All of it has been written.
+    private var responseIsSent = false
+    var sendWindow: HTTP2Window
+    private var pending: [ByteBuffer] = []
+    private var nextPending = 0
+    private(set) var pendingBytes = 0
+    var trailers: ByteBuffer?
+    var isQueued = false
+    private var exchangeWaits = false
     private var lastProgress = monotonicNanoseconds()
+    /// Bytes that were sent since ``lastProgress``.
+    private var sentBytes = 0
 
-    init(loop: LoopContext, secured: SecureAuthority, address: String, isLocal: Bool) {
-        self.loop = loop
-        self.secured = secured
-        self.address = address
-        self.isLocal = isLocal
+    /// How much of a response is held before its source is stopped, and down to what it is started again: bytes.
+    private static let highWatermark = 64 << 10
+    private static let lowWatermark = 32 << 10
+    /// A client that takes less than this within the silence timeout is taken for silent: bytes.
+    private static let leastProgress = 4 << 10
+    /// How long the rest of a request may take whose response has been sent.
+    private static let lingering: UInt64 = 1_000_000_000
+
+    init(_ id: UInt32, _ connection: HTTP2Connection) {
+        self.id = id
+        self.connection = connection
+        sendWindow = HTTP2Window(connection.settings.initialWindowSize)
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
-        loop.add(self)
-    }
+    var loop: LoopContext { connection.loop }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.context = nil
-        loop.remove(self)
-    }
+    // MARK: The request
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        lastProgress = monotonicNanoseconds()
-        isInRead = true
-        switch unwrapInboundIn(data) {
-        case .headers(let headers) where !requestHasCome: receive(headers.headers, isLast: headers.endStream)
-        case .headers(let headers): receiveTrailers(headers.headers)
-        case .data(let data):
-            if case .byteBuffer(let bytes) = data.data, bytes.readableBytes > 0 { exchange?.receive(bytes) }
-            if data.endStream { receiveEnd(nil) }
-        default: break
+    func receive(_ block: FieldBlock, isLast: Bool) throws(HTTP2Violation) {
+        requestIsComplete = isLast
+        let now = lastProgress
+        do throws(HTTP2RequestError) {
+            let head = try HTTP2RequestHead.make(
+                block, hasContent: !isLast, maxTargetBytes: connection.limits.requestTargetBytes)
+            fields = head.fields
+            isHead = head.method == .head
+            awaitsContinue = !isLast && head.fields.contains(.expect)
+            expectedBytes = head.fields.withFirst(.contentLength) { $0.decimalValue } ?? nil
+            let request = Request(head: head, bodyLength: isLast ? 0 : expectedBytes, receivedAt: now)
+            let exchange = loop.begin(request, client: self)
+            if !responseIsComplete { self.exchange = exchange }
+        } catch {
+            guard let refusal = ProxyError(error) else { throw .stream(id, .protocolError) }
+            record = HTTP2RequestHead.record(block, receivedAt: now)
+            fail(refusal)
         }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) {
-        isInRead = false
-        writeHeld()
-        context.flush()
-    }
-
-    func read(context: ChannelHandlerContext) {
-        if bodyIsWanted || !requestHasCome { context.read() } else { readIsPending = true }
-    }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    func receive(_ content: ByteBuffer, taking count: Int, isLast: Bool) throws(HTTP2Violation) {
+        guard !requestIsComplete else { throw .stream(id, .streamClosed) }
+        receiveWindow.take(count)
+        guard receiveWindow.size >= 0 else { throw .stream(id, .flowControlError) }
+        receivedBytes &+= content.readableBytes
+        if let expectedBytes, receivedBytes > expectedBytes || (isLast && receivedBytes < expectedBytes) {
+            throw .stream(id, .protocolError)
+        }
         lastProgress = monotonicNanoseconds()
-        if context.channel.isWritable { exchange?.clientBecameWritable() }
+        requestIsComplete = isLast
+        if responseIsComplete { return receivedTooLate() }
+        if bodyIsWanted {
+            if content.readableBytes > 0 { exchange?.receive(content) }
+            if isLast { exchange?.receiveEnd(trailers: nil) } else { widenWindow() }
+        } else {
+            held.writeImmutableBuffer(content)
+            if isLast { heldEnd = .some(nil) }
+        }
     }
 
-    func channelInactive(context: ChannelHandlerContext) { clientIsGone("client reset the stream") }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        clientIsGone("client reset the stream")
-        context.close(promise: nil)
+    func receiveTrailers(_ block: FieldBlock) throws(HTTP2Violation) {
+        if let expectedBytes, receivedBytes != expectedBytes { throw .stream(id, .protocolError) }
+        let trailers: FieldSection
+        do throws(HTTP2RequestError) {
+            trailers = try HTTP2RequestHead.trailers(block)
+        } catch {
+            throw .stream(id, .protocolError)
+        }
+        requestIsComplete = true
+        if responseIsComplete { return receivedTooLate() }
+        if bodyIsWanted { exchange?.receiveEnd(trailers: trailers) } else { heldEnd = .some(trailers) }
     }
 
-    private func clientIsGone(_ reason: String) {
-        // The stream ends with the response too.
-        guard !responseIsComplete else { return }
+    /// More of a request that has had its whole response.
+    private func receivedTooLate() {
+        if requestIsComplete { return closeIfDone() }
+        // RFC 9113 §8.1: the rest is not needed, and the client is told so before its window is used up.
+        if responseIsSent, receiveWindow.size < HTTP2Window.initialSize / 2 { close(.noError) }
+    }
+
+    /// Hands on what was held.
+    func takeHeld() {
+        guard bodyIsWanted else { return }
+        if held.readableBytes > 0 {
+            let content = held
+            held = ByteBuffer()
+            exchange?.receive(content)
+        }
+        guard bodyIsWanted else { return }
+        if let end = heldEnd {
+            heldEnd = nil
+            exchange?.receiveEnd(trailers: end)
+        }
+        widenWindow()
+    }
+
+    private func widenWindow() {
+        guard bodyIsWanted, !requestIsComplete, !responseIsComplete, receiveWindow.size < HTTP2Window.initialSize / 2
+        else { return }
+        let more = HTTP2Window.initialSize &- receiveWindow.size
+        _ = receiveWindow.grow(by: more)
+        connection.writeWindowUpdate(stream: id, more)
+        if !connection.isInRead { connection.flushOutput() }
+    }
+
+    // MARK: The response
+
+    var maySend: Bool { !responseIsSent && (hasOnlyItsEndToSend || (pendingBytes > 0 && sendWindow.size > 0)) }
+
+    /// Whether nothing is left to send that takes room in a window.
+    var hasOnlyItsEndToSend: Bool { pendingBytes == 0 && responseIsComplete && !responseIsSent }
+
+    var isWritable: Bool {
+        let isWritable = pendingBytes < HTTP2Stream.highWatermark
+        if !isWritable { exchangeWaits = true }
+        return isWritable
+    }
+
+    /// Holds a part of the body until it is its turn.
+    func append(_ body: ByteBuffer) {
+        if pendingBytes == 0 { lastProgress = monotonicNanoseconds() }
+        pending.append(body)
+        pendingBytes &+= body.readableBytes
+    }
+
+    /// Sends the next DATA frame, or the trailers.
+    func sendFrame(atMost limit: Int) {
+        guard pendingBytes > 0 else { return sendEnd() }
+        let limit = min(limit, sendWindow.size)
+        guard var body = takePending(atMost: limit) else { return }
+        // Small parts share a frame.
+        while let more = takePending(atMost: limit &- body.readableBytes) {
+            body.writeImmutableBuffer(more)
+        }
+        sendWindow.take(body.readableBytes)
+        connection.sendWindow.take(body.readableBytes)
+        let isLast = pendingBytes == 0 && responseIsComplete && trailers == nil
+        connection.writeData(stream: id, body, isLast: isLast)
+        noteSent(body.readableBytes)
+        if isLast { return sentAll() }
+        if exchangeWaits, pendingBytes < HTTP2Stream.lowWatermark {
+            exchangeWaits = false
+            exchange?.clientBecameWritable()
+        }
+    }
+
+    private func takePending(atMost limit: Int) -> ByteBuffer? {
+        guard limit > 0, nextPending < pending.count else { return nil }
+        let count = min(limit, pending[nextPending].readableBytes)
+        guard let part = pending[nextPending].readSlice(length: count) else { return nil }
+        pendingBytes &-= count
+        if pending[nextPending].readableBytes == 0 {
+            pending[nextPending] = ByteBuffer()
+            nextPending &+= 1
+            if nextPending == pending.count {
+                pending.removeAll(keepingCapacity: true)
+                nextPending = 0
+            } else if nextPending > 64 {
+                pending.removeFirst(nextPending)
+                nextPending = 0
+            }
+        }
+        return part
+    }
+
+    private func noteSent(_ count: Int) {
+        sentBytes &+= count
+        guard sentBytes >= HTTP2Stream.leastProgress || pendingBytes == 0 else { return }
+        sentBytes = 0
+        lastProgress = monotonicNanoseconds()
+    }
+
+    private func sendEnd() {
+        guard responseIsComplete else { return }
+        if let trailers {
+            connection.writeHeaders(stream: id, trailers, isLast: true)
+        } else {
+            connection.writeData(stream: id, ByteBuffer(), isLast: true)
+        }
+        sentAll()
+    }
+
+    /// END_STREAM has been written.
+    func sentAll() {
+        responseIsSent = true
+        lastProgress = monotonicNanoseconds()
+        closeIfDone()
+    }
+
+    private func closeIfDone() {
+        if responseIsSent, requestIsComplete { connection.remove(self, byProxy: false) }
+    }
+
+    // MARK: Ends
+
+    /// Ends the stream with RST_STREAM.
+    func close(_ code: HTTP2ErrorCode) {
+        exchange = nil
+        responseIsComplete = true
+        responseIsSent = true
+        pending = []
+        pendingBytes = 0
+        guard connection.streams[id] === self else { return }
+        connection.writeReset(stream: id, code)
+        connection.remove(self, byProxy: true)
+        if !connection.isInRead { connection.flushOutput() }
+    }
+
+    /// The client has broken a rule.
+    func violated(_ code: HTTP2ErrorCode) {
+        clientIsGone("client broke a rule of HTTP/2")
+        close(code)
+    }
+
+    func clientIsGone(_ reason: String) {
         let exchange = exchange
         self.exchange = nil
+        responseIsComplete = true
+        responseIsSent = true
         exchange?.clientIsGone()
         guard record != nil else { return }
         record?.outcome = .failed
@@ -95,189 +263,58 @@ final class HTTP2Stream: ChannelDuplexHandler {
         finishRecord()
     }
 
-    // MARK: The request
-
-    private func receive(_ headers: HPACKHeaders, isLast: Bool) {
-        requestHasCome = true
-        requestIsComplete = isLast
-        do throws(HTTP2RequestError) {
-            let head = try HTTP2RequestHead.make(
-                headers, hasContent: !isLast, limit: loop.proxy.configuration.limits.headerFields)
-            fields = head.fields
-            isHead = head.method == .head
-            awaitsContinue = !isLast && head.fields.contains(.expect)
-            let length =
-                isLast ? 0 : head.fields.withFirst(.contentLength) { $0.decimalValue } ?? nil
-            let request = Request(head: head, bodyLength: length, receivedAt: monotonicNanoseconds())
-            exchange = loop.begin(request, client: self)
-        } catch .tooManyFields {
-            fail(
-                ProxyError(
-                    status: 431, type: "http_request_error", failure: "The header section has too many fields.",
-                    advice: "Send fewer fields.", isRefusal: true))
-        } catch {
-            reset(.protocolError)
-        }
-    }
-
-    private func receiveTrailers(_ headers: HPACKHeaders) {
-        do throws(HTTP2RequestError) {
-            receiveEnd(try HTTP2RequestHead.trailers(headers, limit: loop.proxy.configuration.limits.headerFields))
-        } catch {
-            reset(.protocolError)
-        }
-    }
-
-    private func receiveEnd(_ trailers: FieldSection?) {
-        guard !requestIsComplete else { return }
-        requestIsComplete = true
-        exchange?.receiveEnd(trailers: trailers)
-    }
-
-    // MARK: The response
-
-    private func write(_ payload: HTTP2Frame.FramePayload) {
-        context?.write(wrapOutboundOut(payload), promise: nil)
-        if !isInRead { context?.flush() }
-    }
-
-    private func writeHeld() {
-        guard let held else { return }
-        self.held = nil
-        context?.write(wrapOutboundOut(.data(.init(data: .byteBuffer(held)))), promise: nil)
-    }
-
-    private func reset(_ code: HTTP2ErrorCode) {
-        exchange = nil
-        held = nil
-        responseIsComplete = true
-        context?.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
-    }
-
-    private func endResponse() {
-        exchange = nil
-        // RFC 9113 §8.1: a client that still sends is told that the rest is not needed.
-        if !requestIsComplete { context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil) }
-    }
-
-    private func finishRecord() {
+    func finishRecord() {
         guard let record else { return }
         self.record = nil
-        loop.finish(record, client: address)
-    }
-}
-
-extension HTTP2Stream: ExchangeClient {
-    var isWritable: Bool { context?.channel.isWritable ?? false }
-    var isEncrypted: Bool { true }
-    var takesSerialisedResponse: Bool { false }
-
-    func sendContinue() {
-        guard awaitsContinue, !responseHasStarted else { return }
-        awaitsContinue = false
-        write(.headers(.init(headers: HTTP2Fields.make(status: 100, ByteBuffer()))))
+        loop.finish(record, client: connection.address)
     }
 
-    func sendInterim(status: Int, lines: ByteBuffer) {
-        guard !responseHasStarted else { return }
-        write(.headers(.init(headers: HTTP2Fields.make(status: status, lines))))
-    }
-
-    func sendSerialised(_ response: ByteBuffer) { fail(.internalError) }
-    func sendSerialised(_ head: ByteBuffer, _ body: BodySegments) { fail(.internalError) }
-
-    func start(_ response: ResponseStart) {
-        responseHasStarted = true
-        record?.status = response.status
-        let isLast = response.body == .none || response.body == .length(0)
-        if isLast { responseIsComplete = true }
-        write(
-            .headers(.init(headers: HTTP2Fields.make(status: response.status, response.lines), endStream: isLast)))
-    }
-
-    func send(_ body: ByteBuffer) {
-        guard body.readableBytes > 0, !responseIsComplete else { return }
-        record?.bodyBytes &+= body.readableBytes
-        writeHeld()
-        held = body
-        guard !isInRead else { return }
-        // The end most often follows in the same turn; what does not is sent at the turn's end.
-        loop.flushLater(self)
-    }
-
-    func send(_ region: FileRegion, promise: EventLoopPromise<Void>?) {
-        promise?.fail(ChannelError.operationUnsupported)
-    }
-
-    func finish(trailers: ByteBuffer?) {
-        // The end of the response may end the stream at once, and this object with it.
-        let hasEnded = responseIsComplete
-        responseIsComplete = true
-        finishRecord()
-        if !hasEnded {
-            if let trailers, trailers.readableBytes > 0 {
-                writeHeld()
-                write(.headers(.init(headers: HTTP2Fields.make(status: nil, trailers), endStream: true)))
-            } else {
-                let last = held ?? ByteBuffer()
-                held = nil
-                write(.data(.init(data: .byteBuffer(last), endStream: true)))
-            }
-        }
-        endResponse()
-    }
-
-    func abort() {
-        if record?.outcome != .refused { record?.outcome = .failed }
-        finishRecord()
-        reset(.internalError)
-    }
-
-    func flush() {
-        writeHeld()
-        context?.flush()
-    }
-
-    func setWantsBody(_ wants: Bool) {
-        bodyIsWanted = wants
-        guard wants, readIsPending else { return }
-        readIsPending = false
-        context?.read()
-    }
-
-    func fail(_ error: ProxyError) {
-        guard !responseHasStarted else { return abort() }
-        let response = ErrorResponse(error, asked: record, fields: fields, loop: loop)
-        record?.outcome = error.isRefusal ? .refused : .failed
-        record?.reason = error.failure
-        start(response.start(isHead: isHead))
-        if !isHead { send(response.page) }
-        finish(trailers: nil)
-    }
-
-    func resume(_ begin: () -> (any Exchange)?) { exchange = begin() }
-
-    func takeOver() -> (any Channel)? { nil }
-
-    func takeUnread() -> (bytes: ByteBuffer, inputHasEnded: Bool) { (ByteBuffer(), true) }
-}
-
-extension HTTP2Stream: TimedConnection, BatchedConnection {
     func check(now: UInt64) {
-        let limit = UInt64(max(0, loop.proxy.configuration.limits.silenceTimeout.nanoseconds))
+        if responseIsSent {
+            if now &- lastProgress > HTTP2Stream.lingering, now > lastProgress { close(.noError) }
+            return
+        }
         // Progress is owed by the client where it holds the response up, or has not sent the rest of its request.
-        let isOwed = context?.channel.isWritable == false || (!requestIsComplete && bodyIsWanted)
+        let isOwed = pendingBytes > 0 || (!requestIsComplete && bodyIsWanted && !responseIsComplete)
         guard isOwed else {
             lastProgress = now
             return
         }
-        guard now > lastProgress, now &- lastProgress > limit else { return }
+        guard now > lastProgress, now &- lastProgress > connection.limits.silenceTimeout.clampedNanoseconds else {
+            return
+        }
         clientIsGone("client was silent")
-        reset(.cancel)
+        close(.cancel)
     }
+}
 
-    func stop() {}
-    func cut() {}
+extension ProxyError {
+    /// What the client is told of a request that is well-formed and not taken; nil where it is malformed.
+    fileprivate init?(_ error: HTTP2RequestError) {
+        switch error {
+        case .malformed: return nil
+        case .tooLarge:
+            self.init(
+                status: 431, type: "http_request_error", failure: "The header section is too large.",
+                advice: "Send fewer or shorter fields.", isRefusal: true)
+        case .targetTooLong:
+            self.init(
+                status: 414, type: "http_request_error", failure: "The request target is too long.",
+                advice: "Send a shorter one.", isRefusal: true)
+        case .connect: self = .badRequest("A decrypted tunnel has no CONNECT inside.")
+        }
+    }
+}
 
-    func flushIfNeeded() { flush() }
+extension HTTP2RequestHead {
+    /// The log's record of a request that is refused for its header section.
+    fileprivate static func record(_ block: FieldBlock, receivedAt: UInt64) -> ExchangeRecord {
+        func value(_ name: StaticString) -> ByteBuffer {
+            block.bytes.withUnsafeBytes { bytes in
+                let line = block.lines.first { UnsafeRawBufferPointer(rebasing: bytes[$0.name]).equals(name) }
+                return ByteBuffer(bytes: line.map { bytes[$0.value].prefix(2000) } ?? bytes[0..<0])
+            }
+        }
+        return ExchangeRecord(startedAt: receivedAt, method: value(":method"), url: value(":path"))
+    }
 }

@@ -10,6 +10,10 @@ extension ClientConnection: ExchangeClient {
         requestVersion == .http1_1 && state.isPersistent && !state.isStopping && !state.awaitsContinue
     }
 
+    var takesFieldBlocks: Bool { false }
+
+    func send(fieldBlock: ByteBuffer, _ body: BodySegments?) { fail(.internalError) }
+
     func sendContinue() {
         guard state.awaitsContinue else { return }
         state.sentContinue()

@@ -1,0 +1,139 @@
+/// The fields of one decompressed header block, in their order.
+struct FieldBlock {
+    struct Line {
+        var start: Int
+        var nameLength: Int
+        var valueLength: Int
+
+        var name: Range<Int> { start..<start &+ nameLength }
+        var value: Range<Int> { start &+ nameLength..<start &+ nameLength &+ valueLength }
+    }
+
+    /// Each field's name, and behind it its value.
+    fileprivate(set) var bytes: [UInt8] = []
+    fileprivate(set) var lines: [Line] = []
+    /// Whether there were more bytes or lines than are allowed; those beyond are left out.
+    fileprivate(set) var isTooLarge = false
+
+    fileprivate mutating func clear() {
+        bytes.removeAll(keepingCapacity: true)
+        lines.removeAll(keepingCapacity: true)
+        isTooLarge = false
+    }
+}
+
+/// Decompresses the header blocks of a connection (RFC 7541).
+struct FieldBlockDecoder {
+    /// The block is no well-formed one: COMPRESSION_ERROR, for the connection (RFC 9113 §4.3).
+    struct Failure: Error {}
+
+    private var table = FieldTable()
+    private let maxBytes: Int
+    private let maxLines: Int
+
+    /// - Parameters:
+    ///   - maxBytes: of a section, each line counted with 32 more (RFC 9113 §6.5.2).
+    ///   - maxLines: of a section.
+    init(maxBytes: Int, maxLines: Int) {
+        self.maxBytes = maxBytes
+        self.maxLines = maxLines
+    }
+
+    /// Decompresses one block into `fields`, whose storage is used again.
+    mutating func decode(_ block: UnsafeRawBufferPointer, into fields: inout FieldBlock) throws(Failure) {
+        fields.clear()
+        var cursor = Cursor(bytes: block)
+        var size = 0
+        var mayResize = true
+        while let first = cursor.peek {
+            let start = fields.bytes.count
+            var nameLength = 0
+            if first & 0x80 != 0 {
+                guard let entry = table[try cursor.integer(prefix: 7)] else { throw Failure() }
+                size &+= entry.size
+                // What is over the limit is not copied: a reference of one byte may stand for four thousand.
+                if size <= maxBytes { fields.bytes += entry.bytes }
+                nameLength = entry.nameLength
+            } else if first & 0xe0 == 0x20 {
+                // RFC 7541 §4.2: at the start of a block only.
+                guard mayResize, table.setCapacity(try cursor.integer(prefix: 5)) else { throw Failure() }
+                continue
+            } else {
+                let isIndexed = first & 0x40 != 0
+                nameLength = try name(try cursor.integer(prefix: isIndexed ? 6 : 4), &cursor, &fields)
+                try cursor.string(into: &fields.bytes)
+                size &+= fields.bytes.count &- start &+ 32
+                if isIndexed { table.insert(FieldTable.Entry(Array(fields.bytes[start...]), nameLength: nameLength)) }
+            }
+            mayResize = false
+            if size > maxBytes || fields.lines.count >= maxLines {
+                fields.isTooLarge = true
+                fields.bytes.removeSubrange(start...)
+            } else {
+                fields.lines.append(
+                    FieldBlock.Line(
+                        start: start, nameLength: nameLength, valueLength: fields.bytes.count &- start &- nameLength))
+            }
+        }
+    }
+
+    /// Appends the name of a literal; its length.
+    private func name(_ index: Int, _ cursor: inout Cursor, _ fields: inout FieldBlock) throws(Failure) -> Int {
+        let start = fields.bytes.count
+        if index == 0 {
+            try cursor.string(into: &fields.bytes)
+        } else {
+            guard let entry = table[index] else { throw Failure() }
+            fields.bytes += entry.bytes[..<entry.nameLength]
+        }
+        return fields.bytes.count &- start
+    }
+
+    /// Reads the primitive types of RFC 7541 §5.
+    private struct Cursor {
+        let bytes: UnsafeRawBufferPointer
+        var position = 0
+
+        var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+        mutating func integer(prefix: Int) throws(Failure) -> Int {
+            guard let first = peek else { throw Failure() }
+            position &+= 1
+            let limit = 1 << prefix &- 1
+            var value = Int(first) & limit
+            guard value == limit else { return value }
+            var shift = 0
+            while let byte = peek {
+                position &+= 1
+                value &+= Int(byte & 0x7f) << shift
+                if byte < 0x80 { return value }
+                shift &+= 7
+                // No number in use here is near to this, and none beyond could be of use.
+                guard shift <= 28 else { throw Failure() }
+            }
+            throw Failure()
+        }
+
+        mutating func string(into out: inout [UInt8]) throws(Failure) {
+            guard let first = peek else { throw Failure() }
+            let count = try integer(prefix: 7)
+            guard count <= bytes.count &- position else { throw Failure() }
+            let coded = UnsafeRawBufferPointer(rebasing: bytes[position..<position &+ count])
+            position &+= count
+            if first & 0x80 == 0 {
+                out.append(contentsOf: coded)
+            } else if !HuffmanCode.decode(coded, to: &out) {
+                throw Failure()
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes`, with errors that keep their type.
+    func withRawBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withUnsafeBufferPointer { buffer throws(Failure) in try body(UnsafeRawBufferPointer(buffer)) }
+    }
+}

@@ -1,0 +1,60 @@
+import NIOCore
+
+/// What the client has told about itself in SETTINGS (RFC 9113 §6.5.2).
+struct HTTP2Settings: Equatable {
+    /// The window that each of its streams begins with: bytes; the default is 65,535.
+    var initialWindowSize = HTTP2Window.initialSize
+    /// The largest frame that it takes: bytes; the default is 16 KiB.
+    var maxFrameSize = HTTP2Settings.leastFrameSize
+
+    static let leastFrameSize = 1 << 14
+    private static let largestFrameSize = 1 << 24 - 1
+
+    /// Takes in the payload of a SETTINGS frame, in its order.
+    mutating func apply(_ payload: ByteBuffer) throws(HTTP2Violation) {
+        var payload = payload
+        guard payload.readableBytes % 6 == 0 else { throw .connection(.frameSizeError) }
+        while let (name, value) = payload.readMultipleIntegers(as: (UInt16, UInt32).self) {
+            switch name {
+            case 0x2: guard value <= 1 else { throw .connection(.protocolError) }
+            case 0x4:
+                guard value <= UInt32(HTTP2Window.largestSize) else { throw .connection(.flowControlError) }
+                initialWindowSize = Int(value)
+            case 0x5:
+                guard HTTP2Settings.leastFrameSize...HTTP2Settings.largestFrameSize ~= Int(value) else {
+                    throw .connection(.protocolError)
+                }
+                maxFrameSize = Int(value)
+            // The fields that are sent use no dynamic table, nothing is pushed, and unknown ones are ignored.
+            default: break
+            }
+        }
+    }
+
+    /// Writes the proxy's own SETTINGS frame.
+    static func write(streams: Int, headerSectionBytes: Int, to bytes: inout ByteBuffer) {
+        HTTP2FrameHeader(length: 12, kind: .settings, stream: 0).write(to: &bytes)
+        // SETTINGS_MAX_CONCURRENT_STREAMS and SETTINGS_MAX_HEADER_LIST_SIZE. The windows stay at their defaults.
+        bytes.writeMultipleIntegers(
+            UInt16(0x3), UInt32(clamping: streams), UInt16(0x6), UInt32(clamping: headerSectionBytes))
+    }
+}
+
+/// How many bytes one side may still send (RFC 9113 §6.9).
+struct HTTP2Window: Equatable {
+    /// May be negative, where a SETTINGS frame has made it so (RFC 9113 §6.9.2).
+    private(set) var size: Int
+
+    static let initialSize = 65_535
+    static let largestSize = Int(Int32.max)
+
+    init(_ size: Int = HTTP2Window.initialSize) { self.size = size }
+
+    mutating func take(_ count: Int) { size &-= count }
+
+    /// Whether the window is still one that may be.
+    mutating func grow(by count: Int) -> Bool {
+        size &+= count
+        return size <= HTTP2Window.largestSize
+    }
+}

@@ -1,0 +1,31 @@
+import ProxyTestKit
+import Testing
+
+@Suite("HTTP/2 inside decrypted tunnels", .onThreads)
+struct HTTP2Tests {
+    /// A table of cases, each followed by a good request.
+    enum Table: String, CaseIterable {
+        case frames = "Frames, streams and compression"
+        case fields = "Request fields"
+        case floods = "Floods and clients that do not read"
+        case bodies = "Bodies, trailers, interim responses and the end"
+
+        var script: String {
+            switch self {
+            case .frames: "http2frames.py"
+            case .fields: "http2fields.py"
+            case .floods: "http2floods.py"
+            case .bodies: "http2bodies.py"
+            }
+        }
+    }
+
+    @Test("Each case of a table ends as RFC 9113 wants it, and the proxy goes on", arguments: Table.allCases)
+    func table(_ table: Table) throws {
+        let client = try ChildProcess.run(
+            ["python3", "-B", "\(EndToEnd.scripts)/\(table.script)", RunningBinary.path], seconds: 200)
+        #expect(client.status == 0, "\(client.output)\(client.error)")
+        let last = client.output.split(separator: "\n").last ?? ""
+        #expect(last.hasSuffix(" passed, 0 failed") && !last.hasPrefix("0 "), "\(client.output)\(client.error)")
+    }
+}

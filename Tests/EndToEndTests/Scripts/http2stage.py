@@ -1,0 +1,264 @@
+"""A proxy with a map of https rules, an origin behind it, and the bookkeeping of cases. Standard library only."""
+import os
+import re
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import urllib.parse
+
+from http2wire import Closed, Wire
+
+HOST = "h.test"
+TEXT = "the map's own answer"
+
+
+class Origin:
+    """An HTTP/1.1 origin of threads that keeps what it got; the path says what it does."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port = self.listener.getsockname()[1]
+        self.heads, self.bodies, self.ended, self.lock = [], [], 0, threading.Lock()
+        self.stop_reading = threading.Event()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        try:
+            while self.exchange(connection):
+                pass
+        except OSError:
+            pass
+        finally:
+            connection.close()
+
+    def line(self, connection):
+        line = b""
+        while not line.endswith(b"\r\n"):
+            byte = connection.recv(1)
+            if not byte:
+                if line:
+                    raise ConnectionError
+                return None
+            line += byte
+        return line
+
+    def exact(self, connection, count):
+        data = bytearray()
+        while len(data) < count:
+            piece = connection.recv(min(1 << 16, count - len(data)))
+            if not piece:
+                raise ConnectionError
+            data += piece
+        return bytes(data)
+
+    def body(self, connection, fields):
+        if "content-length" in fields:
+            return self.exact(connection, int(fields["content-length"])), []
+        if "transfer-encoding" not in fields:
+            return b"", []
+        data = bytearray()
+        while True:
+            line = self.line(connection)
+            if line is None:
+                raise ConnectionError
+            size = int(line.split(b";")[0], 16)
+            if size == 0:
+                trailers = []
+                while (line := self.line(connection)) != b"\r\n":
+                    trailers.append(line)
+                return bytes(data), trailers
+            data += self.exact(connection, size)
+            self.line(connection)
+
+    def exchange(self, connection):
+        lines = []
+        while (line := self.line(connection)) not in (None, b"\r\n"):
+            lines.append(line)
+        if not lines:
+            return False
+        head = b"".join(lines)
+        with self.lock:
+            self.heads.append(head)
+        method, target, _ = lines[0].decode("latin-1").split(" ")
+        url = urllib.parse.urlsplit(target)
+        query = dict(urllib.parse.parse_qsl(url.query, encoding="latin-1"))
+        fields = {name.strip().lower(): value.strip()
+                  for name, _, value in (line.decode("latin-1").partition(":") for line in lines[1:])}
+        return self.answer(connection, url.path, query, method, head, fields)
+
+    def answer(self, connection, path, query, method, head, fields):
+        count = int(query.get("n", 0))
+        if path == "/hang":
+            # Only the end of the connection ends it.
+            while connection.recv(1 << 16):
+                pass
+            with self.lock:
+                self.ended += 1
+            return False
+        if path == "/big":
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % count)
+            piece = bytes(1 << 16)
+            try:
+                for start in range(0, count, len(piece)):
+                    connection.sendall(piece[:count - start])
+            except OSError:
+                with self.lock:
+                    self.ended += 1
+                return False
+            return True
+        if path == "/unread":
+            # Takes a body only when told to.
+            self.stop_reading.wait(20)
+            data, _ = self.body(connection, fields)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%d" % (len(str(len(data))), len(data)))
+            return True
+        if path == "/early":
+            # Answers before the body has come.
+            connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nearly")
+            while connection.recv(1 << 16):
+                pass
+            return False
+        data, trailers = self.body(connection, fields)
+        with self.lock:
+            self.bodies.append((data, trailers))
+        if path == "/raw":
+            connection.sendall(query["r"].encode("latin-1"))
+            return False
+        reply = head + data + b"".join(trailers) if path == "/echo" else b"ok"
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
+                           % (len(reply), b"" if method == "HEAD" else reply))
+        return True
+
+
+class Stage:
+    def __init__(self, binary, *options):
+        self.folder = tempfile.mkdtemp(prefix="subproxy-h2-")
+        self.origin = Origin()
+        with open(f"{self.folder}/big.bin", "wb") as file:
+            file.truncate(100_000_000)
+        with open(f"{self.folder}/page.html", "w") as file:
+            file.write("<p>page</p>" * 200)
+        with open(f"{self.folder}/m.yaml", "w") as file:
+            file.write(f"""substitutions:
+  https://{HOST}/: {{ text: "{TEXT}" }}
+  https://{HOST}/big: {{ file: big.bin }}
+  https://{HOST}/page: {{ file: page.html }}
+  https://{HOST}/o/: {{ forward: "http://127.0.0.1:{self.origin.port}/" }}
+""")
+        self.command = [binary, "--map", f"{self.folder}/m.yaml", "--listen", "127.0.0.1:0", "--ca-dir",
+                        f"{self.folder}/ca", *options]
+        self.start()
+
+    def start(self):
+        self.messages = []
+        with open(f"{self.folder}/log", "a") as log:
+            self.process = subprocess.Popen(
+                self.command, stdout=log, stderr=subprocess.PIPE, text=True, env={**os.environ, "NOTIFY_SOCKET": ""})
+        while True:
+            line = self.process.stderr.readline()
+            if not line:
+                raise SystemExit("the proxy has not started: " + "".join(self.messages))
+            self.messages.append(line)
+            if found := re.search(r"listening on http://127.0.0.1:(\d+)", line):
+                self.port = int(found[1])
+                break
+        threading.Thread(target=self.gather, args=(self.process,), daemon=True).start()
+        # The authority is made at first need.
+        wait(lambda: self.good() or True, 10, OSError, AssertionError)
+
+    def gather(self, process):
+        for line in process.stderr:
+            self.messages.append(line)
+
+    @property
+    def authority(self):
+        return f"{self.folder}/ca/ca.pem"
+
+    def wire(self, **options):
+        if not os.path.exists(self.authority):
+            with socket.create_connection(("127.0.0.1", self.port)) as plain:
+                plain.sendall(f"CONNECT {HOST}:443 HTTP/1.1\r\nHost: {HOST}:443\r\n\r\n".encode())
+                plain.recv(100)
+        return Wire(self.port, HOST, self.authority, **options)
+
+    def good(self):
+        """A good request on a connection of its own is answered."""
+        with self.wire() as wire:
+            response = wire.get()
+            assert (response.status, response.body) == (200, TEXT.encode()), (response.status, response.body)
+
+    @property
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/status") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
+
+    @property
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.origin.listener.close()
+        shutil.rmtree(self.folder)
+
+
+def wait(condition, seconds=10, *ignored):
+    """Waits until something holds; whether it does."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return True
+        except ignored:
+            pass
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+
+
+def run(stage, cases, only=None):
+    """Runs each case, and a good request after each; prints what failed, and the counts."""
+    failures, passed = [], 0
+    for name, case in cases:
+        if only and only not in name:
+            continue
+        try:
+            case(stage)
+            assert stage.process.poll() is None, f"the proxy has ended: {''.join(stage.messages[-5:])}"
+            stage.good()
+            passed += 1
+        except Exception as error:
+            text = f"{type(error).__name__} {error}"
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            failures.append(f"{name}: {text} ({os.path.basename(place.filename)}:{place.lineno})")
+            if stage.process.poll() is not None:
+                break
+    for failure in failures:
+        print("FAILED", failure)
+    print(f"{passed} passed, {len(failures)} failed")
+    return not failures
+
+
+def main(cases, *options):
+    """`PROGRAM BINARY [WORD]`: runs the cases, or those whose names contain the word."""
+    stage = Stage(sys.argv[1], *options)
+    try:
+        is_good = run(stage, cases, *sys.argv[2:3])
+    finally:
+        stage.stop()
+    sys.exit(0 if is_good else 1)
