@@ -89,6 +89,41 @@ extension EndToEnd {
             #expect(try client.receiveAll() == Array("counted \(3 * mebibyte)".utf8))
         }
 
+        @Test("An origin that takes the connection and begins no TLS is 504 in time")
+        func silentHandshake() throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try RawOrigin { socket in while try !socket.receive().isEmpty {} }
+            let proxy = try DecryptingProxy(
+                "http://unused.test/: { text: x }", resolving: [("ws.test", origin.port)], workshop: workshop,
+                options: ["--connect-ports", "\(origin.port)", "--connect-timeout", "500ms"])
+            let client = try proxy.binary.connect()
+            let start = Clock.seconds
+            try client.send("GET https://ws.test:\(origin.port)/ HTTP/1.1\r\nHost: ws.test\r\n" + Self.handshake)
+            let response = try client.receiveResponse()
+            #expect(response.status == 504)
+            #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=connection_timeout") == true)
+            #expect(Clock.seconds - start < 3)
+            #expect(Wait.holds(within: 3) { origin.closedCount == 1 })
+        }
+
+        @Test("An origin that declines answers as usual over TLS, and the client's connection goes on")
+        func declined() throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(try workshop.make("ws.test"))
+            let proxy = try DecryptingProxy(
+                "http://unused.test/: { text: x }", resolving: [("ws.test", origin.port)], workshop: workshop,
+                options: ["--connect-ports", "\(origin.port)"])
+            let client = try proxy.binary.connect()
+            for path in ["first", "second"] {
+                let url = "https://ws.test:\(origin.port)/\(path)"
+                try client.send("GET \(url) HTTP/1.1\r\nHost: ws.test:\(origin.port)\r\n" + Self.handshake)
+                let response = try client.receiveResponse()
+                #expect(response.status == 200)
+                #expect(response.text == "from the origin")
+            }
+            #expect(origin.requests == ["/first", "/second"])
+        }
+
         @Test(
             "A 101 that is not valid opens nothing, over TLS too",
             arguments: ["/bad-accept", "/no-upgrade", "/no-accept"])
