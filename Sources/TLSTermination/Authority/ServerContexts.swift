@@ -1,4 +1,5 @@
 import Crypto
+import NIOCore
 import NIOSSL
 
 /// Makes the TLS contexts with which decrypted hosts are served.
@@ -24,6 +25,8 @@ struct ServerContexts: Sendable {
         // The way from the client is a local one: the default's post-quantum group would only make handshakes dearer.
         configuration.curves = [.x25519, .secp256r1, .secp384r1]
         configuration.applicationProtocols = protocols
+        // A client that does not answer close_notify holds nothing up, least of all the end of the program.
+        configuration.shutdownTimeout = .seconds(1)
         base = configuration
     }
 
