@@ -4,14 +4,7 @@ import HTTPSemantics
 import NIOCore
 
 extension Fetch: OriginSink {
-    func originSentInterim(_ head: ResponseHead) {
-        guard let client else { return }
-        guard head.status != 100 else { return client.sendContinue() }
-        let hopByHop = HopByHop(head.fields)
-        var lines = ByteBuffer()
-        MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
-        client.sendInterim(status: head.status, lines: lines)
-    }
+    func originSentInterim(_ head: ResponseHead) { client?.pass(interim: head) }
 
     func originSentHead(_ head: ResponseHead) {
         guard case .awaitingHead = phase else { return }

@@ -118,14 +118,7 @@ final class ForwardExchange: Exchange {
 }
 
 extension ForwardExchange: OriginSink {
-    func originSentInterim(_ head: ResponseHead) {
-        guard let client else { return }
-        guard head.status != 100 else { return client.sendContinue() }
-        let hopByHop = HopByHop(head.fields)
-        var lines = ByteBuffer()
-        MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
-        client.sendInterim(status: head.status, lines: lines)
-    }
+    func originSentInterim(_ head: ResponseHead) { client?.pass(interim: head) }
 
     func originSentHead(_ head: ResponseHead) {
         guard head.status != 101 else { return fail(.originProtocol("switched protocols without being asked to")) }

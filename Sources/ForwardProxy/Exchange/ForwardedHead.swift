@@ -58,3 +58,14 @@ struct ForwardedHead: Sendable {
         }
     }
 }
+
+extension ExchangeClient {
+    /// Passes an origin's interim response on; 100 (Continue) only where the client waits for one.
+    func pass(interim head: ResponseHead) {
+        guard head.status != 100 else { return sendContinue() }
+        let hopByHop = HopByHop(head.fields)
+        var lines = ByteBuffer()
+        MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
+        sendInterim(status: head.status, lines: lines)
+    }
+}
