@@ -229,15 +229,13 @@ final class Fetch: Exchange {
                 unacknowledged &+= body.readableBytes
             }
         case .recording(var recording):
-            recording.add(body, to: cache)
-            if recording.wasGivenUp {
-                phase = .recording(recording)
+            let isGivenUp = !recording.add(body, to: cache)
+            phase = .recording(recording)
+            if isGivenUp {
                 retireFlight()
                 recording.body.stopRetaining()
                 if !recording.body.hasReaders { return cancel() }
             }
-            recording.wasGivenUp = false
-            phase = .recording(recording)
             if recording.body.append(body) { transfer?.acknowledge(body.readableBytes) }
         case .awaitingHead, .done: break
         }

@@ -7,8 +7,6 @@ struct Recording {
     let body: SharedBody
     /// Whether it is still going to be stored.
     private(set) var isKept = true
-    /// Whether that was given up with the last piece.
-    var wasGivenUp = false
     private var size = 0
 
     init(_ stored: StoredResponse, body: SharedBody) {
@@ -17,14 +15,12 @@ struct Recording {
     }
 
     /// Counts a piece, and gives the storing up where it does not fit.
-    mutating func add(_ piece: ByteBuffer, to cache: ResponseCache) {
-        guard isKept else { return }
+    ///
+    /// - Returns: false where it was given up with this piece.
+    mutating func add(_ piece: ByteBuffer, to cache: ResponseCache) -> Bool {
+        guard isKept else { return true }
         size &+= piece.readableBytes
-        let hasRoom =
-            size <= cache.store.maximumEntry && body.reservation.add(max(64, piece.storageCapacity))
-        if !hasRoom {
-            isKept = false
-            wasGivenUp = true
-        }
+        isKept = size <= cache.store.maximumEntry && body.reservation.add(max(64, piece.storageCapacity))
+        return isKept
     }
 }

@@ -14,7 +14,6 @@ final class SecureTunnels: Sendable {
     }
 
     private let folder: String?
-    private let permitted: [CertificateHost]?
     private let pool: NIOThreadPool
     private let logger: Logger
     private let state = Mutex(State.unopened)
@@ -22,12 +21,9 @@ final class SecureTunnels: Sendable {
     private let opening = Mutex(())
     private let distrusting = Mutex(Set<String>())
 
-    /// - Parameters:
-    ///   - folder: where the authority is kept; nil takes the default.
-    ///   - permitted: the only hosts that an authority which is made now may sign for; nil for any.
-    init(folder: String?, permitted: [CertificateHost]?, pool: NIOThreadPool, logger: Logger) {
+    /// - Parameter folder: where the authority is kept; nil takes the default.
+    init(folder: String?, pool: NIOThreadPool, logger: Logger) {
         self.folder = folder
-        self.permitted = permitted
         self.pool = pool
         self.logger = logger
     }
@@ -79,7 +75,7 @@ final class SecureTunnels: Sendable {
             if case .ready(let authority, let leaves) = earlier { return (authority, leaves) }
             do {
                 let authority = try CertificateAuthority.open(
-                    in: try AuthorityFolder.path(given: folder), permitting: permitted)
+                    in: try AuthorityFolder.path(given: folder))
                 let leaves = try LeafCache(issuer: LeafIssuer(authority: authority))
                 state.withLock { $0 = .ready(authority, leaves) }
                 return (authority, leaves)

@@ -49,7 +49,7 @@ final class ProxyCore: Sendable {
         cache = configuration.cache.isOn ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
         secureTunnels = SecureTunnels(
-            folder: configuration.authorityFolder, permitted: nil, pool: filePool, logger: logger)
+            folder: configuration.authorityFolder, pool: filePool, logger: logger)
         originSecurity = OriginSecurity(rootsFile: configuration.originCAFile, pool: filePool)
         self.identity = identity
         self.ownNames = ownNames
