@@ -28,6 +28,7 @@ public final class LogSink: Sendable {
     private let capacity: Int
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "subproxy.access-log")
+    private let discards: Atomic<Bool>
 
     /// Opens the destination.
     ///
@@ -36,15 +37,22 @@ public final class LogSink: Sendable {
     public init(_ destination: Destination, capacity: Int = 4 << 20) throws {
         self.destination = destination
         self.capacity = capacity
+        let descriptor: CInt
         switch destination {
-        case .descriptor(let descriptor): state = Mutex(State(descriptor: descriptor))
-        case .file(let path): state = Mutex(State(descriptor: try LogSink.open(path)))
+        case .descriptor(let open): descriptor = open
+        case .file(let path): descriptor = try LogSink.open(path)
         }
+        state = Mutex(State(descriptor: descriptor))
+        discards = Atomic(LogSink.isNullDevice(descriptor))
     }
 
     deinit {
         if case .file = destination { Glibc.close(state.withLock(\.descriptor)) }
     }
+
+    /// Whether what is written goes to the null device, so that it need not be made.
+    @inline(__always)
+    var isDiscarding: Bool { discards.load(ordering: .relaxed) }
 
     /// Bytes of log lines that were given up so far.
     public var droppedBytes: Int { state.withLock(\.droppedBytes) }
@@ -74,6 +82,7 @@ public final class LogSink: Sendable {
                 return state.descriptor
             }
             Glibc.close(old)
+            self.discards.store(LogSink.isNullDevice(fresh), ordering: .relaxed)
         }
     }
 
@@ -122,5 +131,14 @@ public final class LogSink: Sendable {
         let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "opening the log file \(path)") }
         return descriptor
+    }
+
+    private static func isNullDevice(_ descriptor: CInt) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { memory in
+            guard let start = memory.baseAddress else { return false }
+            let count = readlink(
+                "/proc/self/fd/\(descriptor)", start.assumingMemoryBound(to: CChar.self), memory.count)
+            return count > 0 && UnsafeRawBufferPointer(start: start, count: count).elementsEqual("/dev/null".utf8)
+        }
     }
 }

@@ -24,6 +24,7 @@ final class LoopContext: @unchecked Sendable {
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
     private(set) var tunnelPolicy: TunnelPolicy
+    private var clock = LoopClock()
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?
@@ -51,8 +52,12 @@ final class LoopContext: @unchecked Sendable {
     }
 
     /// The Date field of now, formatted once a second.
-    func dateStamp() -> DateStamp {
-        let seconds = Int64(truncatingIfNeeded: wallNanoseconds() / 1_000_000_000)
+    func dateStamp() -> DateStamp { dateStamp(at: monotonicNanoseconds()) }
+
+    /// The Date field of a time of the monotonic clock that is now or was a moment ago.
+    @inline(__always)
+    func dateStamp(at monotonic: UInt64) -> DateStamp {
+        let seconds = Int64(truncatingIfNeeded: clock.wall(at: monotonic) / 1_000_000_000)
         if date.unixSeconds != seconds { date = DateStamp(unixSeconds: seconds) }
         return date
     }
@@ -84,7 +89,17 @@ final class LoopContext: @unchecked Sendable {
         if batchDepth > 0 { unflushed.append(connection) } else { connection.flushIfNeeded() }
     }
 
+    @inline(__always)
     func count(_ outcome: Outcome) { counts[Int(outcome.rawValue)] &+= 1 }
+
+    /// The exchange is over: one more in the counts, one line in the log.
+    func finish(_ record: borrowing ExchangeRecord, client: String) {
+        count(record.outcome)
+        guard log.isOn else { return }
+        let now = monotonicNanoseconds()
+        let duration = now >= record.startedAt ? now &- record.startedAt : 0
+        log.record(record, client: client, duration: duration, wall: clock.wall(at: now))
+    }
 
     /// Hands the counts of this loop to the shared ones.
     func publishCounts() {
