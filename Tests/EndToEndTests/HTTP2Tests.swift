@@ -9,6 +9,7 @@ struct HTTP2Tests {
         case fields = "Request fields"
         case floods = "Floods and clients that do not read"
         case bodies = "Bodies, trailers, interim responses and the end"
+        case uploads = "Requests that are answered before they have ended"
 
         var script: String {
             switch self {
@@ -16,6 +17,7 @@ struct HTTP2Tests {
             case .fields: "http2fields.py"
             case .floods: "http2floods.py"
             case .bodies: "http2bodies.py"
+            case .uploads: "http2uploads.py"
             }
         }
     }
