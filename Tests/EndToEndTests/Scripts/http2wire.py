@@ -182,7 +182,7 @@ class Wire:
     """A connection to `host` in a tunnel that the proxy decrypts."""
 
     def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=8, receive_buffer=None,
-                 initial=()):
+                 initial=(), is_strict=False):
         plain = socket.socket()
         if receive_buffer:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -198,7 +198,9 @@ class Wire:
         assert head.startswith(b"HTTP/1.1 200 "), head
         context = ssl.create_default_context(cafile=authority_file)
         context.set_alpn_protocols(list(protocols))
-        self.socket = context.wrap_socket(plain, server_hostname=host)
+        # Strictly, only close_notify is the connection's end.
+        self.socket = context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=not is_strict)
+        self.is_strict = is_strict
         self.host, self.buffer, self.fields, self.seconds = host, b"", FieldDecoder(), seconds
         self.next_stream = 1
         # How many bytes may be sent on each stream, and on all (0).
@@ -245,7 +247,11 @@ class Wire:
                 data = self.socket.recv(1 << 16)
             except (ssl.SSLWantReadError, TimeoutError):
                 raise TimeoutError from None
-            except (ssl.SSLError, OSError):
+            except ssl.SSLError:
+                if self.is_strict:
+                    raise
+                raise Closed from None
+            except OSError:
                 raise Closed from None
             finally:
                 self.socket.settimeout(self.seconds)
