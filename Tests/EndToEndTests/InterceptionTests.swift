@@ -28,10 +28,13 @@ extension EndToEnd {
                 ("plain", certificate), ("no-name", certificate), ("other-name", refused), ("listed-name", certificate),
                 ("address", refused), ("upper-case", certificate), ("root-dot", certificate + refused),
                 ("underscore", refused), ("nul", refused), ("long-name", refused), ("two-names", refused),
-                ("empty-name", refused), ("other-name-split", certificate + refused),
+                ("empty-name", refused),
+                // However it is cut.
+                ("other-name-split", refused), ("other-name-halves", refused), ("other-name-type", refused),
+                ("other-name-empty", refused), ("other-name-warning", refused), ("other-name-bytes", refused),
                 // Forms of the handshake.
                 ("early", certificate), ("records", certificate), ("bytes", certificate), ("padding", certificate),
-                ("grease", certificate),
+                ("grease", certificate), ("few-empty-records", certificate), ("warning", certificate),
                 ("large", refused), ("tls10", refused), ("tls11", refused), ("weak", refused), ("sslv2", refused),
                 ("empty-records", refused), ("early-data", refused),
                 // What is no TLS.
@@ -48,6 +51,22 @@ extension EndToEnd {
             #expect(try proxy.fetch("https://mapped.test/x").output == "mapped")
             #expect(proxy.binary.process.status == nil)
         }
+
+        @Test("A ClientHello that is malformed is refused, wherever that is", arguments: Self.malformedHellos)
+        func malformedHello(_ kind: String) throws {
+            let proxy = try DecryptingProxy(
+                Self.rules, workshop: try CertificateWorkshop(), options: ["--header-timeout", "1s"])
+            let outcome = try hello(proxy, kind)
+            #expect(outcome.hasPrefix("alert") || outcome == "closed", "\(outcome)")
+            #expect(try proxy.fetch("https://mapped.test/x").output == "mapped")
+        }
+
+        private static let malformedHellos = [
+            "version-0300", "version-0200", "session-id-long", "session-id-beyond", "ciphers-none", "ciphers-odd",
+            "ciphers-beyond", "compression-none", "compression-deflate", "extensions-short", "extensions-beyond",
+            "truncated", "trailing", "length-beyond", "server-hello", "finished-first", "empty-message",
+            "name-list-short", "name-type", "name-length-beyond",
+        ]
 
         @Test(
             "What can be served is agreed on",

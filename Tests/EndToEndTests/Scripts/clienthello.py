@@ -39,6 +39,34 @@ def hello(names, version=0x0303, ciphers=(0xc02b, 0xc02f, 0xc009), more=b''):
     return b'\x01' + struct.pack('>I', len(body))[1:] + body
 
 
+def edited(at, new, length=0):
+    """Puts bytes in the place of `length` others and corrects the message's own length; counted in its body."""
+    def edit(message):
+        body = message[4:]
+        body = body[:at] + new + body[at + (length or len(new)):]
+        return b'\x01' + struct.pack('>I', len(body))[1:] + body
+    return edit
+
+
+# What is wrong in a ClientHello: version 2, random 32, session id 1, ciphers 2 + 6, compression 2, extensions 2 + …
+INVALID = {
+    'version-0300': edited(0, b'\x03\x00'), 'version-0200': edited(0, b'\x02\x00'),
+    'session-id-long': edited(34, b'\x21' + bytes(33), 1), 'session-id-beyond': edited(34, b'\xff'),
+    'ciphers-none': edited(35, b'\x00\x00', 8), 'ciphers-odd': edited(35, b'\x00\x05' + b'\xc0' * 5, 8),
+    'ciphers-beyond': edited(35, b'\xff\xfe'),
+    'compression-none': edited(43, b'\x00', 2), 'compression-deflate': edited(43, b'\x01\x01'),
+    'extensions-short': edited(45, b'\x00\x01'), 'extensions-beyond': edited(45, b'\xff\xff'),
+    'truncated': lambda message: b'\x01' + struct.pack('>I', len(message) - 14)[1:] + message[4:-10],
+    'trailing': lambda message: b'\x01' + struct.pack('>I', len(message))[1:] + message[4:] + bytes(4),
+    'length-beyond': lambda message: message[:1] + b'\xff\xff\xff' + message[4:],
+    'server-hello': lambda message: b'\x02' + message[1:],
+    'finished-first': lambda message: b'\x14\x00\x00\x0c' + bytes(12),
+    'empty-message': lambda message: b'\x01\x00\x00\x00',
+    'name-list-short': edited(51, b'\x00\x01'), 'name-type': edited(53, b'\x01'),
+    'name-length-beyond': edited(54, b'\xff\xff'),
+}
+
+
 def records(message, size=16384):
     return b''.join(
         b'\x16\x03\x01' + struct.pack('>H', len(message[at:at + size])) + message[at:at + size]
@@ -106,8 +134,8 @@ def main():
         'no-name': (), 'other-name': (b'other.test',), 'listed-name': (b'listed.test',), 'address': (b'127.0.0.1',),
         'upper-case': (host.upper(),), 'root-dot': (host + b'.',), 'underscore': (b'a_b.' + host,),
         'nul': (host + b'\x00.evil.test',), 'long-name': (b'a' * 300,), 'two-names': (host, b'other.test'),
-        'empty-name': (b'',), 'other-name-split': (b'other.test',),
-    }.get(case, (host,))
+        'empty-name': (b'',),
+    }.get(case, (b'other.test',) if case.startswith('other-name') else (host,))
     message = hello(names)
     if case == 'tls10':
         message = hello(names, 0x0301)
@@ -123,9 +151,22 @@ def main():
         ech = b'\x00\x00\x01\x00\x01\x07\x00\x20' + os.urandom(32) + b'\x00\x90' + os.urandom(144)
         message = hello(
             names, ciphers=(0x0a0a, 0xc02b, 0xc02f), more=extension(0x1a1a, b'') + extension(0xfe0d, ech))
+    elif case in INVALID:
+        message = INVALID[case](message)
     pieces = [records(message)]
+    empty, warning = b'\x16\x03\x01\x00\x00', b'\x15\x03\x01\x00\x02\x01\x5a'
     if case in ('records', 'other-name-split'):
         pieces = [records(message, 1)]
+    elif case == 'other-name-halves':
+        pieces = [records(message, len(message) // 2 + 1)]
+    elif case == 'other-name-type':
+        pieces = [records(message[:1]), records(message[1:])]
+    elif case in ('few-empty-records', 'other-name-empty'):
+        pieces = [empty * 3 + records(message[:50]) + empty * 3 + records(message[50:])]
+    elif case in ('warning', 'other-name-warning'):
+        pieces = [warning + pieces[0]]
+    elif case == 'other-name-bytes':
+        pieces = [bytes([byte]) for byte in records(message, 3)]
     elif case == 'bytes':
         pieces = [bytes([byte]) for byte in pieces[0]]
     elif case == 'sslv2':
