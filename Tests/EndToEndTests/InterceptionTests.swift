@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ProxyTestKit
 import Testing
@@ -97,6 +98,40 @@ extension EndToEnd {
                 #expect(client.output.contains("HTTP/1.1 200 OK"))
                 #expect(client.output.contains("mapped"))
             }
+        }
+
+        private struct ManyHosts: Decodable {
+            var hosts: Int
+            var keys: Int
+            var certificates: Int
+            var lastIsKept: Bool
+            var firstIsKept: Bool
+        }
+
+        @Test("More hosts than are kept each get their certificate, all for one key, and memory stays in bounds")
+        func manyHosts() throws {
+            let proxy = try DecryptingProxy(
+                "https://*.many.test/x: { text: x }\nhttp://canary.test/x: { text: x }",
+                workshop: try CertificateWorkshop())
+            _ = try proxy.fetch("https://host-0.many.test/x")
+            func visit(_ count: Int) throws -> ManyHosts {
+                let client = try ChildProcess.run(
+                    ["python3", "-B", "\(scripts)/manyhosts.py", "\(proxy.port)", proxy.authority, "\(count)"],
+                    seconds: 100)
+                try #require(client.status == 0, "\(client.error)")
+                return try JSONDecoder().decode(ManyHosts.self, from: Data(client.outputBytes))
+            }
+            // A thousand are kept.
+            let some = try visit(200)
+            #expect(some.hosts == 200 && some.keys == 1 && some.certificates == 200)
+            #expect(some.firstIsKept && some.lastIsKept)
+            let before = proxy.binary.footprint
+            let many = try visit(1200)
+            #expect(many.hosts == 1200 && many.keys == 1 && many.certificates == 1200)
+            #expect(!many.firstIsKept && many.lastIsKept)
+            let after = try proxy.binary.settle(to: before, memory: 32 << 20, seconds: 10)
+            #expect(after.descriptors <= before.descriptors)
+            #expect(after.residentBytes <= before.residentBytes + 32 << 20)
         }
 
         @Test("openssl verifies the chain that a client gets, for a name and for an address")
