@@ -111,6 +111,7 @@ extension TargetURI {
         scheme: StaticString, authority: [UInt8], pathAndQuery: UnsafeRawBufferPointer
     ) throws(TargetError) {
         var buffer = ByteBuffer()
+        buffer.reserveCapacity(scheme.utf8CodeUnitCount &+ 3 &+ authority.count &+ pathAndQuery.count)
         buffer.writeStaticString(scheme)
         buffer.writeStaticString("://")
         buffer.writeBytes(authority)

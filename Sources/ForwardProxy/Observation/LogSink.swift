@@ -13,6 +13,7 @@ public final class LogSink: Sendable {
         var waitingBytes = 0
         var droppedBytes = 0
         var isScheduled = false
+        var isClosed = false
         var descriptor: CInt
     }
 
@@ -60,7 +61,7 @@ public final class LogSink: Sendable {
     /// Takes a buffer of whole lines; never blocks for longer than the lock.
     public func submit(_ buffer: ByteBuffer) {
         let mustSchedule = state.withLock { state in
-            guard state.waitingBytes &+ buffer.readableBytes <= capacity else {
+            guard !state.isClosed, state.waitingBytes &+ buffer.readableBytes <= capacity else {
                 state.droppedBytes &+= buffer.readableBytes
                 return false
             }
@@ -86,17 +87,21 @@ public final class LogSink: Sendable {
         }
     }
 
-    /// Waits until all that was submitted has been written, at most `seconds`.
+    /// Waits until all that was submitted has been written, at most `seconds`; what comes later is dropped.
+    ///
+    /// Whoever owns a descriptor may close it then: its number may be another file's at once.
     public func close(waitingAtMost seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
         _ = done.wait(timeout: .now() + seconds)
+        state.withLock { $0.isClosed = true }
     }
 
     private func drain() {
         while true {
             let (batch, descriptor) = state.withLock { state in
                 defer { state.waiting = [] }
+                if state.isClosed { state.waiting = [] }
                 if state.waiting.isEmpty { state.isScheduled = false }
                 return (state.waiting, state.descriptor)
             }

@@ -123,8 +123,9 @@ public final class ProxyServer: Sendable {
         core.transports.shutdown()
         core.cache?.drop(in: [])
         for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
-        core.logSink.close()
+        // Ends what would not end, whose lines go to the log still.
         try? group.syncShutdownGracefully()
+        core.logSink.close()
         try? core.filePool.syncShutdownGracefully()
     }
 
