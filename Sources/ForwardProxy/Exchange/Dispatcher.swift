@@ -23,6 +23,14 @@ extension LoopContext {
             return nil
         }
         if let secured = client.secured { return begin(request, target, in: secured, client) }
+        if let access = proxy.access, target.isForProxying {
+            client.record = record(request, url: target.uri)
+            return access.admit(request, client, by: .proxyAuthorization) { [self] in begin(request, target, client) }
+        }
+        return begin(request, target, client)
+    }
+
+    private func begin(_ request: Request, _ target: RequestTarget, _ client: any ExchangeClient) -> (any Exchange)? {
         switch target {
         case .absolute(let uri): return begin(request, uri, client)
         case .authority(let authority):
@@ -227,8 +235,23 @@ extension LoopContext {
 
     /// The exchange is over: one line in the log, one more in the counts.
     func finish(_ record: ExchangeRecord, client: String) {
-        count(record.outcome)
-        log.record(record, client: client, now: monotonicNanoseconds())
+        let now = monotonicNanoseconds()
+        tally.add(record, duration: now >= record.startedAt ? now &- record.startedAt : 0)
+        log.record(record, client: client, now: now)
+    }
+}
+
+extension RequestTarget {
+    /// Whether the request is for the map, an origin or a tunnel, and not for the proxy itself.
+    fileprivate var isForProxying: Bool {
+        switch self {
+        case .absolute, .authority: true
+        case .origin, .asterisk: false
+        }
+    }
+
+    fileprivate var uri: TargetURI? {
+        if case .absolute(let uri) = self { uri } else { nil }
     }
 }
 
