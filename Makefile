@@ -6,7 +6,7 @@ MAP ?= config/substitutions.yaml
 ARGS ?=
 
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
-PACKAGES = libcurl4-openssl-dev libyaml-dev pkg-config ca-certificates
+PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
 
 .DEFAULT_GOAL := help

@@ -23,6 +23,14 @@ extension LoopContext {
             return nil
         }
         if let secured = client.secured { return begin(request, target, in: secured, client) }
+        if let access = proxy.access, target.isForProxying {
+            client.record = record(request, url: target.uri)
+            return access.admit(request, client, by: .proxyAuthorization) { [self] in begin(request, target, client) }
+        }
+        return begin(request, target, client)
+    }
+
+    private func begin(_ request: Request, _ target: RequestTarget, _ client: any ExchangeClient) -> (any Exchange)? {
         switch target {
         case .absolute(let uri): return begin(request, uri, client)
         case .authority(let authority):
@@ -70,17 +78,20 @@ extension LoopContext {
         else { return false }
         if answer.wantsRefresh(request.receivedAt) { refresh(answer) }
         proxy.bypassWatch.reset(client.address)
+        let bytes = method == .head ? 0 : answer.variants[0].size
         if log.isOn {
             var record = record(request, url: uri)
             record.rule = answer.position
             record.isMapped = true
             record.outcome = .substituted
             record.status = answer.status
-            record.bodyBytes = method == .head ? 0 : answer.variants[0].size
+            record.bodyBytes = bytes
             client.record = record
         } else {
             client.record = nil
-            count(.substituted)
+            tally.add(
+                .substituted, status: answer.status, bytes: bytes,
+                duration: monotonicNanoseconds() &- request.receivedAt)
         }
         answer.sendReady(to: client, isHead: method == .head, date: dateStamp(at: request.receivedAt))
         return true
@@ -230,6 +241,20 @@ extension LoopContext {
     func noteRule(_ position: String, on client: any ExchangeClient) {
         client.record?.rule = position
         client.record?.isMapped = true
+    }
+}
+
+extension RequestTarget {
+    /// Whether the request is for the map, an origin or a tunnel, and not for the proxy itself.
+    fileprivate var isForProxying: Bool {
+        switch self {
+        case .absolute, .authority: true
+        case .origin, .asterisk: false
+        }
+    }
+
+    fileprivate var uri: TargetURI? {
+        if case .absolute(let uri) = self { uri } else { nil }
     }
 }
 

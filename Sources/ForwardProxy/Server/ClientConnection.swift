@@ -175,6 +175,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             knownTime = nil
             if framing != .none, state.awaitsBody { expect(.body) }
         case .body(let bytes):
+            loop.tally.receivedBytes &+= UInt64(bytes.readableBytes)
             switch state.receivedBody(bytes.readableBytes) {
             case .deliver: exchange?.receive(bytes)
             case .discard: break
@@ -427,13 +428,22 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 }
 
 extension ClientConnection: TimedConnection {
+    var activity: ConnectionActivity {
+        switch state.phase {
+        case .idle: parser.headStarted ? .active : .idle
+        case .exchange: .active
+        case .relaying: .tunnel
+        case .draining, .lingering, .closed: .closing
+        }
+    }
+
     func check(now: UInt64) {
         if now >= deadline { timedOut() }
         if now >= nextProbe { probe(now) }
         watchOutput(now)
     }
 
-    func stop() { perform(state.stop()) }
+    func stop() { perform(state.stop(insideHead: parser.headStarted)) }
 
     func cut() { context?.close(promise: nil) }
 }
