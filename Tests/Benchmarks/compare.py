@@ -33,6 +33,7 @@ class Contender:
 
     def prepare(self, server: Server) -> Request:
         """Sees what is answered, until it is as the row says, and returns the request that the load repeats."""
+        server.settle()
         if self.ask is None:
             return self.request
         request, status = self.request, 200
@@ -103,11 +104,11 @@ class Row:
     unit: str
     rate: float
     cpu_us: float
-    core: float
-    p50_us: float | None
-    p99_us: float | None
-    peak_rss_kib: int
-    errors: int
+    core: float | None = None
+    p50_us: float | None = None
+    p99_us: float | None = None
+    peak_rss_kib: int | None = None
+    errors: int = 0
     # Ours by theirs in requests (or bytes) a second, and in those a second of processor time.
     rate_ratio: Spread | None = None
     cpu_ratio: Spread | None = None

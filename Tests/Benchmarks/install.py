@@ -14,7 +14,7 @@ FOLDER = os.path.join(ROOT, ".build/bench")
 
 # Debian's package of each program that has to be there.
 PACKAGES = {
-    "nginx": "nginx-light", "squid": "squid", "varnishd": "varnish", "haproxy": "haproxy", "tinyproxy": "tinyproxy",
+    "nginx": "nginx", "squid": "squid", "varnishd": "varnish", "haproxy": "haproxy", "tinyproxy": "tinyproxy",
     "traffic_server": "trafficserver", "wrk": "wrk", "h2load": "nghttp2-client", "gcc": "gcc", "curl": "curl",
     "openssl": "openssl", "taskset": "util-linux",
 }

@@ -147,8 +147,6 @@ HAPROXY = """
 global
   nbthread 1
   maxconn 4096
-  # Large bodies stay in the kernel where it can hand them over.
-  {splice}
 defaults
   mode {mode}
   timeout connect 5s
@@ -172,9 +170,10 @@ def haproxy(setting: Setting, *, file: str | None = None, origin: int | None = N
     folder, port = setting.subfolder("haproxy"), free_port()
     answer = (f"http-request return status 200 content-type image/png file {file}" if file
               else HAPROXY_BACKEND.format(origin=origin))
-    options = "option splice-auto" if mode == "tcp" else "option splice-auto\n  http-reuse always"
+    # Bodies stay in the kernel where HAProxy finds that this pays; connections to the origin are for anyone's requests.
+    options = "option splice-auto" + ("\n  http-reuse always" if mode == "http" else "")
     conf = setting.write(folder, "haproxy.cfg", HAPROXY.format(
-        mode=mode, port=port, answer=answer, options=options if origin else "", splice=""))
+        mode=mode, port=port, answer=answer, options=options if origin else ""))
     return Server("haproxy", ["haproxy", "-db", "-q", "-f", conf], port, cores=setting.server_cores)
 
 
