@@ -36,7 +36,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE",
                         help="where results are kept (default: bench-results.json; with --quick nowhere)")
     parser.add_argument("--write-doc", metavar="FILE",
-                        help="put the results of the JSON file into this document; with --only none nothing is measured")
+                        help="put the results of the JSON file into this document (--only none: measure nothing)")
     parser.add_argument("--server-cores", type=cores, default=None, metavar="LIST",
                         help="cores of the servers, as 0,1 (default: the first)")
     parser.add_argument("--load-cores", type=cores, default=None, metavar="LIST",

@@ -175,9 +175,9 @@ class Wrk:
         errors = re.findall(r"(?:Non-2xx or 3xx responses: |connect |read |write |timeout )(\d+)", text)
         count, elapsed = found(r"(\d+) requests in ([\d.]+\w+)", text)
         percentiles = dict(re.findall(r"^\s+(50|99)%\s+(\S+)", text, re.MULTILINE))
-        return Sample(
-            int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), microseconds(percentiles["50"]),
-            microseconds(percentiles["99"]))
+        # wrk prints 0 where it has seen too little.
+        p50, p99 = (microseconds(percentiles[p]) or None for p in ("50", "99"))
+        return Sample(int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), p50, p99)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,7 +211,7 @@ class H2Load:
         return Sample(int(good), microseconds(elapsed) / 1e6, int(failed))
 
     def percentiles(self, server: Server, request: Request, cores: Sequence[int] | None) -> tuple[float, float]:
-        """p50 and p99 of one second with a line written for each request, which costs the client too much to do always."""
+        """p50 and p99 of one second with a line written for each request, which costs the client too much for more."""
         with tempfile.NamedTemporaryFile(prefix="subproxy-bench-") as log:
             argv, env = self.command(server, request, server.name.startswith("subproxy"))
             output([*argv[:1], "-D1", f"--log-file={log.name}", *argv[1:]], 1, cores, env)

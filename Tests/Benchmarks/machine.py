@@ -122,7 +122,7 @@ class Server:
 
     def __init__(
         self, name: str, argv: Sequence[str], port: int, *, cores: Sequence[int] | None = None,
-        env: dict[str, str] | None = None, start_seconds: float = 30, wait: bool = True,
+        env: dict[str, str] | None = None, start_seconds: float = 120, wait: bool = True,
     ):
         self.name, self.port = name, port
         self.messages = tempfile.TemporaryFile()

@@ -85,9 +85,9 @@ def as_result(case: dict) -> Result:
 def markdown(about: dict, results: list[tuple[dict, Result]]) -> str:
     goals = ["| what | goal | measured | |", "|---|---|---|---|"]
     for _, result in results:
-        goals += [f"| {result.title} | {v.goal} | {v.measured} | {'met' if v.met else '**missed**'} |"
-                  for v in result.verdicts]
-        goals += [f"| {result.title} | | not measured: {failure} | |" for failure in result.failures]
+        lines = [f" | {v.goal} | {v.measured} | {'met' if v.met else '**missed**'} |" for v in result.verdicts]
+        lines += [f" | | not measured: {failure} | |" for failure in result.failures]
+        goals += [f"| {'' if i else result.title}{line}" for i, line in enumerate(lines)]
     parts = [sentence(about), "\n".join(goals)]
     for run, result in results:
         other = "" if run == about else f" {sentence(run)}"
@@ -102,8 +102,8 @@ def markdown(about: dict, results: list[tuple[dict, Result]]) -> str:
 
 def sentence(about: dict) -> str:
     machine, versions = about["machine"], about["versions"]
-    return (f"Measured on {about['date']} at commit {about['commit']}: {machine['processor']}, {machine['cores']} cores, "
-            f"{machine['memory']}, Linux {machine['kernel']}, {machine['system']}; {about['rounds']} rounds of "
+    return (f"Measured on {about['date']} at commit {about['commit']}: {machine['processor']}, "
+            f"{machine['cores']} cores, {machine['memory']}, Linux {machine['kernel']}, {machine['system']}; {about['rounds']} rounds of "
             f"{about['seconds']:g} s; {about['cores']}. " + ", ".join(f"{k} {v}" for k, v in versions.items()) + ".")
 
 

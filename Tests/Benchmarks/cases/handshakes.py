@@ -3,7 +3,7 @@
 import dataclasses
 
 from cases.case import Case
-from compare import Goal, Result, Row, Spread
+from compare import Result, Row, Spread, Verdict
 from setting import Setting
 
 try:
@@ -12,6 +12,7 @@ except ModuleNotFoundError:
     handshakes = None
 
 OURS = "subproxy https listener"
+WAYS = [OURS, "subproxy in CONNECT"]
 
 
 @dataclasses.dataclass
@@ -31,8 +32,9 @@ class Handshakes(Case):
                 row.rate_ratio = Spread.of([a / b for a, b in zip(ours["rate"], values["rate"])])
                 row.cpu_ratio = Spread.of([b / a for a, b in zip(ours["cpu_us"], values["cpu_us"])])
             result.rows.append(row)
-        if verdict := Goal("nginx", "rate", 0.8).judge(result.rows):
-            result.verdicts.append(verdict)
+        for way in WAYS:
+            ratio = Spread.of([a / b for a, b in zip(rounds[way]["rate"], rounds["nginx"]["rate"])])
+            result.verdicts.append(Verdict(f"{way} ≥ 0.8 × nginx", str(ratio), ratio.median >= 0.8))
         return result
 
 

@@ -51,7 +51,7 @@ class Rules:
         server = peers.subproxy(setting, text, name=name)
         ask(server.port, request)
         seconds, used = time.monotonic() - begin, CPUClock.total(server.pid) / 1e9
-        # The files that a map names are looked for while it is served already, which is no part of what a request costs.
+        # The files that a map names are looked for while it is served already: no part of what a request costs.
         server.settle()
         self.started[name] = seconds, used, CPUClock.total(server.pid) / 1e9 - used, peak_rss(server.pid)
         return server
