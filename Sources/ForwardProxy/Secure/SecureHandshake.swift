@@ -102,6 +102,8 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension SecureHandshake: TimedConnection {
+    var activity: ConnectionActivity { .handshake }
+
     func check(now: UInt64) {}
     func stop() { context?.close(promise: nil) }
     func cut() { context?.close(promise: nil) }
