@@ -80,8 +80,8 @@ struct RootCommand: ParsableCommand {
               0   done; 'run' exits with the status of its command
               1   'check' found errors; 'ca' could not do all, or 'ca doctor' has advice
               64  an option can't be used
-              65  a map has errors, or --tls-cert and --tls-key don't fit
-              66  the file of --tls-cert or --tls-key can't be read
+              65  a map or the file of --auth has errors, or --tls-cert and --tls-key don't fit
+              66  the file of --auth, --tls-cert or --tls-key can't be read
               69  an address can't be listened on
               73  the log file can't be opened
             """,

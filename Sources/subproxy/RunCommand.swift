@@ -42,6 +42,9 @@ struct RunCommand: ProgramCommand {
         guard !command.isEmpty else {
             throw ValidationError("no command is given; it follows '--', as in: run --map FILE -- COMMAND")
         }
+        guard options.passwordFile == nil else {
+            throw ValidationError("--auth is for serve; the command of run could not give a password")
+        }
         let descriptors = OpenDescriptors.list()
         process.limits.applyForServing()
         var configuration = try options.configuration(limits, logs, defaultPort: 0)
