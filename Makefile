@@ -5,16 +5,21 @@ MAP ?= config/substitutions.yaml
 # More options for 'make run', as in: make run ARGS="--offline --listen 127.0.0.1:3128"
 ARGS ?=
 
+# How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection
+SOAK_SECONDS ?= 600
+
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
 PACKAGES = libcurl4-openssl-dev libyaml-dev pkg-config ca-certificates
 TEST_PACKAGES = curl python3 strace faketime iproute2 git openssl libnss3-tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test lint format setup setup-test clean
+.PHONY: help run build release test fuzz fuzz-corpus soak lint format setup setup-test clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
-	while IFS='|' read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+	while IFS='|' read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
 
 run: build ## Build (debug: the quickest to build) and serve config/substitutions.yaml on http://127.0.0.1:8888
 	@exec "$$($(SWIFT) build --show-bin-path)/subproxy" --map $(MAP) $(ARGS)
@@ -32,6 +37,19 @@ test: setup-test ## Run all tests
 	$(SWIFT) test --skip-build --disable-xctest --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.'
+
+fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60): make fuzz FUZZ_SECONDS=600 FUZZ_TARGETS="map frames"
+	SUBPROXY_FUZZING=1 $(SWIFT) build -c release --product Fuzzer --scratch-path .build-fuzz
+	@Tests/Fuzzing/fuzz.sh .build-fuzz/release/Fuzzer $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+fuzz-corpus: ## Keep what fuzzing has found, as few and small inputs, for the tests to replay
+	@Tests/Fuzzing/keep-corpus.sh .build-fuzz/release/Fuzzer $(FUZZ_TARGETS)
+
+soak: setup-test ## Run a mix of everything against a release build for SOAK_SECONDS (600), and see that nothing grows
+	$(SWIFT) build -c release --product subproxy
+	$(SWIFT) build --build-tests
+	SUBPROXY_SOAK_SECONDS=$(SOAK_SECONDS) SUBPROXY_SOAK_PROGRAM="$$($(SWIFT) build -c release --show-bin-path)/subproxy" \
+	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter 'Soak'
 
 lint: ## Check the style of all Swift sources
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
