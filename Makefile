@@ -11,11 +11,11 @@ FUZZ_TARGETS ?= request response chunked target fields range caching map blocks 
 SOAK_SECONDS ?= 600
 
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
-PACKAGES = libcurl4-openssl-dev libyaml-dev pkg-config ca-certificates
-TEST_PACKAGES = curl python3 strace faketime iproute2 git openssl libnss3-tools
+PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
+TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test fuzz fuzz-corpus soak lint format setup setup-test clean
+.PHONY: help run build release test bench fuzz fuzz-corpus soak lint format setup setup-test clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
@@ -48,8 +48,11 @@ fuzz-corpus: ## Keep what fuzzing has found, as few and small inputs, for the te
 soak: setup-test ## Run a mix of everything against a release build for SOAK_SECONDS (600), and see that nothing grows
 	$(SWIFT) build -c release --product subproxy
 	$(SWIFT) build --build-tests
-	SUBPROXY_SOAK_SECONDS=$(SOAK_SECONDS) SUBPROXY_SOAK_PROGRAM="$$($(SWIFT) build -c release --show-bin-path)/subproxy" \
+	SUBPROXY_SOAK_SECONDS=$(SOAK_SECONDS) SUBPROXY_BINARY="$$($(SWIFT) build -c release --show-bin-path)/subproxy" \
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter 'Soak'
+
+bench: setup ## Measure beside nginx, Squid and others (installs them); ARGS=--help lists options
+	python3 Tests/Benchmarks/bench.py $(ARGS)
 
 lint: ## Check the style of all Swift sources
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
