@@ -5,6 +5,11 @@ MAP ?= config/substitutions.yaml
 # More options for 'make run', as in: make run ARGS="--offline --listen 127.0.0.1:3128"
 ARGS ?=
 
+# How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection
+SOAK_SECONDS ?= 600
+
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
 PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
@@ -31,11 +36,19 @@ VERSION = $(shell sed -n 's/^let programVersion = "\(.*\)"$$/\1/p' Sources/subpr
 DEB = .build/subproxy_$(VERSION)_$$(dpkg --print-architecture).deb
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help run build release install uninstall deb deb-test test bench lint format setup setup-test setup-deb clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
 	while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+=======
+.PHONY: help run build release test bench fuzz fuzz-corpus soak lint format setup setup-test clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
+	while IFS='|' read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
+>>>>>>> 45225075c1e450c5319408cebd92c57e026025ba
 
 run: build ## Build (debug: the quickest to build) and serve config/substitutions.yaml on http://127.0.0.1:8888
 	@exec "$$($(SWIFT) build --show-bin-path)/subproxy" --map $(MAP) $(ARGS)
@@ -99,6 +112,19 @@ test: setup-test ## Run all tests
 	$(SWIFT) test --skip-build --disable-xctest --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.'
+
+fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60): make fuzz FUZZ_SECONDS=600 FUZZ_TARGETS="map frames"
+	SUBPROXY_FUZZING=1 $(SWIFT) build -c release --product Fuzzer --scratch-path .build-fuzz
+	@Tests/Fuzzing/fuzz.sh .build-fuzz/release/Fuzzer $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+fuzz-corpus: ## Keep what fuzzing has found, as few and small inputs, for the tests to replay
+	@Tests/Fuzzing/keep-corpus.sh .build-fuzz/release/Fuzzer $(FUZZ_TARGETS)
+
+soak: setup-test ## Run a mix of everything against a release build for SOAK_SECONDS (600), and see that nothing grows
+	$(SWIFT) build -c release --product subproxy
+	$(SWIFT) build --build-tests
+	SUBPROXY_SOAK_SECONDS=$(SOAK_SECONDS) SUBPROXY_BINARY="$$($(SWIFT) build -c release --show-bin-path)/subproxy" \
+	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter 'Soak'
 
 bench: setup ## Measure beside nginx, Squid and others (installs them); ARGS=--help lists options
 	python3 Tests/Benchmarks/bench.py $(ARGS)
