@@ -53,7 +53,7 @@ struct DirectOutput {
     private static func send(_ buffers: [ByteBuffer], _ descriptor: CInt) -> Int {
         let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
         if buffers.count == 1 {
-            return max(0, buffers[0].withUnsafeReadableBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) })
+            return buffers[0].withUnsafeReadableBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, flags)) }
         }
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: buffers.count) { vectors in
             for (index, buffer) in buffers.enumerated() {
