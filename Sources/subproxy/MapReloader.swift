@@ -12,6 +12,8 @@ final class MapReloader: Sendable {
     private struct State {
         var isScheduled = false
         var isStopped = false
+        /// What else went wrong for those who ask for this reload.
+        var failure: String?
         var watcher: FileWatcher?
     }
 
@@ -54,8 +56,11 @@ final class MapReloader: Sendable {
     func lookForMissingFiles() { queue.async { self.warnOfMissingFiles(self.server.map) } }
 
     /// Asks for a reload, which happens soon on another thread.
-    func request() {
+    ///
+    /// - Parameter failure: what has gone wrong beside it already, for the service manager.
+    func request(failure: String? = nil) {
         let mustSchedule = state.withLock { state in
+            state.failure = failure ?? state.failure
             defer { state.isScheduled = true }
             return !state.isScheduled && !state.isStopped
         }
@@ -73,10 +78,10 @@ final class MapReloader: Sendable {
     }
 
     private func reload() {
-        let isStopped = state.withLock { state in
+        let (isStopped, otherFailure) = state.withLock { state in
             // A change from now on may come too late for this reload.
             state.isScheduled = false
-            return state.isStopped
+            return (state.isStopped, state.failure.take())
         }
         guard !isStopped else { return }
         notifier.reloading()
@@ -96,7 +101,8 @@ final class MapReloader: Sendable {
             watch(server.map.files + result.diagnostics.map(\.diagnostic.file))
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
         }
-        notifier.ready(status(server.map))
+        let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil
+        notifier.reloaded(status(server.map), failure: error ?? otherFailure)
         if let map = result.map { warnOfMissingFiles(map) }
     }
 
@@ -113,4 +119,9 @@ final class MapReloader: Sendable {
         messages.logger.warning(
             "\(counted(more, "further file")) that the maps name can't be served; 'subproxy check' lists them")
     }
+}
+
+extension MapDiagnostic {
+    /// Its first line, without the excerpt: `m.yaml:4:5: error: unknown option 'stauts'; did you mean 'status'?`
+    fileprivate var summary: String { String(rendering.prefix { $0 != "\n" }) }
 }

@@ -11,6 +11,7 @@ struct RunningProxy {
     let reloader: MapReloader
     let notifier: ServiceNotifier
     private let identity: ListenerIdentity?
+    private let shutdownGrace: TimeAmount
 
     /// Loads the maps, opens the log and starts to serve.
     ///
@@ -33,6 +34,7 @@ struct RunningProxy {
                 status: .systemError, message: "the proxy can't be started: \(SystemError.text(of: error))")
         }
         identity = configuration.listenerIdentity
+        shutdownGrace = configuration.limits.shutdownGrace
         self.accessLog = accessLog
         self.messages = messages
         self.notifier = notifier
@@ -52,14 +54,24 @@ struct RunningProxy {
     }
 
     /// Reads the certificate of the https listeners anew.
-    func reloadIdentity() {
-        guard let identity else { return }
+    ///
+    /// - Returns: why it stays as it was; nil where it was read.
+    func reloadIdentity() -> String? {
+        guard let identity else { return nil }
         do throws(ListenerIdentityError) {
-            guard try identity.reload() else { return }
+            guard try identity.reload() else { return nil }
             messages.logger.notice("the certificate of the https listeners is loaded anew")
+            return nil
         } catch {
             messages.logger.error("the certificate of the https listeners stays as it was: \(error)")
+            return "\(error)"
         }
+    }
+
+    /// Tells the service manager that the proxy stops, and how long that may take: the exchanges under way, and five
+    /// seconds for what comes before and behind.
+    func tellStopping() {
+        notifier.stopping(within: (shutdownGrace.nanoseconds / 1_000_000_000).addingReportingOverflow(5).partialValue)
     }
 
     /// Finishes the exchanges under way, and writes what is left of the logs.
