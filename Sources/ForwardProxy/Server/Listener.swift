@@ -108,15 +108,14 @@ final class Listener: Sendable {
 
     private static func open(_ source: Source, _ setting: Setting) -> EventLoopFuture<any Channel> {
         switch source {
-        case .address(let address): return bootstrap(setting, isTCP: true).bind(to: address)
+        case .address(let address): return bootstrap(setting).bind(to: address)
         case .passed(let listener):
             // A duplicate, since the channel closes its descriptor.
             let own = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 3)
             guard own >= 0 else {
                 return setting.group.next().makeFailedFuture(IOError(errnoCode: errno, reason: "dup"))
             }
-            let isTCP = listener.address.protocol != .unix
-            return bootstrap(setting, isTCP: isTCP).withBoundSocket(own).map { channel in
+            return bootstrap(setting).withBoundSocket(own).map { channel in
                 // NIO calls listen with a backlog of 128.
                 listen(listener.descriptor, backlog)
                 return channel
@@ -124,8 +123,8 @@ final class Listener: Sendable {
         }
     }
 
-    private static func bootstrap(_ setting: Setting, isTCP: Bool) -> ServerBootstrap {
-        let bootstrap = ServerBootstrap(group: setting.group)
+    private static func bootstrap(_ setting: Setting) -> ServerBootstrap {
+        ServerBootstrap(group: setting.group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.maxMessagesPerRead, value: 16)
@@ -144,7 +143,6 @@ final class Listener: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try setting.accept(channel) }
             }
-        return isTCP ? bootstrap.childChannelOption(.socketOption(.tcp_nodelay), value: 1) : bootstrap
     }
 }
 
