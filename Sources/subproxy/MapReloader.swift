@@ -22,6 +22,7 @@ final class MapReloader: Sendable {
     private let messages: ProgramMessages
     private let notifier: ServiceNotifier
     private let status: @Sendable (SubstitutionMap) -> String
+    private let ownership = MapOwnership()
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "subproxy.map-reload")
 
@@ -52,8 +53,8 @@ final class MapReloader: Sendable {
         }
     }
 
-    /// Looks in the background whether the files exist that the maps name.
-    func lookForMissingFiles() { queue.async { self.warnOfMissingFiles(self.server.map) } }
+    /// Looks in the background whether the files exist that the maps name, and who can change the maps.
+    func lookAtFiles() { queue.async { self.warnOfFiles(self.server.map) } }
 
     /// Asks for a reload, which happens soon on another thread.
     ///
@@ -103,15 +104,17 @@ final class MapReloader: Sendable {
         }
         let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil
         notifier.reloaded(status(server.map), failure: error ?? otherFailure)
-        if let map = result.map { warnOfMissingFiles(map) }
+        if let map = result.map { warnOfFiles(map) }
     }
 
     private func watch(_ paths: [String]) {
         state.withLock(\.watcher)?.update(paths: paths)
     }
 
-    /// Says which files do not exist; a map may be right before its files are there, so this stops nothing.
-    private func warnOfMissingFiles(_ map: SubstitutionMap) {
+    /// Says who else can change the maps, and which files do not exist; a map may be right before its files are there, so
+    /// this stops nothing.
+    private func warnOfFiles(_ map: SubstitutionMap) {
+        for warning in ownership.warnings(of: map.files) { messages.logger.warning("\(warning)") }
         let check = map.checkFiles(limit: 20)
         for message in check.diagnostics { messages.report(message) }
         let more = check.missing + check.unusable - check.diagnostics.count

@@ -40,7 +40,7 @@ struct ServeCommand: ProgramCommand {
             let notifier = proxy.notifier
             proxy.server.pulse(every: interval) { notifier.alive() }
         }
-        proxy.reloader.lookForMissingFiles()
+        proxy.reloader.lookAtFiles()
         serve(proxy, process.signals)
     }
 
