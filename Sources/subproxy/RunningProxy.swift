@@ -12,6 +12,7 @@ struct RunningProxy {
     let notifier: ServiceNotifier
     private let identity: ListenerIdentity?
     private let shutdownGrace: TimeAmount
+    private let passwords: Passwords?
 
     /// Loads the maps, opens the log and starts to serve.
     ///
@@ -24,6 +25,8 @@ struct RunningProxy {
         let map = try MapLoading.load(options.maps)
         let accessLog = try logs.openSink(otherwise: accessLogFallback)
         let messages = try logs.messages(defaultLevel: messageLevel)
+        var configuration = configuration
+        configuration.messageSink = messages.sink
         do {
             server = try ProxyServer(
                 configuration: configuration, map: map, logSink: accessLog, logger: messages.logger)
@@ -35,6 +38,7 @@ struct RunningProxy {
         }
         identity = configuration.listenerIdentity
         shutdownGrace = configuration.limits.shutdownGrace
+        passwords = configuration.passwords
         self.accessLog = accessLog
         self.messages = messages
         self.notifier = notifier
@@ -43,6 +47,12 @@ struct RunningProxy {
             files: options.maps, server: server, messages: messages, notifier: notifier,
             status: { RunningProxy.status(server, $0) })
         reloader.start()
+        let logger = messages.logger
+        accessLog.whenLinesAreLost {
+            logger.warning("the access log can't be written, or not as fast as it comes: lines are dropped")
+        }
+        if let openness = options.openness { messages.logger.warning("\(openness)") }
+        warnIfExposed()
     }
 
     /// `listening on http://127.0.0.1:8888 (3 maps, 1204 rules)`
@@ -53,16 +63,24 @@ struct RunningProxy {
         server.addresses.first?.localProxyURL() ?? server.secureAddresses.first?.localProxyURL(isSecure: true) ?? ""
     }
 
-    /// Reads the certificate of the https listeners anew.
-    ///
-    /// - Returns: why it stays as it was; nil where it was read.
-    func reloadIdentity() -> String? {
+    /// Does what SIGHUP asks for: reads everything anew that can be, and opens the access log's file again.
+    func reload() {
+        accessLog.reopen()
+        let certificateFailure = reloadIdentity()
+        let passwordFailure = reloadPasswords()
+        reloader.request(failure: certificateFailure ?? passwordFailure)
+    }
+
+    /// - Returns: why the certificate stays as it was; nil where it was read.
+    private func reloadIdentity() -> String? {
         guard let identity else { return nil }
         do throws(ListenerIdentityError) {
-            guard try identity.reload() else { return nil }
-            messages.logger.notice("the certificate of the https listeners is loaded anew")
+            let isNew = try identity.reload()
+            server.note(reloadOf: .certificate, succeeded: true)
+            if isNew { messages.logger.notice("the certificate of the https listeners is loaded anew") }
             return nil
         } catch {
+            server.note(reloadOf: .certificate, succeeded: false)
             messages.logger.error("the certificate of the https listeners stays as it was: \(error)")
             return "\(error)"
         }
@@ -72,6 +90,29 @@ struct RunningProxy {
     /// seconds for what comes before and behind.
     func tellStopping() {
         notifier.stopping(within: (shutdownGrace.nanoseconds / 1_000_000_000).addingReportingOverflow(5).partialValue)
+    }
+
+    /// - Returns: why the passwords stay as they were; nil where they were read.
+    private func reloadPasswords() -> String? {
+        guard let passwords else { return nil }
+        do throws(PasswordListError) {
+            let isNew = try passwords.reload()
+            server.note(reloadOf: .passwords, succeeded: true)
+            if isNew { messages.logger.notice("the passwords are loaded anew (\(counted(passwords.count, "user")))") }
+            warnIfExposed()
+            return nil
+        } catch {
+            server.note(reloadOf: .passwords, succeeded: false)
+            for line in "\(error)".split(separator: "\n") { messages.logger.error("\(line)") }
+            messages.logger.error("the passwords stay as they were")
+            return "\(error)".split(separator: "\n").first.map(String.init)
+        }
+    }
+
+    private func warnIfExposed() {
+        guard let passwords, passwords.isExposed else { return }
+        messages.logger.warning(
+            "every user of this machine can read or write the passwords; chmod o-rw '\(passwords.file)'")
     }
 
     /// Finishes the exchanges under way, and writes what is left of the logs.

@@ -15,7 +15,7 @@ struct ServeCommand: ProgramCommand {
             maps, 1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
 
             SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
-            force. SIGHUP also reads the certificate of https listeners anew. SIGTERM and SIGINT finish the exchanges \
+            force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM and SIGINT finish the exchanges \
             under way; a second one ends at once.
 
             Sockets that a service manager passes (LISTEN_FDS) are listened on, with TLS if their name is 'https', and \
@@ -62,8 +62,7 @@ struct ServeCommand: ProgramCommand {
             let number = signals.next().number
             switch number {
             case SIGHUP:
-                proxy.accessLog.reopen()
-                proxy.reloader.request(failure: proxy.reloadIdentity())
+                proxy.reload()
             case SIGTERM where !isStopping, SIGINT where !isStopping:
                 isStopping = true
                 proxy.tellStopping()

@@ -54,6 +54,8 @@ final class ListenerHandshake: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ListenerHandshake: TimedConnection {
+    var activity: ConnectionActivity { .handshake }
+
     func check(now: UInt64) {}
     /// The request comes behind the handshake; see ``ClientConnection/stop()``.
     func stop() {
