@@ -173,7 +173,7 @@ extension EndToEnd {
             }
             #expect(Wait.keeps(for: 0.5) { process.status == nil })
             isOver.add()
-            #expect(try await counts.allSatisfy { $0 > 50 })
+            #expect(try await counts.reduce(0, +) > 40)
         }
     }
 }
