@@ -144,7 +144,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
                 var framing = BodyFraming.none
                 if let head = try parser.nextHead(&framing) {
                     begin(head, framing)
-                } else if let event = try parser.next() {
+                } else if !parser.isBetweenMessages, let event = try parser.next() {
                     try handle(event)
                 } else {
                     awaitMore()
@@ -180,11 +180,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         case .chunked, .untilClose: length = nil
         }
         let now = monotonicNanoseconds()
-        let request = Request(head: head, bodyLength: length, receivedAt: now)
+        var request = Request(head: head, bodyLength: length, receivedAt: now)
         knownTime = now
         exchange = loop.begin(request, client: self)
         knownTime = nil
-        if exchange == nil { parser.recycle(request.head) }
+        if exchange == nil { parser.recycle(&request.head) }
         if framing != .none, state.awaitsBody { expect(.body) }
     }
 
