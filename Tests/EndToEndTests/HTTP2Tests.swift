@@ -11,6 +11,7 @@ struct HTTP2Tests {
         case floods = "Floods and clients that do not read"
         case bodies = "Bodies, trailers, interim responses and the end"
         case uploads = "Requests that are answered before they have ended"
+        case stored = "Stored responses"
 
         var script: String {
             switch self {
@@ -20,6 +21,7 @@ struct HTTP2Tests {
             case .floods: "http2floods.py"
             case .bodies: "http2bodies.py"
             case .uploads: "http2uploads.py"
+            case .stored: "http2stored.py"
             }
         }
     }
