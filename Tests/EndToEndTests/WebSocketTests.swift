@@ -52,6 +52,25 @@ extension EndToEnd {
         }
 
         @Test(
+            "Frames of all kinds, broken ones too, are answered as they are without the proxy",
+            arguments: [Way.clear, .tunnel, .absolute])
+        func comparison(_ way: Way) throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(way == .clear ? nil : try workshop.make("ws.test"))
+            let proxy = try DecryptingProxy(
+                "https://ws.test:\(origin.port)/mapped: { text: mapped }", resolving: [("ws.test", origin.port)],
+                workshop: workshop)
+            if way != .clear { #expect(try proxy.fetch("https://ws.test:\(origin.port)/mapped").output == "mapped") }
+            let client = try ChildProcess.run(
+                [
+                    "python3", "-B", "\(scripts)/websocketcompare.py", "--proxy", "\(proxy.port)", "--url",
+                    "\(way == .clear ? "http" : "https")://ws.test:\(origin.port)/ws", "--ca", proxy.authority,
+                ] + (way == .absolute ? ["--absolute"] : []), seconds: 120)
+            #expect(client.status == 0, "\(client.error)")
+            #expect(client.output.hasPrefix("equal "))
+        }
+
+        @Test(
             "A client that reads nothing holds its origin up, also through the TLS of both sides",
             arguments: [false, true])
         func backPressure(isHTTPS: Bool) throws {
