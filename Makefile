@@ -6,11 +6,11 @@ MAP ?= config/substitutions.yaml
 ARGS ?=
 
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
-PACKAGES = libcurl4-openssl-dev libyaml-dev pkg-config ca-certificates
-TEST_PACKAGES = curl python3 strace faketime iproute2 git openssl libnss3-tools
+PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
+TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test lint format setup setup-test clean
+.PHONY: help run build release test bench lint format setup setup-test clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
@@ -32,6 +32,9 @@ test: setup-test ## Run all tests
 	$(SWIFT) test --skip-build --disable-xctest --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.'
+
+bench: setup ## Measure beside nginx, Squid and others (installs them); ARGS=--help lists options
+	python3 Tests/Benchmarks/bench.py $(ARGS)
 
 lint: ## Check the style of all Swift sources
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift

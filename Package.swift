@@ -40,6 +40,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CLinux"),
 
         .target(name: "Curl", dependencies: ["CCurl"], swiftSettings: strict),
@@ -58,8 +59,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore,
-                nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
+                "CCrypt", "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination", "YAML",
+                nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -89,9 +89,11 @@ final class MapReloader: Sendable {
                 return !state.isStopped
             }
             guard isAdopted else { return }
+            server.note(reloadOf: .map, succeeded: true)
             watch(map.files)
             messages.logger.notice("the maps are loaded anew (\(map.summary))")
         } else {
+            server.note(reloadOf: .map, succeeded: false)
             // What has an error may be a file that the old map did not include.
             watch(server.map.files + result.diagnostics.map(\.diagnostic.file))
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")

@@ -9,7 +9,7 @@ import YAML
 /// Lines go through a ``LogSink``, since event loops log too and must not wait for a pipe that nobody reads.
 struct ProgramMessages: Sendable {
     let logger: Logger
-    private let sink: LogSink
+    let sink: LogSink
     private let format: LogFormat
 
     init(sink: LogSink, format: LogFormat, level: Logger.Level) {

@@ -41,6 +41,16 @@ struct ProxyOptions: ParsableArguments {
     @Flag(help: "Listen beyond loopback, so that other machines can use the proxy.")
     var allowRemote = false
 
+    @Option(
+        name: .customLong("auth"),
+        help: ArgumentHelp(
+            """
+            Names and passwords (htpasswd -B) of which a client needs to give one as Proxy-Authorization; SIGHUP reads \
+            it anew.
+            """, valueName: "file"),
+        completion: .file())
+    var passwordFile: String?
+
     @Flag(help: "Never ask an origin: what the map does not answer gets 504.")
     var offline = false
 
@@ -48,7 +58,7 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             "What reload-ignoring-cache requests get, over the map's own: origin, revalidate or never.",
             valueName: "mode"),
-        transform: OptionValue.choice)
+        completion: .words(of: RuleOptions.Bypass.self), transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
 
     @Option(
@@ -62,7 +72,7 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             "What is stored: shared, private (one user's: also what is marked private) or off. (default: shared)",
             valueName: "mode"),
-        transform: OptionValue.choice)
+        completion: .words(of: CacheConfiguration.Mode.self), transform: OptionValue.choice)
     var cacheMode: CacheConfiguration.Mode?
 
     @Option(
@@ -174,6 +184,28 @@ struct ProxyOptions: ParsableArguments {
         }
     }
 
+    private func passwords() throws(CommandFailure) -> Passwords? {
+        guard let passwordFile else { return nil }
+        do throws(PasswordListError) {
+            return try Passwords(file: passwordFile)
+        } catch {
+            guard case .unreadable = error else {
+                StandardStream.error.writeLine("\(error)")
+                throw CommandFailure(
+                    status: .dataError, message: "the passwords in '\(passwordFile)' can't be used")
+            }
+            throw CommandFailure(status: .noInput, message: "\(error)")
+        }
+    }
+
+    /// What is to be thought of before other machines are let in; nil where they are not, or have to give a password.
+    var openness: String? {
+        guard passwordFile == nil, listeners.flatMap(\.addresses).contains(where: { !$0.isLoopback }) else {
+            return nil
+        }
+        return "everybody who reaches this machine can use the proxy; --auth asks for a name and a password"
+    }
+
     /// What the library is told.
     ///
     /// - Parameter defaultPort: the port of 127.0.0.1 to listen on where no address is given.
@@ -188,6 +220,7 @@ struct ProxyOptions: ParsableArguments {
         if listeners.isEmpty {
             configuration.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: defaultPort)]
         }
+        configuration.passwords = try passwords()
         configuration.isOffline = offline
         configuration.bypass = bypass
         if let cacheMemory { configuration.cache.memory = cacheMemory }
@@ -204,6 +237,7 @@ struct ProxyOptions: ParsableArguments {
         configuration.allowsPrivateForRemote = allowPrivateOrigins
         if let threads { configuration.threads = threads }
         configuration.limits = limits.limits
+        configuration.version = programVersion
         configuration.logFormat = logs.logFormat ?? .text
         if let level = logs.logLevel { configuration.logsQueryValues = level <= .debug }
         return configuration

@@ -35,12 +35,15 @@ struct RunCommand: ProgramCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"))
+        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"), completion: .file())
     var command: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {
         guard !command.isEmpty else {
             throw ValidationError("no command is given; it follows '--', as in: run --map FILE -- COMMAND")
+        }
+        guard options.passwordFile == nil else {
+            throw ValidationError("--auth is for serve; the command of run could not give a password")
         }
         let descriptors = OpenDescriptors.list()
         process.limits.applyForServing()

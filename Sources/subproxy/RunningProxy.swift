@@ -11,6 +11,7 @@ struct RunningProxy {
     let reloader: MapReloader
     let notifier: ServiceNotifier
     private let identity: ListenerIdentity?
+    private let passwords: Passwords?
 
     /// Loads the maps, opens the log and starts to serve.
     ///
@@ -23,6 +24,8 @@ struct RunningProxy {
         let map = try MapLoading.load(options.maps)
         let accessLog = try logs.openSink(otherwise: accessLogFallback)
         let messages = try logs.messages(defaultLevel: messageLevel)
+        var configuration = configuration
+        configuration.messageSink = messages.sink
         do {
             server = try ProxyServer(
                 configuration: configuration, map: map, logSink: accessLog, logger: messages.logger)
@@ -33,6 +36,7 @@ struct RunningProxy {
                 status: .systemError, message: "the proxy can't be started: \(SystemError.text(of: error))")
         }
         identity = configuration.listenerIdentity
+        passwords = configuration.passwords
         self.accessLog = accessLog
         self.messages = messages
         self.notifier = notifier
@@ -41,6 +45,12 @@ struct RunningProxy {
             files: options.maps, server: server, messages: messages, notifier: notifier,
             status: { RunningProxy.status(server, $0) })
         reloader.start()
+        let logger = messages.logger
+        accessLog.whenLinesAreLost {
+            logger.warning("the access log can't be written, or not as fast as it comes: lines are dropped")
+        }
+        if let openness = options.openness { messages.logger.warning("\(openness)") }
+        warnIfExposed()
     }
 
     /// `listening on http://127.0.0.1:8888 (3 maps, 1204 rules)`
@@ -51,15 +61,44 @@ struct RunningProxy {
         server.addresses.first?.localProxyURL() ?? server.secureAddresses.first?.localProxyURL(isSecure: true) ?? ""
     }
 
-    /// Reads the certificate of the https listeners anew.
-    func reloadIdentity() {
+    /// Does what SIGHUP asks for: reads everything anew that can be, and opens the access log's file again.
+    func reload() {
+        accessLog.reopen()
+        reloadIdentity()
+        reloadPasswords()
+        reloader.request()
+    }
+
+    private func reloadIdentity() {
         guard let identity else { return }
         do throws(ListenerIdentityError) {
-            guard try identity.reload() else { return }
-            messages.logger.notice("the certificate of the https listeners is loaded anew")
+            let isNew = try identity.reload()
+            server.note(reloadOf: .certificate, succeeded: true)
+            if isNew { messages.logger.notice("the certificate of the https listeners is loaded anew") }
         } catch {
+            server.note(reloadOf: .certificate, succeeded: false)
             messages.logger.error("the certificate of the https listeners stays as it was: \(error)")
         }
+    }
+
+    private func reloadPasswords() {
+        guard let passwords else { return }
+        do throws(PasswordListError) {
+            let isNew = try passwords.reload()
+            server.note(reloadOf: .passwords, succeeded: true)
+            if isNew { messages.logger.notice("the passwords are loaded anew (\(counted(passwords.count, "user")))") }
+            warnIfExposed()
+        } catch {
+            server.note(reloadOf: .passwords, succeeded: false)
+            for line in "\(error)".split(separator: "\n") { messages.logger.error("\(line)") }
+            messages.logger.error("the passwords stay as they were")
+        }
+    }
+
+    private func warnIfExposed() {
+        guard let passwords, passwords.isExposed else { return }
+        messages.logger.warning(
+            "every user of this machine can read or write the passwords; chmod o-rw '\(passwords.file)'")
     }
 
     /// Finishes the exchanges under way, and writes what is left of the logs.

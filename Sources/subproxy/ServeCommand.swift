@@ -15,7 +15,7 @@ struct ServeCommand: ProgramCommand {
             maps, 1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
 
             SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
-            force. SIGHUP also reads the certificate of https listeners anew. SIGTERM and SIGINT finish the exchanges \
+            force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM and SIGINT finish the exchanges \
             under way; a second one ends at once.
             """)
 
@@ -42,9 +42,7 @@ struct ServeCommand: ProgramCommand {
             let number = signals.next().number
             switch number {
             case SIGHUP:
-                proxy.accessLog.reopen()
-                proxy.reloadIdentity()
-                proxy.reloader.request()
+                proxy.reload()
             case SIGTERM where !isStopping, SIGINT where !isStopping:
                 isStopping = true
                 proxy.notifier.stopping()

@@ -6,6 +6,8 @@ import NIOCore
 struct ErrorResponse {
     let page: ByteBuffer
     private let status: Int
+    /// How credentials are asked for (RFC 7617 §2).
+    private static let challenge = #"Basic realm="subproxy", charset="UTF-8""#
     private let lines: ByteBuffer
 
     /// - Parameters:
@@ -21,6 +23,12 @@ struct ErrorResponse {
         MessageWriter.writeField("Content-Type", Array(type.utf8), to: &lines)
         MessageWriter.writeField("Content-Length", decimal: page.readableBytes, to: &lines)
         if let allow = error.allow { MessageWriter.writeField("Allow", Array(allow.utf8), to: &lines) }
+        if let seconds = error.retryAfter { MessageWriter.writeField("Retry-After", decimal: seconds, to: &lines) }
+        switch status {
+        case 401: lines.writeString("WWW-Authenticate: \(ErrorResponse.challenge)\r\n")
+        case 407: lines.writeString("Proxy-Authenticate: \(ErrorResponse.challenge)\r\n")
+        default: break
+        }
         lines.writeStaticString("Cache-Control: no-store\r\n")
         StatusFields.writeError(error, to: &lines)
         lines.writeImmutableBuffer(loop.proxy.identity.viaLine)

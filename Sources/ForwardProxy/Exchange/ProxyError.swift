@@ -15,6 +15,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var isRefusal: Bool
     /// The value of Allow that a 405 carries (RFC 9110 §15.5.6).
     public var allow: String?
+    /// Seconds after which another attempt may do better, as Retry-After says them (RFC 9110 §10.2.3).
+    public var retryAfter: Int?
 
     public init(
         status: Int, type: StaticString = "", failure: String, advice: String, isRefusal: Bool = false
@@ -53,7 +55,12 @@ extension ProxyError {
 
     static let notFound = ProxyError(
         status: 404, failure: "The proxy itself has no such page.",
-        advice: "Its own pages are /, /proxy.pac, /ca.pem and /ca.mobileconfig.", isRefusal: true)
+        advice: "Its own pages are /, /proxy.pac, /metrics, /healthz, /ca.pem and /ca.mobileconfig.", isRefusal: true)
+
+    static let localOnly = ProxyError(
+        status: 403, type: "http_request_denied",
+        failure: "Without --auth this page is for clients on the proxy's own machine.",
+        advice: "Ask for it there, or start the proxy with --auth.", isRefusal: true)
 
     static let loop = ProxyError(
         status: 508, type: "proxy_loop_detected", failure: "The request has come back to this proxy.",

@@ -191,6 +191,11 @@ final class HTTP2Connection: ChannelDuplexHandler {
 }
 
 extension HTTP2Connection: TimedConnection {
+    var activity: ConnectionActivity {
+        if phase == .failed { return .closing }
+        return streams.isEmpty ? .idle : .active
+    }
+
     func check(now: UInt64) {
         if phase != .open, now &- startedAt > limits.headerTimeout.clampedNanoseconds { return cut() }
         if let since = frameSince, !input.isDataFrame, now &- since > limits.headerTimeout.clampedNanoseconds {

@@ -82,6 +82,7 @@ final class HTTP2Stream {
         receiveWindow.take(count)
         guard receiveWindow.size >= 0 else { throw .stream(id, .flowControlError) }
         receivedBytes &+= content.readableBytes
+        loop.tally.receivedBytes &+= UInt64(content.readableBytes)
         if let expectedBytes, receivedBytes > expectedBytes || (isLast && receivedBytes < expectedBytes) {
             throw .stream(id, .protocolError)
         }

@@ -12,8 +12,34 @@ public final class LogSink: Sendable {
         var waiting: [ByteBuffer] = []
         var waitingBytes = 0
         var droppedBytes = 0
+        var droppedLines = 0
         var isScheduled = false
+        var isClosed = false
         var descriptor: CInt
+        /// The last byte written is not the end of a line.
+        var isInsideLine = false
+        var tellsOfLoss: (@Sendable () -> Void)?
+
+        mutating func drop(_ loss: Loss) {
+            guard loss.bytes > 0 else { return }
+            droppedBytes &+= loss.bytes
+            droppedLines &+= loss.lines
+            // Not on the sink's own queue, which may be blocked for good.
+            if let tell = tellsOfLoss.take() { DispatchQueue.global().async(execute: tell) }
+        }
+    }
+
+    /// What of a buffer of whole lines was not written; a line that was written in part is among them.
+    private struct Loss {
+        var bytes = 0
+        var lines = 0
+
+        init(_ buffer: ByteBuffer, behind written: Int = 0) {
+            buffer.withUnsafeReadableBytes { all in
+                for byte in all.dropFirst(written) where byte == UInt8(ascii: "\n") { lines &+= 1 }
+                bytes = all.count &- written
+            }
+        }
     }
 
     /// What the sink writes to.
@@ -28,6 +54,7 @@ public final class LogSink: Sendable {
     private let capacity: Int
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "subproxy.access-log")
+    private let discards: Atomic<Bool>
 
     /// Opens the destination.
     ///
@@ -36,24 +63,37 @@ public final class LogSink: Sendable {
     public init(_ destination: Destination, capacity: Int = 4 << 20) throws {
         self.destination = destination
         self.capacity = capacity
+        let descriptor: CInt
         switch destination {
-        case .descriptor(let descriptor): state = Mutex(State(descriptor: descriptor))
-        case .file(let path): state = Mutex(State(descriptor: try LogSink.open(path)))
+        case .descriptor(let open): descriptor = open
+        case .file(let path): descriptor = try LogSink.open(path)
         }
+        state = Mutex(State(descriptor: descriptor))
+        discards = Atomic(LogSink.isNullDevice(descriptor))
     }
 
     deinit {
         if case .file = destination { Glibc.close(state.withLock(\.descriptor)) }
     }
 
+    /// Whether what is written goes to the null device, so that it need not be made.
+    @inline(__always)
+    var isDiscarding: Bool { discards.load(ordering: .relaxed) }
+
     /// Bytes of log lines that were given up so far.
     public var droppedBytes: Int { state.withLock(\.droppedBytes) }
+
+    /// Log lines that were given up so far, the ones that were written in part included.
+    public var droppedLines: Int { state.withLock(\.droppedLines) }
+
+    /// Has the first loss told of, on any thread.
+    public func whenLinesAreLost(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tellsOfLoss = tell } }
 
     /// Takes a buffer of whole lines; never blocks for longer than the lock.
     public func submit(_ buffer: ByteBuffer) {
         let mustSchedule = state.withLock { state in
-            guard state.waitingBytes &+ buffer.readableBytes <= capacity else {
-                state.droppedBytes &+= buffer.readableBytes
+            guard !state.isClosed, state.waitingBytes &+ buffer.readableBytes <= capacity else {
+                state.drop(Loss(buffer))
                 return false
             }
             state.waiting.append(buffer)
@@ -70,35 +110,60 @@ public final class LogSink: Sendable {
         queue.async {
             guard let fresh = try? LogSink.open(path) else { return }
             let old = self.state.withLock { state in
-                defer { state.descriptor = fresh }
+                defer {
+                    state.descriptor = fresh
+                    state.isInsideLine = false
+                }
                 return state.descriptor
             }
             Glibc.close(old)
+            self.discards.store(LogSink.isNullDevice(fresh), ordering: .relaxed)
         }
     }
 
-    /// Waits until all that was submitted has been written, at most `seconds`.
+    /// Waits until all that was submitted has been written, at most `seconds`; what comes later is dropped.
+    ///
+    /// Whoever owns a descriptor may close it then: its number may be another file's at once.
     public func close(waitingAtMost seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
         _ = done.wait(timeout: .now() + seconds)
+        state.withLock { $0.isClosed = true }
     }
 
     private func drain() {
         while true {
-            let (batch, descriptor) = state.withLock { state in
+            var (batch, descriptor, isInsideLine) = state.withLock { state in
                 defer { state.waiting = [] }
+                if state.isClosed { state.waiting = [] }
                 if state.waiting.isEmpty { state.isScheduled = false }
-                return (state.waiting, state.descriptor)
+                return (state.waiting, state.descriptor, state.isInsideLine)
             }
             guard !batch.isEmpty else { return }
             for buffer in batch {
-                let written = buffer.withUnsafeReadableBytes { LogSink.writeAll($0, to: descriptor) }
+                let loss = Loss(buffer, behind: LogSink.write(buffer, to: descriptor, &isInsideLine))
                 state.withLock { state in
                     state.waitingBytes &-= buffer.readableBytes
-                    state.droppedBytes &+= buffer.readableBytes &- written
+                    state.isInsideLine = isInsideLine
+                    state.drop(loss)
                 }
             }
+        }
+    }
+
+    /// Writes a buffer of whole lines, on a new line if the last one could only be written in part.
+    ///
+    /// - Returns: how many of its bytes were written.
+    private static func write(_ buffer: ByteBuffer, to descriptor: CInt, _ isInsideLine: inout Bool) -> Int {
+        if isInsideLine {
+            let lineEnd: [UInt8] = [0x0a]
+            guard lineEnd.withUnsafeBytes({ writeAll($0, to: descriptor) }) == 1 else { return 0 }
+            isInsideLine = false
+        }
+        return buffer.withUnsafeReadableBytes { bytes in
+            let written = writeAll(bytes, to: descriptor)
+            if written > 0 { isInsideLine = bytes[written &- 1] != 0x0a }
+            return written
         }
     }
 
@@ -122,5 +187,14 @@ public final class LogSink: Sendable {
         let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "opening the log file \(path)") }
         return descriptor
+    }
+
+    private static func isNullDevice(_ descriptor: CInt) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { memory in
+            guard let start = memory.baseAddress else { return false }
+            let count = readlink(
+                "/proc/self/fd/\(descriptor)", start.assumingMemoryBound(to: CChar.self), memory.count)
+            return count > 0 && UnsafeRawBufferPointer(start: start, count: count).elementsEqual("/dev/null".utf8)
+        }
     }
 }

@@ -8,13 +8,14 @@ import NIOPosix
 /// A connection to an origin without a request, for tunnels and upgrades: libcurl resolves, connects and goes through a
 /// parent proxy, and hands the socket over.
 final class OriginConnection: TransferDelegate, @unchecked Sendable {
-    // Unchecked: `completion`, `transfer` and `thread` are the event loop's; `descriptor`, `failure` and `outbox` the
+    // Unchecked: `completion`, `transfer`, `stage` and `thread` are the event loop's; `descriptor`, `failure` and `outbox` the
     // transfer thread's.
 
     private let loop: LoopContext
     private let clientIsLocal: Bool
     private var completion: ((Result<CInt, ProxyError>) -> Void)?
     private var transfer: Transfer?
+    private var stage: TransferStage?
     private var thread: TransferLoop?
     private var host = ""
     private var outbox: TransferOutbox?
@@ -36,6 +37,7 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
             self.thread = thread
             self.outbox = outbox
             transfer = thread.start(.connection(to: host, port: port, isHTTPS: isHTTPS), delegate: self)
+            loop.transfers.move(&stage, to: .connecting)
         } catch {
             loop.proxy.logger.error("\(error)")
             loop.eventLoop.execute { self.complete(.failure(.internalError)) }
@@ -46,10 +48,12 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
         completion = nil
         if let transfer { thread?.cancel(transfer) }
         transfer = nil
+        loop.transfers.move(&stage, to: nil)
     }
 
     private func complete(_ result: Result<CInt, ProxyError>) {
         transfer = nil
+        loop.transfers.move(&stage, to: nil)
         guard let completion else {
             if case .success(let descriptor) = result { OriginConnection.close(descriptor) }
             return

@@ -12,7 +12,7 @@ import Synchronization
 /// Bytes on their way are counted in both directions: the transfer is paused while as many as
 /// ``ProxyLimits/bodyBytes`` allows wait for the client, and the client's reading while as many wait for the origin.
 final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendable {
-    // Unchecked: `sink` and `transfer` are the event loop's, `parser` and what follows it the transfer thread's, and
+    // Unchecked: `sink`, `transfer` and `stage` are the event loop's, `parser` and what follows it the transfer thread's, and
     // what both touch is atomic or behind the mutex.
 
     private struct Upload {
@@ -36,6 +36,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private weak var sink: (any OriginSink)?
     private var transfer: Transfer?
     private var thread: TransferLoop?
+    private var stage: TransferStage?
 
     private let delivered = Atomic<Int>(0)
     private let isPaused = Atomic<Bool>(false)
@@ -65,6 +66,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             self.thread = thread
             self.outbox = outbox
             transfer = thread.start(TransferRequest(request), delegate: self)
+            loop.transfers.move(&stage, to: .waiting)
         } catch {
             loop.proxy.logger.error("\(error)")
             loop.eventLoop.execute { self.sink?.originFinished(.internalError) }
@@ -113,6 +115,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private func deliverEnd(_ failure: ProxyError?) {
         outbox?.add(loop) {
             self.transfer = nil
+            self.loop.transfers.move(&self.stage, to: nil)
             let sink = self.sink
             self.sink = nil
             sink?.originFinished(failure)
@@ -143,7 +146,10 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
                 deliver { $0.originSentInterim(head) }
             case .head(let head):
                 hasHead = true
-                deliver { $0.originSentHead(head) }
+                deliver {
+                    self.loop.transfers.move(&self.stage, to: .receiving)
+                    $0.originSentHead(head)
+                }
             }
             return .proceed
         } catch {

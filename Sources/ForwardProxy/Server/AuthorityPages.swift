@@ -3,34 +3,6 @@ import NIOCore
 import Substitution
 import TLSTermination
 
-/// A page of the proxy's own that shows its certificate authority, which is opened on another thread for it.
-final class AuthorityPageExchange: Exchange {
-    private weak var client: (any ExchangeClient)?
-
-    init(_ client: any ExchangeClient) { self.client = client }
-
-    func receive(_ body: ByteBuffer) {}
-    func receiveEnd(trailers: FieldSection?) {}
-    func clientBecameWritable() {}
-    func clientIsGone() { client = nil }
-
-    /// Answers with a page, or with the error that says why there is no authority.
-    ///
-    /// - Parameter answer: answers from the authority, or from why there is none.
-    func begin(
-        _ loop: LoopContext,
-        answer: @escaping (Result<CertificateAuthority, any Error>, any ExchangeClient) -> Void
-    ) {
-        let authority = loop.proxy.secureTunnels.authority(on: loop.eventLoop)
-        authority.assumeIsolated().whenComplete { [self] result in
-            guard let client else { return }
-            self.client = nil
-            answer(result, client)
-            client.flush()
-        }
-    }
-}
-
 /// The forms in which devices take the authority's certificate.
 enum AuthorityFile {
     case certificate

@@ -37,6 +37,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private var readIsPending = false
     private var wait = Wait.nothing
     private var deadline = UInt64.max
+    /// The time, where it has just been read.
+    private var knownTime: UInt64?
     private var nextProbe = UInt64.max
     private var outputIsFinished = false
     private var lastPending = Int.max
@@ -142,10 +144,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
     }
 
-    private func handle(_ event: RequestEvent) throws(HTTP1Error) {
-        switch event {
+    private func handle(_ event: consuming RequestEvent) throws(HTTP1Error) {
+        switch consume event {
         case .head(let head, let framing):
-            expect(.nothing)
+            wait = .nothing
+            deadline = .max
             requestVersion = head.version
             exchangeFields = head.fields
             isHead = head.method == .head
@@ -154,7 +157,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             nextProbe = .max
             // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
             state.receivedHead(
-                isPersistent: HopByHop(head.fields).options.persists(head.version, honouringKeepAlive: false),
+                isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
                 expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
             let length: Int?
             switch framing {
@@ -166,10 +169,13 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .length(let count): length = count
             case .chunked, .untilClose: length = nil
             }
-            let request = Request(head: head, bodyLength: length, receivedAt: monotonicNanoseconds())
-            exchange = loop.begin(request, client: self)
+            let now = monotonicNanoseconds()
+            knownTime = now
+            exchange = loop.begin(Request(head: head, bodyLength: length, receivedAt: now), client: self)
+            knownTime = nil
             if framing != .none, state.awaitsBody { expect(.body) }
         case .body(let bytes):
+            loop.tally.receivedBytes &+= UInt64(bytes.readableBytes)
             switch state.receivedBody(bytes.readableBytes) {
             case .deliver: exchange?.receive(bytes)
             case .discard: break
@@ -316,6 +322,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// The exchange has written its last byte.
     func responseIsComplete() {
         exchange = nil
+        // Nothing of the request is held on to, so that the next one is read into the same memory.
+        exchangeFields = nil
         lastPending = .max
         finishRecord()
         perform(state.finishedResponse())
@@ -352,7 +360,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .body, .closing: limits.silenceTimeout
             case .lingering: .seconds(2)
             }
-        deadline = amount.map { monotonicNanoseconds() &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
+        deadline = amount.map { (knownTime ?? monotonicNanoseconds()) &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
     }
 
     private func timedOut() {
@@ -420,13 +428,22 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 }
 
 extension ClientConnection: TimedConnection {
+    var activity: ConnectionActivity {
+        switch state.phase {
+        case .idle: parser.headStarted ? .active : .idle
+        case .exchange: .active
+        case .relaying: .tunnel
+        case .draining, .lingering, .closed: .closing
+        }
+    }
+
     func check(now: UInt64) {
         if now >= deadline { timedOut() }
         if now >= nextProbe { probe(now) }
         watchOutput(now)
     }
 
-    func stop() { perform(state.stop()) }
+    func stop() { perform(state.stop(insideHead: parser.headStarted)) }
 
     func cut() { context?.close(promise: nil) }
 }

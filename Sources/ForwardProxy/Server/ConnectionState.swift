@@ -170,9 +170,11 @@ struct ConnectionState: Equatable {
     mutating func startedRelaying() { phase = .relaying }
 
     /// The server stops: an idle connection closes, any other after its exchange.
-    mutating func stop() -> Action {
+    ///
+    /// - Parameter insideHead: whether a part of a request's header section has come, which is answered then.
+    mutating func stop(insideHead: Bool = false) -> Action {
         isStopping = true
-        guard phase == .idle else { return .none }
+        guard phase == .idle, !insideHead else { return .none }
         phase = .closed
         return .close
     }

@@ -54,6 +54,8 @@ final class ListenerHandshake: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ListenerHandshake: TimedConnection {
+    var activity: ConnectionActivity { .handshake }
+
     func check(now: UInt64) {}
     func stop() { context?.close(promise: nil) }
     func cut() { context?.close(promise: nil) }

@@ -24,13 +24,19 @@ final class LoopContext: @unchecked Sendable {
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
     private(set) var tunnelPolicy: TunnelPolicy
+    private var clock = LoopClock()
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?
-    private var isStopping = false
+    private(set) var isStopping = false
     private var batchDepth = 0
     private var unflushed: [any BatchedConnection] = []
-    private var counts = [Int](repeating: 0, count: Outcome.allCases.count)
+    /// What this loop's exchanges and transfers add up to.
+    var tally = ExchangeTally()
+    var transfers = TransferCounts()
+    private var lag = LoopLag()
+    /// When timeouts are to be looked at next, in nanoseconds of the monotonic clock.
+    private var tickIsDue = UInt64.max
     private var whenEmpty: (() -> Void)?
 
     /// How often timeouts are looked at.
@@ -51,8 +57,12 @@ final class LoopContext: @unchecked Sendable {
     }
 
     /// The Date field of now, formatted once a second.
-    func dateStamp() -> DateStamp {
-        let seconds = Int64(truncatingIfNeeded: wallNanoseconds() / 1_000_000_000)
+    func dateStamp() -> DateStamp { dateStamp(at: monotonicNanoseconds()) }
+
+    /// The Date field of a time of the monotonic clock that is now or was a moment ago.
+    @inline(__always)
+    func dateStamp(at monotonic: UInt64) -> DateStamp {
+        let seconds = Int64(truncatingIfNeeded: clock.wall(at: monotonic) / 1_000_000_000)
         if date.unixSeconds != seconds { date = DateStamp(unixSeconds: seconds) }
         return date
     }
@@ -84,18 +94,32 @@ final class LoopContext: @unchecked Sendable {
         if batchDepth > 0 { unflushed.append(connection) } else { connection.flushIfNeeded() }
     }
 
-    func count(_ outcome: Outcome) { counts[Int(outcome.rawValue)] &+= 1 }
+    /// The exchange is over: one more in the counts, one line in the log.
+    func finish(_ record: borrowing ExchangeRecord, client: String) {
+        let now = monotonicNanoseconds()
+        let duration = now >= record.startedAt ? now &- record.startedAt : 0
+        tally.add(record.outcome, status: record.status, bytes: record.bodyBytes, duration: duration)
+        guard log.isOn else { return }
+        log.record(record, client: client, duration: duration, wall: clock.wall(at: now))
+    }
 
-    /// Hands the counts of this loop to the shared ones.
-    func publishCounts() {
-        proxy.counters.add(counts)
-        for index in counts.indices { counts[index] = 0 }
+    /// What this loop has to tell of itself.
+    ///
+    /// - Parameter asked: the monotonic time at which it was asked.
+    func figures(asked: UInt64) -> LoopFigures {
+        let now = monotonicNanoseconds()
+        lag.note(now > asked ? now &- asked : 0, now: now)
+        var activities = [Int](repeating: 0, count: ConnectionActivity.allCases.count)
+        for connection in connections.values { activities[connection.activity.rawValue] &+= 1 }
+        return LoopFigures(
+            tally: tally, connections: activities, transfers: transfers, lag: lag.largest(now: now))
     }
 
     func add(_ connection: any TimedConnection) {
         connections[ObjectIdentifier(connection)] = connection
         if isStopping { connection.stop() }
         guard ticker == nil else { return }
+        expectTick()
         ticker = eventLoop.scheduleRepeatedTask(
             initialDelay: LoopContext.tick, delay: LoopContext.tick
         ) { [weak self] _ in self?.checkTimeouts() }
@@ -106,6 +130,7 @@ final class LoopContext: @unchecked Sendable {
         guard connections.isEmpty else { return }
         ticker?.cancel()
         ticker = nil
+        tickIsDue = .max
         log.flush()
         whenEmpty?()
         whenEmpty = nil
@@ -129,10 +154,13 @@ final class LoopContext: @unchecked Sendable {
     }
 
     private func checkTimeouts() {
-        publishCounts()
         let now = monotonicNanoseconds()
+        if now > tickIsDue { lag.note(now &- tickIsDue, now: now) }
         for connection in connections.values { connection.check(now: now) }
+        expectTick()
     }
+
+    private func expectTick() { tickIsDue = monotonicNanoseconds() &+ UInt64(LoopContext.tick.nanoseconds) }
 }
 
 /// A client's side that is written to in a batch, and flushed at its end.
@@ -142,6 +170,7 @@ protocol BatchedConnection: AnyObject {
 
 /// A connection whose timeouts the loop looks after.
 protocol TimedConnection: AnyObject {
+    var activity: ConnectionActivity { get }
     func check(now: UInt64)
     /// The server stops: close if idle, else after the exchange under way.
     func stop()

@@ -2,13 +2,47 @@ import HTTP1
 import HTTPCaching
 import HTTPSemantics
 import NIOCore
+import NIOPosix
 import Substitution
 import TLSTermination
 
 /// A page of the proxy's own.
 struct OwnPage {
+    var status = 200
     var type: String
     var body: ByteBuffer
+
+    /// What `/healthz` says while requests are taken.
+    static let serving = OwnPage(type: "text/plain; charset=utf-8", body: ByteBuffer(string: "ok\n"))
+    /// What it says when the proxy finishes what is under way, and takes no more.
+    static let stopping = OwnPage(
+        status: 503, type: "text/plain; charset=utf-8", body: ByteBuffer(string: "stopping\n"))
+}
+
+/// What a path of the proxy's own site names.
+enum OwnResource {
+    case status, proxyConfiguration, metrics, health
+    case authority(AuthorityFile)
+
+    init?(path: String) {
+        switch path {
+        case "/": self = .status
+        case "/proxy.pac": self = .proxyConfiguration
+        case "/metrics": self = .metrics
+        case "/healthz": self = .health
+        default:
+            guard let file = AuthorityFile(path: path) else { return nil }
+            self = .authority(file)
+        }
+    }
+
+    /// Whether it tells how the proxy is used; the others are what clients need before they can use it.
+    var isPrivate: Bool {
+        switch self {
+        case .status, .metrics: true
+        case .proxyConfiguration, .health, .authority: false
+        }
+    }
 }
 
 /// The proxy's own pages: what a request in origin-form, or one in absolute-form for a listener's own name, is for.
@@ -46,9 +80,7 @@ extension LoopContext {
             client.fail(.misdirected)
             return nil
         }
-        let path = String(decoding: path, as: UTF8.self)
-        let file = AuthorityFile(path: path)
-        guard file != nil || path == "/" || path == "/proxy.pac" else {
+        guard let resource = OwnResource(path: String(decoding: path, as: UTF8.self)) else {
             client.fail(isProxied ? .loop : .notFound)
             return nil
         }
@@ -59,30 +91,76 @@ extension LoopContext {
                     isRefusal: true))
             return nil
         }
+        guard resource.isPrivate, !client.isLocal else { return answer(with: resource, request, client) }
+        guard let access = proxy.access else {
+            if case .metrics = resource {
+                client.fail(.localOnly)
+                return nil
+            }
+            return answer(with: resource, request, client)
+        }
+        // In absolute-form it has been asked for Proxy-Authorization before.
+        guard !isProxied else { return answer(with: resource, request, client) }
+        return access.admit(request, client, by: .authorization) { [self] in
+            answer(with: resource, request, client)
+        }
+    }
+
+    private func answer(
+        with resource: OwnResource, _ request: Request, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
         let isHead = request.isHead
-        if path == "/proxy.pac" {
+        let exchange = OwnPageExchange(client)
+        switch resource {
+        case .health:
+            send(isStopping ? .stopping : .serving, isHead: isHead, client)
+            return nil
+        case .proxyConfiguration:
+            let script = ProxyAutoConfiguration.script(
+                for: map, proxy: ownAuthority(request), isEncrypted: client.isEncrypted)
             send(
-                OwnPage(
-                    type: "application/x-ns-proxy-autoconfig",
-                    body: ByteBuffer(
-                        string: ProxyAutoConfiguration.script(
-                            for: map, proxy: ownAuthority(request), isEncrypted: client.isEncrypted))),
-                isHead: isHead, client)
+                OwnPage(type: "application/x-ns-proxy-autoconfig", body: ByteBuffer(string: script)), isHead: isHead,
+                client)
             return nil
-        }
-        guard !tunnelPolicy.intercepted.isEmpty else {
-            if file == nil { send(statusPage(nil), isHead: isHead, client) } else { client.fail(.nothingDecrypted) }
-            return nil
-        }
-        let exchange = AuthorityPageExchange(client)
-        exchange.begin(self) { [self] authority, client in
-            guard let file else { return send(statusPage(authority), isHead: isHead, client) }
-            switch authority {
-            case .success(let authority): send(file.page(authority), isHead: isHead, client)
-            case .failure(let error): client.fail(error as? ProxyError ?? .internalError)
+        case .metrics:
+            exchange.begin(figures()) { [self] figures, client in
+                guard case .success(let figures) = figures else { return client.fail(.internalError) }
+                send(proxy.metrics(figures, rules: map.ruleCount), isHead: isHead, client)
+            }
+        case .status:
+            exchange.begin(figures().and(authorityIfAny())) { [self] result, client in
+                guard case .success(let (figures, authority)) = result else { return client.fail(.internalError) }
+                send(statusPage(figures, authority), isHead: isHead, client)
+            }
+        case .authority(let file):
+            guard !tunnelPolicy.intercepted.isEmpty else {
+                client.fail(.nothingDecrypted)
+                return nil
+            }
+            exchange.begin(proxy.secureTunnels.authority(on: eventLoop)) { [self] authority, client in
+                switch authority {
+                case .success(let authority): send(file.page(authority), isHead: isHead, client)
+                case .failure(let error): client.fail(error as? ProxyError ?? .internalError)
+                }
             }
         }
         return exchange
+    }
+
+    /// What all event loops have to tell, and the system of the process.
+    private func figures() -> EventLoopFuture<ProxyFigures> {
+        proxy.roster.figures(on: eventLoop).flatMap { [proxy, eventLoop] loops in
+            proxy.filePool.runIfActive(eventLoop: eventLoop) {
+                ProxyFigures(loops: loops, process: ProcessFigures.read())
+            }
+        }
+    }
+
+    /// The authority, or why there is none; nil where nothing is decrypted.
+    private func authorityIfAny() -> EventLoopFuture<Result<CertificateAuthority, any Error>?> {
+        guard !tunnelPolicy.intercepted.isEmpty else { return eventLoop.makeSucceededFuture(nil) }
+        return proxy.secureTunnels.authority(on: eventLoop).map { .success($0) }
+            .flatMapErrorThrowing { .failure($0) }
     }
 
     private func send(_ page: OwnPage, isHead: Bool, _ client: any ExchangeClient) {
@@ -101,7 +179,8 @@ extension LoopContext {
         client.record?.reason = "the proxy's own page"
         client.start(
             ResponseStart(
-                status: 200, reason: nil, lines: lines, body: isHead ? .none : .length(page.body.readableBytes)))
+                status: page.status, reason: nil, lines: lines,
+                body: isHead ? .none : .length(page.body.readableBytes)))
         if !isHead { client.send(page.body) }
         client.finish(trailers: nil)
     }
@@ -178,59 +257,5 @@ extension LoopContext {
 
     private func ownAuthority(_ request: Request) -> String {
         request.head.fields.firstText(.host) ?? ""
-    }
-
-    private func statusPage(_ authority: Result<CertificateAuthority, any Error>?) -> OwnPage {
-        let counts = proxy.counters.totals.map { "<tr><th>\($0.name)<td>\($0.count)" }.joined(separator: "\n")
-        let files = proxy.files.statistics
-        let maps = map.files.map { "<li><code>\(ErrorPage.escaped($0))</code>" }.joined(separator: "\n")
-        let text = """
-            <!doctype html>
-            <html lang="en">
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width">
-            <title>subproxy</title>
-            <style>
-            body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 42rem; padding: 0 1rem }
-            h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-            th { text-align: left; font-weight: normal; padding-right: 2rem } td { text-align: right }
-            </style>
-            <h1>subproxy is running</h1>
-            <p>Set this address as the HTTP proxy of a browser or an app, or give it <code>/proxy.pac</code>, which sends
-            only the hosts of the map here.</p>
-            <h2>Map</h2>
-            <p>\(map.ruleCount) rules in force, from</p>
-            <ul>
-            \(maps)
-            </ul>
-            \(AuthorityPassage.html(authority))<h2>Exchanges since the start</h2>
-            <table>
-            \(counts)
-            </table>
-            <h2>Stored responses</h2>
-            <table>
-            \(storedRows())
-            </table>
-            <h2>Retained files</h2>
-            <table>
-            <tr><th>files<td>\(files.entries)
-            <tr><th>bytes<td>\(files.bytes)
-            <tr><th>loads<td>\(files.loads)
-            <tr><th>evictions<td>\(files.evictions)
-            </table>
-            </html>
-
-            """
-        return OwnPage(type: "text/html; charset=utf-8", body: ByteBuffer(string: text))
-    }
-
-    private func storedRows() -> String {
-        guard let cache = proxy.cache else { return "<tr><th>nothing is stored (--cache-mode off)" }
-        let store = cache.store.statistics
-        return """
-            <tr><th>responses<td>\(store.entries)
-            <tr><th>bytes<td>\(store.bytes)
-            <tr><th>evictions<td>\(store.evictions)
-            """
     }
 }

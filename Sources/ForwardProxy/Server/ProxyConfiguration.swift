@@ -73,6 +73,8 @@ public struct ProxyConfiguration: Sendable {
     public var secureListeners: [SocketAddress] = []
     /// What the listeners with TLS are known by; without it they are not opened.
     public var listenerIdentity: ListenerIdentity?
+    /// The passwords of which a client needs to know one; without them the proxy is everybody's who reaches it.
+    public var passwords: Passwords?
     /// Never ask an origin.
     public var isOffline = false
     /// What reload-ignoring-cache requests get where a rule does not itself say `bypass`; nil leaves it to the map.
@@ -99,6 +101,10 @@ public struct ProxyConfiguration: Sendable {
     public var threads = max(1, min(System.coreCount, 4))
     public var limits = ProxyLimits()
     public var logFormat = LogFormat.text
+    /// Where the program's own messages go, whose losses the metrics count too.
+    public var messageSink: LogSink?
+    /// The program's version, for the metrics.
+    public var version = ""
     /// Whether query values of unmapped URLs are logged; they are at `--log-level debug`.
     public var logsQueryValues = false
 

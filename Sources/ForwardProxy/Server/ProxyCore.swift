@@ -21,7 +21,10 @@ final class ProxyCore: Sendable {
     let originSecurity: OriginSecurity
     let identity: ProxyIdentity
     let counters = Counters()
+    let roster = LoopRoster()
     let bypassWatch = BypassWatch()
+    /// Whom requests are served for; nil where clients need no credentials.
+    let access: AccessControl?
     let ownNames: OwnNames
     let transports: TransferLoops
     let mediaTypes: ExtensionTable
@@ -54,31 +57,49 @@ final class ProxyCore: Sendable {
         self.identity = identity
         self.ownNames = ownNames
         transports = try TransferLoops(configuration)
+        access = configuration.passwords.map { AccessControl($0) }
         mediaTypes = ExtensionTable.system()
     }
 }
 
-/// Counts since the start, for the status page.
+/// Counts since the start of what is rare enough to be counted by all event loops in one place.
 final class Counters: Sendable {
-    private let outcomes: Mutex<[Int]> = Mutex(Array(repeating: 0, count: Outcome.allCases.count))
+    /// Connections of clients that are open.
     let connections = Atomic<Int>(0)
-    private let hasRefused = Atomic<Bool>(false)
+    let accepted = Atomic<Int>(0)
+    let refused = Atomic<Int>(0)
+    private let reloadCounts = Mutex<[ReloadSubject: ReloadCounts]>([:])
 
     /// Notes that a connection was refused for want of room.
     ///
     /// - Returns: whether it is the first one.
-    func countRefusedConnection() -> Bool { !hasRefused.exchange(true, ordering: .relaxed) }
+    func countRefusedConnection() -> Bool { refused.add(1, ordering: .relaxed).oldValue == 0 }
 
-    func add(_ counts: [Int]) {
-        outcomes.withLock { total in
-            for index in total.indices where index < counts.count { total[index] &+= counts[index] }
+    func count(reloadOf subject: ReloadSubject, succeeded: Bool) {
+        reloadCounts.withLock { counts in
+            if succeeded {
+                counts[subject, default: ReloadCounts()].successes &+= 1
+            } else {
+                counts[subject, default: ReloadCounts()].failures &+= 1
+            }
         }
     }
 
-    var totals: [(name: String, count: Int)] {
-        let counts = outcomes.withLock { $0 }
-        return zip(Outcome.allCases, counts).map { ($0.name.description, $1) }
+    /// The reloads of everything that can be read anew.
+    var reloads: [(subject: ReloadSubject, counts: ReloadCounts)] {
+        reloadCounts.withLock { counts in ReloadSubject.allCases.map { ($0, counts[$0] ?? ReloadCounts()) } }
     }
+}
+
+/// What is read anew while the proxy runs.
+public enum ReloadSubject: String, Sendable, CaseIterable {
+    case map, certificate, passwords
+}
+
+/// How many reloads of something could be used, and how many could not.
+struct ReloadCounts {
+    var successes = 0
+    var failures = 0
 }
 
 /// This instance's name in Via: `subproxy-` and eight hex digits made at start, so that two proxies in a chain are no

@@ -77,6 +77,7 @@ public final class ProxyServer: Sendable {
         state = NIOLockedValueBox(State(map: map))
         let contexts = contexts
         evictions.fill(contexts)
+        core.roster.fill(contexts)
         core.cache?.drop(in: contexts)
         if !tunnels.intercepted.isEmpty { filePool.submit { _ in core.secureTunnels.openExisting() } }
         // Connections that came before this moment wait in the listeners' queues.
@@ -121,11 +122,19 @@ public final class ProxyServer: Sendable {
             _ = drained.wait(timeout: .now() + 1)
         }
         core.transports.shutdown()
+        core.access?.shutdown()
         core.cache?.drop(in: [])
+        core.roster.fill([])
         for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
-        core.logSink.close()
+        // Ends what would not end, whose lines go to the log still.
         try? group.syncShutdownGracefully()
+        core.logSink.close()
         try? core.filePool.syncShutdownGracefully()
+    }
+
+    /// Counts a reload for the metrics.
+    public func note(reloadOf subject: ReloadSubject, succeeded: Bool) {
+        core.counters.count(reloadOf: subject, succeeded: succeeded)
     }
 
     private static func ports(of map: SubstitutionMap) -> Set<UInt16> { Set(map.namedHosts().compactMap(\.port)) }
@@ -184,6 +193,7 @@ extension ProxyCore {
     /// Counts a connection in, and out again when it closes; refuses it beyond the limit.
     fileprivate func admitConnection(_ channel: any Channel) -> Bool {
         let count = counters.connections.add(1, ordering: .relaxed).newValue
+        counters.accepted.add(1, ordering: .relaxed)
         channel.closeFuture.whenComplete { [counters] _ in counters.connections.subtract(1, ordering: .relaxed) }
         guard count > configuration.limits.connections else { return true }
         if counters.countRefusedConnection() {

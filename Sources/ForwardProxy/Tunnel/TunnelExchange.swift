@@ -133,6 +133,7 @@ extension LoopContext {
             record?.outcome = .tunnelled
             record?.status = status
             record?.bodyBytes = tunnel.bytesToClient
+            tally.receivedBytes &+= UInt64(tunnel.bytesToOrigin)
             if let record { finish(record, client: address) }
         }
     }
@@ -155,6 +156,8 @@ extension LoopContext {
 }
 
 extension Tunnel: TimedConnection {
+    var activity: ConnectionActivity { .tunnel }
+
     func check(now: UInt64) {
         if now > lastActivity, now &- lastActivity > idleLimit { close() }
     }

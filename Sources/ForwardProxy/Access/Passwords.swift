@@ -1,0 +1,76 @@
+import Glibc
+import Synchronization
+import YAML
+
+/// The file of passwords that clients have to know one of (`--auth`).
+public final class Passwords: Sendable {
+    private struct State {
+        var bytes: [UInt8]
+        var list: PasswordList
+        var isExposed: Bool
+    }
+
+    /// Its path.
+    public let file: String
+    private let state: Mutex<State>
+
+    /// Reads the file.
+    public init(file: String) throws(PasswordListError) {
+        self.file = file
+        state = Mutex(try Passwords.load(file))
+    }
+
+    /// Reads the file again; after an error the old passwords stay in force.
+    ///
+    /// - Returns: whether it holds something else than before.
+    public func reload() throws(PasswordListError) -> Bool {
+        let loaded = try Passwords.load(file)
+        return state.withLock { state in
+            guard state.bytes != loaded.bytes else {
+                state.isExposed = loaded.isExposed
+                return false
+            }
+            state = loaded
+            return true
+        }
+    }
+
+    /// Whether users of the machine who are neither the file's owner nor of its group may read or write it.
+    public var isExposed: Bool { state.withLock(\.isExposed) }
+
+    /// How many users it names.
+    public var count: Int { state.withLock(\.list).count }
+
+    var list: PasswordList { state.withLock(\.list) }
+
+    private static func load(_ file: String) throws(PasswordListError) -> State {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(file, code: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .unreadable(file, code: errno) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            guard count >= 0 else { throw .unreadable(file, code: errno) }
+            guard count > 0 else { break }
+            bytes += chunk[..<count]
+            guard bytes.count <= 1 << 20 else { throw .tooLarge(file) }
+        }
+        return State(
+            bytes: bytes, list: try PasswordList(bytes, file: file),
+            isExposed: status.st_mode & (S_IROTH | S_IWOTH) != 0)
+    }
+}
+
+extension PasswordListError: CustomStringConvertible {
+    /// One line for each thing that is wrong; never a hash.
+    public var description: String {
+        switch self {
+        case .unreadable(let file, let code): "the file '\(file)' can't be read: \(String(cString: strerror(code)))"
+        case .tooLarge(let file): "the file '\(file)' has more than 1MiB"
+        case .unusable(let diagnostics): diagnostics.map(\.headline).joined(separator: "\n")
+        }
+    }
+}

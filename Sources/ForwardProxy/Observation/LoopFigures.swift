@@ -1,0 +1,86 @@
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// What a client's connection is at.
+enum ConnectionActivity: Int, CaseIterable {
+    /// Between requests.
+    case idle
+    /// A request is being read or answered.
+    case active
+    /// Relays bytes without looking at them.
+    case tunnel
+    /// In a TLS handshake.
+    case handshake
+    /// Only what is left is read or written.
+    case closing
+
+    var name: StaticString {
+        switch self {
+        case .idle: "idle"
+        case .active: "active"
+        case .tunnel: "tunnel"
+        case .handshake: "handshake"
+        case .closing: "closing"
+        }
+    }
+}
+
+/// What a transfer from an origin is at.
+enum TransferStage: Int, CaseIterable {
+    /// A connection for a tunnel or an upgrade is being made.
+    case connecting
+    /// The request is on its way, or the head of its response is waited for.
+    case waiting
+    /// The body of the response comes in.
+    case receiving
+
+    var name: StaticString {
+        switch self {
+        case .connecting: "connecting"
+        case .waiting: "waiting"
+        case .receiving: "receiving"
+        }
+    }
+}
+
+/// How many transfers of one event loop are at each stage.
+struct TransferCounts: Sendable {
+    private(set) var counts = [Int](repeating: 0, count: TransferStage.allCases.count)
+
+    /// Notes that a transfer has gone on from one stage to another; nil is before its beginning and behind its end.
+    mutating func move(_ stage: inout TransferStage?, to next: TransferStage?) {
+        if let stage { counts[stage.rawValue] &-= 1 }
+        if let next { counts[next.rawValue] &+= 1 }
+        stage = next
+    }
+
+    mutating func add(_ other: TransferCounts) {
+        for index in counts.indices { counts[index] &+= other.counts[index] }
+    }
+}
+
+/// What one event loop has to tell of itself.
+struct LoopFigures: Sendable {
+    var tally: ExchangeTally
+    /// By ``ConnectionActivity``.
+    var connections: [Int]
+    var transfers: TransferCounts
+    /// In nanoseconds.
+    var lag: UInt64
+}
+
+/// The event loops of a proxy, to be asked for their figures.
+final class LoopRoster: Sendable {
+    private let contexts = NIOLockedValueBox<[LoopContext]>([])
+
+    func fill(_ all: [LoopContext]) { contexts.withLockedValue { $0 = all } }
+
+    /// Asks every loop; each answers when it comes to it, and how long that takes is a part of its lag.
+    func figures(on eventLoop: any EventLoop) -> EventLoopFuture<[LoopFigures]> {
+        let asked = monotonicNanoseconds()
+        let answers = contexts.withLockedValue { $0 }.map { context in
+            context.eventLoop.submit { context.figures(asked: asked) }
+        }
+        return EventLoopFuture.whenAllSucceed(answers, on: eventLoop)
+    }
+}

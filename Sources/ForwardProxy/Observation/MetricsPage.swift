@@ -1,0 +1,166 @@
+import HTTPCaching
+import NIOCore
+import Substitution
+import Synchronization
+
+/// Everything that `/metrics` shows, gathered from where it is counted.
+struct ProxyFigures: Sendable {
+    var loops: [LoopFigures]
+    var process: ProcessFigures
+
+    /// The exchanges of all event loops.
+    var tally: ExchangeTally {
+        var sum = ExchangeTally()
+        for loop in loops { sum.add(loop.tally) }
+        return sum
+    }
+}
+
+extension ProxyCore {
+    /// Prometheus's metrics of this proxy. Labels come from closed sets: no host, URL, client or user is among them.
+    ///
+    /// - Parameter rules: how many the map in force has.
+    func metrics(_ figures: ProxyFigures, rules: Int) -> OwnPage {
+        var writer = MetricsWriter()
+        writer.family("subproxy_build_info", .gauge, "The version that runs; the value is 1.")
+        writer.sample("subproxy_build_info", [("version", configuration.version)], 1)
+        writeExchanges(figures.tally, to: &writer)
+        writeConnections(figures.loops, to: &writer)
+        writeFiles(to: &writer)
+        writeStore(to: &writer)
+        writer.single("subproxy_map_rules", .gauge, "Rules of the map in force.", rules)
+        writeReloads(to: &writer)
+        writeLogs(to: &writer)
+        access.map { $0.writeMetrics(to: &writer) }
+        writeProcess(figures.process, to: &writer)
+        return OwnPage(type: MetricsWriter.mediaType, body: writer.buffer)
+    }
+
+    private func writeExchanges(_ tally: ExchangeTally, to writer: inout MetricsWriter) {
+        let outcomes = Outcome.allCases.map { (outcome: $0, label: ("outcome", "\($0.name)") as MetricsWriter.Label) }
+        writer.family(
+            "subproxy_exchanges_total", .counter, "Exchanges that are over, by the log's outcome and class of status.")
+        for (outcome, label) in outcomes {
+            for (name, count) in zip(ExchangeTally.classNames, tally.exchanges(outcome)) {
+                writer.sample("subproxy_exchanges_total", [label, ("class", "\(name)")], count)
+            }
+        }
+        writer.family(
+            "subproxy_exchange_duration_seconds", .histogram,
+            "From the end of a request's head to the end of its response, by outcome; a tunnel's to its end.")
+        let bounds = DurationBuckets.bounds.indices.map { DurationBuckets.bounds[$0] }
+        for (outcome, label) in outcomes {
+            writer.histogram(
+                "subproxy_exchange_duration_seconds", [label], buckets: tally.durations(outcome), bounds: bounds,
+                nanoseconds: tally.nanoseconds(outcome))
+        }
+        writer.family(
+            "subproxy_response_body_bytes_total", .counter,
+            "Bytes of responses' bodies sent to clients, by outcome; a tunnel's are counted at its end.")
+        for (outcome, label) in outcomes {
+            writer.sample("subproxy_response_body_bytes_total", [label], tally.bodyBytes(outcome))
+        }
+        writer.single(
+            "subproxy_request_body_bytes_total", .counter,
+            "Bytes of requests' bodies read from clients; a tunnel's are counted at its end.", tally.receivedBytes)
+    }
+
+    private func writeConnections(_ loops: [LoopFigures], to writer: inout MetricsWriter) {
+        writer.family("subproxy_connections", .gauge, "Connections of clients, by what they are at.")
+        for activity in ConnectionActivity.allCases {
+            let count = loops.reduce(0) { $0 &+ $1.connections[activity.rawValue] }
+            writer.sample("subproxy_connections", [("state", "\(activity.name)")], count)
+        }
+        writer.single(
+            "subproxy_connections_accepted_total", .counter, "Connections of clients that were accepted.",
+            counters.accepted.load(ordering: .relaxed))
+        writer.single(
+            "subproxy_connections_refused_total", .counter,
+            "Connections of clients that were closed at once for want of room.",
+            counters.refused.load(ordering: .relaxed))
+        writer.single(
+            "subproxy_connections_max", .gauge, "Connections of clients that may be open (--max-connections).",
+            configuration.limits.connections)
+        writer.family("subproxy_transfers", .gauge, "Transfers from origins, by what they are at.")
+        for stage in TransferStage.allCases {
+            let count = loops.reduce(0) { $0 &+ $1.transfers.counts[stage.rawValue] }
+            writer.sample("subproxy_transfers", [("state", "\(stage.name)")], count)
+        }
+        writer.family(
+            "subproxy_event_loop_lag_seconds", .gauge,
+            "How late an event loop came to what was due, the largest of the last 15 to 30 seconds.")
+        for (index, loop) in loops.enumerated() {
+            writer.sample(
+                "subproxy_event_loop_lag_seconds", [("loop", "\(index)")], MetricsWriter.seconds(loop.lag))
+        }
+    }
+
+    private func writeFiles(to writer: inout MetricsWriter) {
+        let files = files.statistics
+        writer.single("subproxy_retained_files", .gauge, "Mapped files in memory.", files.entries)
+        writer.single("subproxy_retained_bytes", .gauge, "Memory that mapped files take.", files.bytes)
+        writer.single(
+            "subproxy_retained_bytes_max", .gauge, "Memory that mapped files may take (--retain-memory).",
+            configuration.retention.memory)
+        writer.single(
+            "subproxy_retained_evictions_total", .counter, "Mapped files given up for want of memory.",
+            files.evictions)
+        writer.single(
+            "subproxy_retained_loads_total", .counter, "Readings of mapped files from disk into memory.", files.loads)
+    }
+
+    private func writeStore(to writer: inout MetricsWriter) {
+        guard let store = cache?.store.statistics else { return }
+        writer.single("subproxy_stored_responses", .gauge, "Stored responses.", store.entries)
+        writer.single("subproxy_stored_bytes", .gauge, "Memory that stored responses take.", store.bytes)
+        writer.single(
+            "subproxy_stored_bytes_max", .gauge, "Memory that stored responses may take (--cache-memory).",
+            configuration.cache.memory)
+        writer.single(
+            "subproxy_stored_evictions_total", .counter, "Stored responses given up for want of memory.",
+            store.evictions)
+    }
+
+    private func writeReloads(to writer: inout MetricsWriter) {
+        writer.family(
+            "subproxy_reloads_total", .counter, "Files read anew, by what they are and whether they could be used.")
+        for (subject, counts) in counters.reloads {
+            for (result, count) in [("success", counts.successes), ("failure", counts.failures)] {
+                writer.sample(
+                    "subproxy_reloads_total", [("subject", subject.rawValue), ("result", result)], count)
+            }
+        }
+    }
+
+    private func writeLogs(to writer: inout MetricsWriter) {
+        writer.family(
+            "subproxy_log_lines_dropped_total", .counter,
+            "Lines given up because they could not be written, or not as fast as they came.")
+        writer.sample("subproxy_log_lines_dropped_total", [("log", "access")], logSink.droppedLines)
+        guard let messages = configuration.messageSink else { return }
+        writer.sample("subproxy_log_lines_dropped_total", [("log", "messages")], messages.droppedLines)
+    }
+
+    private func writeProcess(_ process: ProcessFigures, to writer: inout MetricsWriter) {
+        writer.single(
+            "process_cpu_seconds_total", .counter, "Processor time used, user and system.",
+            nanoseconds: process.processorNanoseconds)
+        if let bytes = process.residentBytes {
+            writer.single("process_resident_memory_bytes", .gauge, "Resident memory.", bytes)
+        }
+        if let bytes = process.virtualBytes {
+            writer.single("process_virtual_memory_bytes", .gauge, "Virtual memory.", bytes)
+        }
+        if let count = process.openDescriptors {
+            writer.single("process_open_fds", .gauge, "Open file descriptors.", count)
+        }
+        if let count = process.maximumDescriptors {
+            writer.single("process_max_fds", .gauge, "File descriptors that may be open.", count)
+        }
+        if let start = process.startedAt {
+            writer.single(
+                "process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.",
+                nanoseconds: start)
+        }
+    }
+}
