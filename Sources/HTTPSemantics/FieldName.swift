@@ -89,12 +89,12 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         return (bytes.count &* 37 &+ first &* 5 &+ middle &* 11 &+ last) & 255
     }
 
-    /// Recognises a field name, case ignored; `bytes` are a token (RFC 9110 §5.6.2).
+    /// Recognises a field name, case ignored.
     public init(_ bytes: UnsafeRawBufferPointer) {
         var index = FieldName.slot(bytes)
         while true {
             let candidate = FieldName.slots[index]
-            if candidate == .other || FieldName.isToken(bytes, equalTo: candidate.lowercaseName) {
+            if candidate == .other || FieldName.matches(bytes, candidate.lowercaseName) {
                 self = candidate
                 return
             }
@@ -102,22 +102,22 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Whether a token is `literal`, which is in lower case; eight bytes at a time.
-    ///
-    /// One bit makes letters small, and of the other bytes of a token none into one that a name is made of.
+    /// Whether `bytes` are `literal`, which is in lower case, letters compared without case; eight bytes at a time.
     @inline(__always)
-    private static func isToken(_ bytes: UnsafeRawBufferPointer, equalTo literal: StaticString) -> Bool {
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ literal: StaticString) -> Bool {
         let count = bytes.count
         guard count == literal.utf8CodeUnitCount else { return false }
         let other = UnsafeRawBufferPointer(start: literal.utf8Start, count: count)
         guard count >= 8 else {
-            for index in 0..<count where bytes[index] | 0x20 != other[index] { return false }
+            for index in 0..<count where bytes[index].asciiLowercased != other[index] { return false }
             return true
         }
         var index = 0
         while true {
-            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) | 0x2020_2020_2020_2020
-            guard word == other.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            let wanted = other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let difference = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ wanted
+            // The bit of case may differ where the name has a letter: of its bytes only letters have 0x40.
+            guard difference & ~(wanted >> 1 & 0x2020_2020_2020_2020) == 0 else { return false }
             guard index &+ 8 < count else { return true }
             // The last eight bytes, some of them for the second time.
             index = min(index &+ 8, count &- 8)
@@ -127,20 +127,25 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
 
 /// A set of recognised field names: which of them a section has at all.
 public struct FieldNameSet: Sendable, Equatable {
-    public private(set) var rawValue: UInt64 = 0
+    public var rawValue: UInt64 { bits }
+    @usableFromInline var bits: UInt64 = 0
 
+    @inlinable
     public init() {}
 
     public init(_ names: FieldName...) {
         for name in names { insert(name) }
     }
 
+    @inlinable
     @inline(__always)
-    public mutating func insert(_ name: FieldName) { rawValue |= 1 << UInt64(name.rawValue) }
+    public mutating func insert(_ name: FieldName) { bits |= 1 &<< UInt64(name.rawValue) }
 
+    @inlinable
     @inline(__always)
-    public func contains(_ name: FieldName) -> Bool { rawValue & (1 << UInt64(name.rawValue)) != 0 }
+    public func contains(_ name: FieldName) -> Bool { bits & (1 &<< UInt64(name.rawValue)) != 0 }
 
+    @inlinable
     @inline(__always)
-    public func isDisjoint(with other: FieldNameSet) -> Bool { rawValue & other.rawValue == 0 }
+    public func isDisjoint(with other: FieldNameSet) -> Bool { bits & other.bits == 0 }
 }
