@@ -89,6 +89,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func fail(_ failure: HandshakeFailure) {
+        defer { context?.close(promise: nil) }
         guard var record else { return }
         self.record = nil
         let failure = watch?.alert.map(HandshakeFailure.init(alert:)) ?? failure
@@ -97,7 +98,6 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         record.reason = failure.phrase
         loop.finish(record, client: address)
         loop.proxy.secureTunnels.handshakeFailed(host: authority.host, failure)
-        context?.close(promise: nil)
     }
 }
 
