@@ -1,14 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .treatAllWarnings(as: .error),
-    // Run-time checks of exclusive access cost a mapped hit some 5 %; tests run in debug builds, which have them.
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
-]
+let isFuzzing = Context.environment["SUBPROXY_FUZZING"] != nil
+
+let fuzzing: [SwiftSetting] = [.define("FUZZING"), .unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+
+let strict: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .treatAllWarnings(as: .error),
+        // Run-time checks of exclusive access cost a mapped hit some 5 %; tests run in debug builds, which have them.
+        .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    ] + (isFuzzing ? fuzzing : [])
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -17,6 +22,7 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
@@ -80,8 +86,16 @@ let package = Package(
             name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "HTTP1Invariants", dependencies: ["HTTP1", "HTTPSemantics", nioCore], path: "Tests/Fuzzing/HTTP1",
-            exclude: ["RequestFuzzer.swift", "ResponseFuzzer.swift", "ChunkedFuzzer.swift"],
-            sources: ["MessageTrace.swift", "MessageInvariants.swift"], swiftSettings: strict),
+            swiftSettings: strict),
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTPCaching", "HTTPSemantics", "Substitution", "YAML",
+                nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+            ],
+            path: "Tests/Fuzzing/Targets", swiftSettings: strict),
+        .testTarget(
+            name: "FuzzingTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzzing/Replay", swiftSettings: strict),
         .testTarget(
             name: "HTTP1Tests",
             dependencies: ["HTTP1", "HTTP1Invariants", "HTTPSemantics", nioCore, nioHTTP1, nioEmbedded],
@@ -107,13 +121,11 @@ let package = Package(
     ]
 )
 
-// Fuzzers need a compiler flag that packages may not pass on, and a main function of libFuzzer's:
-// SUBPROXY_FUZZING=1 swift build --sanitize fuzzer --product RequestFuzzer --scratch-path .build-fuzz
-if Context.environment["SUBPROXY_FUZZING"] != nil {
-    for name in ["RequestFuzzer", "ResponseFuzzer", "ChunkedFuzzer"] {
-        package.targets.append(
-            .executableTarget(
-                name: name, dependencies: ["HTTP1Invariants", "HTTPSemantics"], path: "Tests/Fuzzing/HTTP1",
-                sources: ["\(name).swift"], swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
-    }
+// `make fuzz` sets it: libFuzzer needs code that is instrumented, and has a main function of its own.
+if isFuzzing {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzzer", dependencies: ["FuzzTargets"], path: "Tests/Fuzzing/Fuzzer",
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
 }

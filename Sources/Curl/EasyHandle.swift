@@ -81,6 +81,8 @@ final class EasyHandle {
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
         set(CURLOPT_SSLVERSION, subproxy_tls_1_2)
+        // Where a session is resumed, the origin shows no certificate, and none is verified.
+        set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         set(CURLOPT_TCP_NODELAY, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

@@ -30,6 +30,13 @@ public struct HopByHop: Sendable {
         .origin, .accessControlAllowOrigin, .accessControlRequestHeaders, .accessControlRequestMethod,
         .accessControlRequestPrivateNetwork, .cacheStatus, .proxyStatus, .trailer)
 
+    /// The options of Connection alone, which is all that most requests are asked for.
+    @inline(__always)
+    public static func options(of fields: borrowing FieldSection) -> ConnectionOptions {
+        guard fields.contains(.connection) else { return [] }
+        return HopByHop(copy fields).options
+    }
+
     public init(_ fields: FieldSection) {
         var options: ConnectionOptions = []
         var names = HopByHop.connectionFields

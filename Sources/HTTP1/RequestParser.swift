@@ -69,6 +69,24 @@ public struct RequestParser: Sendable {
         }
     }
 
+    /// The head of a request that has come whole, where one is due; else nil, and ``next()`` tells more.
+    ///
+    /// The straight way for most requests, which have no body: of one whose `framing` is ``BodyFraming/none`` no end is
+    /// told, the next event is of the next request.
+    @inline(__always)
+    public mutating func nextHead(_ framing: inout BodyFraming) throws(HTTP1Error) -> RequestHead? {
+        guard case .head = phase else { return nil }
+        do throws(HTTP1Error) {
+            guard try RequestParser.scan(input.bytes, &scanner, limits) == .complete else { return nil }
+            let head = try takeHead(&framing)
+            if framing == .none { phase = .head }
+            return head
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
     /// Says that no more bytes will come.
     ///
     /// Requests that were received before it are still parsed.
@@ -160,18 +178,26 @@ public struct RequestParser: Sendable {
                 guard emptyLines <= RequestParser.maximumEmptyLines else { throw .invalidRequestLine }
                 _ = input.take(2)
             case .complete:
-                let (head, framing) = try scanner.finish(input.take(scanner.length))
-                emptyLines = 0
-                switch framing {
-                case .length(let length): phase = .body(remaining: length)
-                case .chunked:
-                    decoder.reset()
-                    phase = .chunked
-                case .none, .untilClose: phase = .body(remaining: 0)
-                }
-                return .head(head, framing)
+                var framing = BodyFraming.none
+                return .head(try takeHead(&framing), framing)
             }
         }
+    }
+
+    /// Takes the head that the scanner has found.
+    @inline(__always)
+    private mutating func takeHead(_ framing: inout BodyFraming) throws(HTTP1Error) -> RequestHead {
+        framing = try scanner.framing()
+        let head = scanner.takeHead(input.take(scanner.length))
+        emptyLines = 0
+        switch framing {
+        case .length(let length): phase = .body(remaining: length)
+        case .chunked:
+            decoder.reset()
+            phase = .chunked
+        case .none, .untilClose: phase = .body(remaining: 0)
+        }
+        return head
     }
 
     private enum HeadScan { case incomplete, emptyLine, complete }

@@ -94,31 +94,58 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         var index = FieldName.slot(bytes)
         while true {
             let candidate = FieldName.slots[index]
-            if candidate == .other || bytes.equalsIgnoringCase(candidate.lowercaseName) {
+            if candidate == .other || FieldName.matches(bytes, candidate.lowercaseName) {
                 self = candidate
                 return
             }
             index = (index &+ 1) & 255
         }
     }
+
+    /// Whether `bytes` are `literal`, which is in lower case, letters compared without case; eight bytes at a time.
+    @inline(__always)
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ literal: StaticString) -> Bool {
+        let count = bytes.count
+        guard count == literal.utf8CodeUnitCount else { return false }
+        let other = UnsafeRawBufferPointer(start: literal.utf8Start, count: count)
+        guard count >= 8 else {
+            for index in 0..<count where bytes[index].asciiLowercased != other[index] { return false }
+            return true
+        }
+        var index = 0
+        while true {
+            let wanted = other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let difference = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ wanted
+            // The bit of case may differ where the name has a letter: of its bytes only letters have 0x40.
+            guard difference & ~(wanted >> 1 & 0x2020_2020_2020_2020) == 0 else { return false }
+            guard index &+ 8 < count else { return true }
+            // The last eight bytes, some of them for the second time.
+            index = min(index &+ 8, count &- 8)
+        }
+    }
 }
 
 /// A set of recognised field names: which of them a section has at all.
 public struct FieldNameSet: Sendable, Equatable {
-    public private(set) var rawValue: UInt64 = 0
+    public var rawValue: UInt64 { bits }
+    @usableFromInline var bits: UInt64 = 0
 
+    @inlinable
     public init() {}
 
     public init(_ names: FieldName...) {
         for name in names { insert(name) }
     }
 
+    @inlinable
     @inline(__always)
-    public mutating func insert(_ name: FieldName) { rawValue |= 1 << UInt64(name.rawValue) }
+    public mutating func insert(_ name: FieldName) { bits |= 1 &<< UInt64(name.rawValue) }
 
+    @inlinable
     @inline(__always)
-    public func contains(_ name: FieldName) -> Bool { rawValue & (1 << UInt64(name.rawValue)) != 0 }
+    public func contains(_ name: FieldName) -> Bool { bits & (1 &<< UInt64(name.rawValue)) != 0 }
 
+    @inlinable
     @inline(__always)
-    public func isDisjoint(with other: FieldNameSet) -> Bool { rawValue & other.rawValue == 0 }
+    public func isDisjoint(with other: FieldNameSet) -> Bool { bits & other.bits == 0 }
 }

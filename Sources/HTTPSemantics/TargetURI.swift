@@ -53,8 +53,14 @@ public struct TargetURI: Sendable {
     public let pathStart: Int
     /// Where `?` stands, or the end.
     public let pathEnd: Int
+    /// The path and query as received where they are not the end of ``bytes``.
+    private let raw: ByteBuffer?
+
     /// The path and query as received, `/` in front where the path was empty and without the fragment.
-    public let rawPathAndQuery: ByteBuffer
+    public var rawPathAndQuery: ByteBuffer {
+        raw ?? bytes.getSlice(at: bytes.readerIndex &+ pathStart, length: bytes.readableBytes &- pathStart)
+            ?? ByteBuffer()
+    }
 
     /// Whether there is a `?`.
     public var hasQuery: Bool { pathEnd < bytes.readableBytes }
@@ -105,6 +111,7 @@ extension TargetURI {
         scheme: StaticString, authority: [UInt8], pathAndQuery: UnsafeRawBufferPointer
     ) throws(TargetError) {
         var buffer = ByteBuffer()
+        buffer.reserveCapacity(scheme.utf8CodeUnitCount &+ 3 &+ authority.count &+ pathAndQuery.count)
         buffer.writeStaticString(scheme)
         buffer.writeStaticString("://")
         buffer.writeBytes(authority)
@@ -116,26 +123,26 @@ extension TargetURI {
         scheme = parts.scheme
         schemeLength = parts.schemeLength
         port = parts.port ?? parts.scheme.defaultPort ?? 0
-        if parts.rawPath.isEmpty || parts.rawPathStartsWithQuery {
-            var raw = ByteBuffer()
-            raw.writeInteger(UInt8(ascii: "/"))
-            if let rest = received.getSlice(
-                at: received.readerIndex &+ parts.rawPath.lowerBound, length: parts.rawPath.count)
-            {
-                raw.writeImmutableBuffer(rest)
-            }
-            rawPathAndQuery = raw
-        } else {
-            rawPathAndQuery =
-                received.getSlice(at: received.readerIndex &+ parts.rawPath.lowerBound, length: parts.rawPath.count)
-                ?? ByteBuffer()
-        }
         if parts.isNormalised {
-            bytes = received.getSlice(at: received.readerIndex, length: parts.rawPath.upperBound) ?? ByteBuffer()
+            let length = parts.rawPath.upperBound
+            bytes =
+                length == received.readableBytes
+                ? received : received.getSlice(at: received.readerIndex, length: length) ?? ByteBuffer()
+            raw = nil
             hostRange = parts.host
             pathStart = parts.rawPath.lowerBound
             pathEnd = parts.queryStart
             return
+        }
+        let path = received.getSlice(
+            at: received.readerIndex &+ parts.rawPath.lowerBound, length: parts.rawPath.count)
+        if parts.rawPath.isEmpty || parts.rawPathStartsWithQuery {
+            var raw = ByteBuffer()
+            raw.writeInteger(UInt8(ascii: "/"))
+            if let path { raw.writeImmutableBuffer(path) }
+            self.raw = raw
+        } else {
+            raw = path ?? ByteBuffer()
         }
         let normalised = received.withUnsafeReadableBytes { URINormaliser.normalise($0, parts) }
         bytes = ByteBuffer(bytes: normalised.bytes)

@@ -40,7 +40,7 @@ struct ExplainCommand: ProgramCommand {
 
     @Option(
         help: ArgumentHelp("As if serve had --bypass: origin, revalidate or never.", valueName: "mode"),
-        transform: OptionValue.choice)
+        completion: .words(of: RuleOptions.Bypass.self), transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
 
     @Flag(help: "Print a JSON object.")

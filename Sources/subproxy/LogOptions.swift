@@ -6,7 +6,7 @@ import Logging
 struct LogOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Form of log lines: text or json. (default: text)", valueName: "form"),
-        transform: OptionValue.choice)
+        completion: .words(of: LogFormat.self), transform: OptionValue.choice)
     var logFormat: LogFormat?
 
     @Option(
@@ -23,7 +23,7 @@ struct LogOptions: ParsableArguments {
             critical; from debug on the access log shows query values of unmapped URLs. (default: notice; with run, \
             warning)
             """, valueName: "level"),
-        transform: OptionValue.choice)
+        completion: .words(of: Logger.Level.self), transform: OptionValue.choice)
     var logLevel: Logger.Level?
 
     /// Opens the access log.

@@ -14,8 +14,10 @@ enum Program {
 
     private static func run(_ process: ProcessContext) -> ExitStatus {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        let root: any ParsableCommand.Type =
+            CompletionRoot.isAskedFor(by: arguments) ? CompletionRoot.self : RootCommand.self
         do {
-            var command = try RootCommand.parseAsRoot(arguments)
+            var command = try root.parseAsRoot(arguments)
             if let command = command as? any ProgramCommand { return try command.run(in: process) }
             try command.run()
             return .success
@@ -23,18 +25,20 @@ enum Program {
             if !failure.message.isEmpty { StandardStream.error.writeLine("subproxy: error: \(failure.message)") }
             return failure.status
         } catch {
-            return report(error, arguments)
+            return report(error, of: root, arguments)
         }
     }
 
-    /// Prints what the parser of the command line has to say: help and version on standard output, and an error as one
-    /// line on standard error.
-    private static func report(_ error: any Error, _ arguments: [String]) -> ExitStatus {
-        guard RootCommand.exitCode(for: error) != .success else {
-            StandardStream.output.writeLine(RootCommand.fullMessage(for: error))
+    /// Prints what the parser of the command line has to say: help, version and completion scripts on standard output,
+    /// and an error as one line on standard error.
+    private static func report(
+        _ error: any Error, of root: any ParsableCommand.Type, _ arguments: [String]
+    ) -> ExitStatus {
+        guard root.exitCode(for: error) != .success else {
+            StandardStream.output.writeLine(root.fullMessage(for: error))
             return .success
         }
-        let message = UsageMessage.oneLine(RootCommand.message(for: error), command: arguments.first)
+        let message = UsageMessage.oneLine(root.message(for: error), command: arguments.first)
         StandardStream.error.writeLine("subproxy: error: \(message)")
         return .usage
     }

@@ -58,7 +58,7 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             "What reload-ignoring-cache requests get, over the map's own: origin, revalidate or never.",
             valueName: "mode"),
-        transform: OptionValue.choice)
+        completion: .words(of: RuleOptions.Bypass.self), transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
 
     @Option(
@@ -72,7 +72,7 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             "What is stored: shared, private (one user's: also what is marked private) or off. (default: shared)",
             valueName: "mode"),
-        transform: OptionValue.choice)
+        completion: .words(of: CacheConfiguration.Mode.self), transform: OptionValue.choice)
     var cacheMode: CacheConfiguration.Mode?
 
     @Option(

@@ -35,7 +35,7 @@ struct RunCommand: ProgramCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"))
+        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"), completion: .file())
     var command: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {

@@ -7,6 +7,10 @@ private func isThere(_ program: String) -> Bool {
     ["/usr/bin", "/usr/local/bin"].contains { access("\($0)/\(program)", X_OK) == 0 }
 }
 
+private func python(has module: String) -> Bool {
+    (try? ChildProcess.run(["python3", "-c", "import \(module)"], seconds: 20))?.status == 0
+}
+
 /// Whom the command of `subproxy run` trusts, in a network namespace without any route where that can be had.
 @Suite("subproxy run, with https hosts in the map", .onThreads)
 struct RunTrustTests {
@@ -55,6 +59,18 @@ struct RunTrustTests {
         #expect(answer.status == 0, "\(answer.error)")
         #expect(answer.output == "substituted")
         #expect(answer.error.isEmpty)
+    }
+
+    @Test(
+        "Python's requests too, whose own bundle of certificates is another",
+        .enabled(if: python(has: "requests"), "there is no python3-requests"))
+    func requests() throws {
+        let script = "import requests; print(requests.get('https://a.test/x', timeout=10).text, end='')"
+        let answer = try run(["python3", "-c", script])
+        #expect(answer.status == 0, "\(answer.error)")
+        #expect(answer.output == "substituted")
+        let distrusting = try run(["env", "-u", "REQUESTS_CA_BUNDLE", "-u", "CURL_CA_BUNDLE", "python3", "-c", script])
+        #expect(distrusting.error.contains("CERTIFICATE_VERIFY_FAILED"))
     }
 
     @Test("git reads a repository that exists in the map alone", .enabled(if: isThere("git"), "there is no git"))

@@ -1,24 +1,15 @@
-import NIOCore
 import Testing
 
 @testable import ForwardProxy
 
 @Suite("What a loop's exchanges add up to")
 struct ExchangeTallyTests {
-    private func record(_ outcome: Outcome, _ status: Int, bytes: Int = 0) -> ExchangeRecord {
-        var record = ExchangeRecord(startedAt: 0, method: ByteBuffer(), url: ByteBuffer())
-        record.outcome = outcome
-        record.status = status
-        record.bodyBytes = bytes
-        return record
-    }
-
     @Test(
         "each outcome and class of status has a place of its own", arguments: Outcome.allCases,
         [(0, 0), (101, 1), (204, 2), (304, 3), (407, 4), (599, 5), (600, 0), (-1, 0), (Int.max, 0)])
     func places(outcome: Outcome, status: (code: Int, place: Int)) {
         var tally = ExchangeTally()
-        tally.add(record(outcome, status.code, bytes: 7), duration: 60_000)
+        tally.add(outcome, status: status.code, bytes: 7, duration: 60_000)
         for other in Outcome.allCases {
             var expected = [UInt64](repeating: 0, count: ExchangeTally.classNames.count)
             if other == outcome { expected[status.place] = 1 }
@@ -33,11 +24,11 @@ struct ExchangeTallyTests {
     @Test("sums of loops are sums of all their numbers")
     func sum() {
         var first = ExchangeTally()
-        first.add(record(.stored, 200, bytes: 3), duration: 1)
+        first.add(.stored, status: 200, bytes: 3, duration: 1)
         first.receivedBytes = 5
         var second = ExchangeTally()
-        second.add(record(.stored, 200, bytes: 4), duration: .max)
-        second.add(record(.failed, 0), duration: 2)
+        second.add(.stored, status: 200, bytes: 4, duration: .max)
+        second.add(.failed, status: 0, bytes: 0, duration: 2)
         second.receivedBytes = 6
         first.add(second)
         #expect(first.exchanges(.stored) == [0, 0, 2, 0, 0, 0])

@@ -45,7 +45,7 @@ struct HandshakeFailureTests {
             ([21, 3, 3, 0, 2, 2, 48], 48), ([21, 3, 1, 0, 2, 1, 0], 0), ([22, 3, 3, 0, 2, 2, 48], nil),
             ([21, 3, 3, 0, 19, 2, 48], nil), ([2, 48], nil), ([], nil),
         ] as [([UInt8], UInt8?)])
-    func alert(bytes: [UInt8], alert: UInt8?) { #expect(PlainAlertWatch.alert(in: bytes) == alert) }
+    func alert(bytes: [UInt8], alert: UInt8?) { #expect(HandshakeWatch.alert(in: bytes) == alert) }
 
     @Test("alerts have names")
     func names() {

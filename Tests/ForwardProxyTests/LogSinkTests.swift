@@ -6,9 +6,40 @@ import Testing
 
 @testable import ForwardProxy
 
-@Suite("The sink of the access log")
+@Suite("The access log's sink")
 struct LogSinkTests {
-    @Test("lines that a full disk does not take are dropped and counted, and the first loss is told of once")
+    private let pipe = Pipe()
+
+    private func written() throws -> String {
+        try pipe.fileHandleForWriting.close()
+        return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    private func makeSink() throws -> LogSink {
+        try LogSink(.descriptor(pipe.fileHandleForWriting.fileDescriptor))
+    }
+
+    @Test("What is submitted is written in order by the time that it is closed")
+    func order() throws {
+        let sink = try makeSink()
+        for number in 0..<1000 { sink.submit(ByteBuffer(string: "\(number)\n")) }
+        sink.close(waitingAtMost: 10)
+        #expect(try written() == (0..<1000).map { "\($0)\n" }.joined())
+        #expect(sink.droppedBytes == 0)
+    }
+
+    @Test("Nothing is written once it is closed: the descriptor may be another file's by then")
+    func late() throws {
+        let sink = try makeSink()
+        sink.submit(ByteBuffer(string: "first\n"))
+        sink.close(waitingAtMost: 10)
+        sink.submit(ByteBuffer(string: "late\n"))
+        sink.close(waitingAtMost: 10)
+        #expect(try written() == "first\n")
+        #expect(sink.droppedBytes == 5)
+    }
+
+    @Test("Lines that a full disk does not take are dropped and counted, and the first loss is told of once")
     func fullDisk() throws {
         let sink = try LogSink(.file("/dev/full"))
         let told = Atomic<Int>(0)
@@ -20,9 +51,8 @@ struct LogSinkTests {
         #expect(Wait.holds(within: 5) { told.load(ordering: .relaxed) == 1 })
     }
 
-    @Test("what does not fit beside what waits is dropped, and the rest is written when the pipe is read again")
+    @Test("What does not fit beside what waits is dropped, and the rest is written when the pipe is read again")
     func blockedPipe() throws {
-        let pipe = Pipe()
         let line = String(repeating: "x", count: 99_999) + "\n"
         // A pipe takes 64 KiB: the first line is written in part, two wait behind it.
         let sink = try LogSink(.descriptor(pipe.fileHandleForWriting.fileDescriptor), capacity: 300_000)

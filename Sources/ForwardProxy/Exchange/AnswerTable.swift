@@ -14,11 +14,19 @@ final class AnswerTable {
     static let capacity = 8192
 
     private var constant: [RuleID: ReadyAnswer] = [:]
+    /// In front of `constant`, the answers that were asked for last, each in the place that its rule's number gives.
+    private var latest = ContiguousArray<(rule: RuleID, answer: ReadyAnswer)?>(repeating: nil, count: 64)
     private var byURL: [UInt64: Entry] = [:]
 
     /// The answer of a rule that gives the same one for every URL it matches.
     @inline(__always)
-    func find(_ rule: RuleID) -> ReadyAnswer? { constant[rule] }
+    func find(_ rule: RuleID) -> ReadyAnswer? {
+        let place = rule.index & (latest.count &- 1)
+        if let found = latest[place], found.rule == rule { return found.answer }
+        guard let answer = constant[rule] else { return nil }
+        latest[place] = (rule, answer)
+        return answer
+    }
 
     /// The answer of a rule for a URL; `url` is the part that the answer depends on.
     func find(_ rule: RuleID, url: UnsafeRawBufferPointer) -> ReadyAnswer? {
@@ -29,7 +37,11 @@ final class AnswerTable {
     }
 
     func insert(_ answer: ReadyAnswer, for rule: RuleID) {
-        if constant.count >= AnswerTable.capacity { constant.removeAll(keepingCapacity: true) }
+        if constant.count >= AnswerTable.capacity {
+            constant.removeAll(keepingCapacity: true)
+            forgetLatest()
+        }
+        latest[rule.index & (latest.count &- 1)] = nil
         constant[rule] = answer
     }
 
@@ -38,14 +50,22 @@ final class AnswerTable {
         byURL[AnswerTable.hash(rule, url)] = Entry(rule: rule, url: Array(url), answer: answer)
     }
 
-    func remove(_ rule: RuleID) { constant[rule] = nil }
+    func remove(_ rule: RuleID) {
+        latest[rule.index & (latest.count &- 1)] = nil
+        constant[rule] = nil
+    }
 
     func remove(_ rule: RuleID, url: UnsafeRawBufferPointer) { byURL[AnswerTable.hash(rule, url)] = nil }
 
     /// Forgets answers made from a file, because the store has given its bytes up.
     func remove(file key: FileKey) {
         constant = constant.filter { $0.value.file?.key != key }
+        forgetLatest()
         byURL = byURL.filter { $0.value.answer.file?.key != key }
+    }
+
+    private func forgetLatest() {
+        for place in latest.indices { latest[place] = nil }
     }
 
     private static func hash(_ rule: RuleID, _ url: UnsafeRawBufferPointer) -> UInt64 {

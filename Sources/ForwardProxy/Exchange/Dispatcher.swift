@@ -46,23 +46,10 @@ extension LoopContext {
     }
 
     func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+        let match = map.lookup(uri, head: request.head, scratch: &scratch)
+        if let match, answerStraight(match, request, uri, client) { return nil }
         let head = request.head
         client.record = record(request, url: uri)
-        let match = map.lookup(uri, head: head, scratch: &scratch)
-        if let match {
-            // The straight way: a plain GET of a mapped URL whose answer is ready.
-            if head.fields.present.isDisjoint(with: LoopContext.particular),
-                head.method == .get || head.method == .head,
-                client.takesSerialisedResponse, let answer = answers.find(map.rule(match.id), uri), answer.isPlain,
-                answer.options.when == .always, answer.isInMemory,
-                answer.variants.count == 1 || !head.fields.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
-            {
-                if answer.wantsRefresh(request.receivedAt) { refresh(answer) }
-                note(answer, on: client, isHead: head.method == .head)
-                answer.sendReady(to: client, isHead: head.method == .head, date: dateStamp())
-                return nil
-            }
-        }
         if match == nil, answerFromStore(request, uri, client) { return nil }
         if head.method == .options, let exchange = answerPreflight(request, uri, client) { return exchange.value }
         let directives = RequestCacheControl(head.fields)
@@ -75,6 +62,39 @@ extension LoopContext {
                 isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass,
                 hasCache: proxy.cache != nil))
         return perform(decision, use, request, uri, client)
+    }
+
+    /// The straight way: a plain GET or HEAD of a mapped URL whose answer is ready, and needs nothing but to be sent.
+    @inline(__always)
+    private func answerStraight(
+        _ match: RuleMatch, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+    ) -> Bool {
+        let method = request.head.method
+        let present = request.head.fields.present
+        guard present.isDisjoint(with: LoopContext.particular), method == .get || method == .head,
+            client.takesSerialisedResponse, let answer = answers.find(map.rule(match.id), uri), answer.isPlain,
+            answer.options.when == .always, answer.isInMemory,
+            answer.variants.count == 1 || !present.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
+        else { return false }
+        if answer.wantsRefresh(request.receivedAt) { refresh(answer) }
+        proxy.bypassWatch.reset(client.address)
+        let bytes = method == .head ? 0 : answer.variants[0].size
+        if log.isOn {
+            var record = record(request, url: uri)
+            record.rule = answer.position
+            record.isMapped = true
+            record.outcome = .substituted
+            record.status = answer.status
+            record.bodyBytes = bytes
+            client.record = record
+        } else {
+            client.record = nil
+            tally.add(
+                .substituted, status: answer.status, bytes: bytes,
+                duration: monotonicNanoseconds() &- request.receivedAt)
+        }
+        answer.sendReady(to: client, isHead: method == .head, date: dateStamp(at: request.receivedAt))
+        return true
     }
 
     private func perform(
@@ -221,23 +241,6 @@ extension LoopContext {
     func noteRule(_ position: String, on client: any ExchangeClient) {
         client.record?.rule = position
         client.record?.isMapped = true
-    }
-
-    @inline(__always)
-    private func note(_ answer: ReadyAnswer, on client: any ExchangeClient, isHead: Bool) {
-        client.record?.rule = answer.position
-        client.record?.isMapped = true
-        client.record?.outcome = .substituted
-        client.record?.status = answer.status
-        client.record?.bodyBytes = isHead ? 0 : answer.variants[0].size
-        proxy.bypassWatch.reset(client.address)
-    }
-
-    /// The exchange is over: one line in the log, one more in the counts.
-    func finish(_ record: ExchangeRecord, client: String) {
-        let now = monotonicNanoseconds()
-        tally.add(record, duration: now >= record.startedAt ? now &- record.startedAt : 0)
-        log.record(record, client: client, now: now)
     }
 }
 

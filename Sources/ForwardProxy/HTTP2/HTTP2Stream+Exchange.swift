@@ -29,31 +29,46 @@ extension HTTP2Stream: ExchangeClient {
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments) { fail(.internalError) }
 
     func send(fieldBlock: ByteBuffer, _ body: BodySegments?) {
-        responseHasStarted = true
+        write(fieldBlock, status: record?.status ?? 200, length: body?.count ?? 0)
         responseIsComplete = true
-        connection.writeHeaders(stream: id, fieldBlock, isLast: body == nil)
         finishRecord()
         exchange = nil
-        guard let body else { return sentAll() }
-        append(body.first)
-        for segment in body.rest { append(segment) }
-        connection.enqueue(self)
+        if let body {
+            append(body.first)
+            for segment in body.rest { append(segment) }
+            connection.enqueue(self)
+        }
         loop.flushLater(connection)
     }
 
-    func start(_ response: ResponseStart) {
+    /// Writes the header section of a response; `length` is that of its body, nil where it is not known.
+    private func write(_ block: ByteBuffer, status: Int, length: Int?) {
+        if !requestIsComplete {
+            ending.begin(status: status, length: length)
+            // The end comes behind the request's, which the client would not send.
+            if ending.isHeld { sendContinue() }
+        }
         responseHasStarted = true
+        guard length == 0 else { return connection.writeHeaders(stream: id, block, isLast: false) }
+        responseIsComplete = true
+        if ending.isHeld { return ending.hold(block) }
+        connection.writeHeaders(stream: id, block, isLast: true)
+        sentAll()
+    }
+
+    func start(_ response: ResponseStart) {
         record?.status = response.status
-        let isLast = response.body == .none || response.body == .length(0)
         var block = ByteBuffer()
         block.reserveCapacity(response.lines.readableBytes &+ 16)
         FieldBlockWriter.writeStatus(response.status, to: &block)
         FieldBlockWriter.write(response.lines, to: &block)
-        connection.writeHeaders(stream: id, block, isLast: isLast)
-        if isLast {
-            responseIsComplete = true
-            sentAll()
-        }
+        let length: Int? =
+            switch response.body {
+            case .none: 0
+            case .length(let length): length
+            case .unknown: nil
+            }
+        write(block, status: response.status, length: length)
         loop.flushLater(connection)
     }
 
@@ -72,14 +87,15 @@ extension HTTP2Stream: ExchangeClient {
     func finish(trailers: ByteBuffer?) {
         exchange = nil
         finishRecord()
-        guard !responseIsComplete else { return }
-        responseIsComplete = true
-        if let trailers, trailers.readableBytes > 0 {
-            var block = ByteBuffer()
-            FieldBlockWriter.write(trailers, to: &block)
-            if block.readableBytes > 0 { self.trailers = block }
+        if !responseIsComplete {
+            responseIsComplete = true
+            if let trailers, trailers.readableBytes > 0 {
+                var block = ByteBuffer()
+                FieldBlockWriter.write(trailers, to: &block)
+                if block.readableBytes > 0 { self.trailers = block }
+            }
         }
-        connection.enqueue(self)
+        if requestIsComplete { connection.enqueue(self) } else { discardRequest() }
         loop.flushLater(connection)
     }
 

@@ -33,6 +33,8 @@ final class HTTP2Stream {
     private var nextPending = 0
     private(set) var pendingBytes = 0
     var trailers: ByteBuffer?
+    /// What is kept back of the response until the request has ended.
+    var ending = ResponseEnding()
     var isQueued = false
     private var exchangeWaits = false
     private var lastProgress = monotonicNanoseconds()
@@ -44,8 +46,6 @@ final class HTTP2Stream {
     private static let lowWatermark = 32 << 10
     /// A client that takes less than this within the silence timeout is taken for silent: bytes.
     private static let leastProgress = 4 << 10
-    /// How long the rest of a request may take whose response has been sent.
-    private static let lingering: UInt64 = 1_000_000_000
 
     init(_ id: UInt32, _ connection: HTTP2Connection) {
         self.id = id
@@ -88,7 +88,7 @@ final class HTTP2Stream {
         }
         lastProgress = monotonicNanoseconds()
         requestIsComplete = isLast
-        if responseIsComplete { return receivedTooLate() }
+        if responseIsComplete { return discardRequest() }
         if bodyIsWanted {
             if content.readableBytes > 0 { exchange?.receive(content) }
             if isLast { exchange?.receiveEnd(trailers: nil) } else { widenWindow() }
@@ -107,15 +107,20 @@ final class HTTP2Stream {
             throw .stream(id, .protocolError)
         }
         requestIsComplete = true
-        if responseIsComplete { return receivedTooLate() }
+        if responseIsComplete { return discardRequest() }
         if bodyIsWanted { exchange?.receiveEnd(trailers: trailers) } else { heldEnd = .some(trailers) }
     }
 
-    /// More of a request that has had its whole response.
-    private func receivedTooLate() {
-        if requestIsComplete { return closeIfDone() }
-        // RFC 9113 §8.1: the rest is not needed, and the client is told so before its window is used up.
-        if responseIsSent, receiveWindow.size < HTTP2Window.initialSize / 2 { close(.noError) }
+    /// Takes in a request whose response is complete, and throws it away: a client may stop sending, and wait for ever,
+    /// when it is told with RST_STREAM that the rest is not needed (RFC 9113 §8.1).
+    func discardRequest() {
+        guard connection.streams[id] === self else { return }
+        held = ByteBuffer()
+        heldEnd = nil
+        if requestIsComplete { endResponse() } else { widenWindow() }
+        // What may go out before the request's end does.
+        connection.enqueue(self)
+        closeIfDone()
     }
 
     /// Hands on what was held.
@@ -135,7 +140,8 @@ final class HTTP2Stream {
     }
 
     private func widenWindow() {
-        guard bodyIsWanted, !requestIsComplete, !responseIsComplete, receiveWindow.size < HTTP2Window.initialSize / 2
+        guard bodyIsWanted || responseIsComplete, !requestIsComplete,
+            receiveWindow.size < HTTP2Window.initialSize / 2
         else { return }
         let more = HTTP2Window.initialSize &- receiveWindow.size
         _ = receiveWindow.grow(by: more)
@@ -145,10 +151,16 @@ final class HTTP2Stream {
 
     // MARK: The response
 
-    var maySend: Bool { !responseIsSent && (hasOnlyItsEndToSend || (pendingBytes > 0 && sendWindow.size > 0)) }
+    var maySend: Bool { !responseIsSent && (hasOnlyItsEndToSend || (sendableBytes > 0 && sendWindow.size > 0)) }
 
     /// Whether nothing is left to send that takes room in a window.
-    var hasOnlyItsEndToSend: Bool { pendingBytes == 0 && responseIsComplete && !responseIsSent }
+    var hasOnlyItsEndToSend: Bool {
+        pendingBytes == 0 && responseIsComplete && !responseIsSent && !endingIsHeld
+    }
+
+    private var endingIsHeld: Bool { ending.isHeld && !requestIsComplete }
+
+    private var sendableBytes: Int { endingIsHeld ? ending.sendable(of: pendingBytes) : pendingBytes }
 
     var isWritable: Bool {
         let isWritable = pendingBytes < HTTP2Stream.highWatermark
@@ -166,15 +178,16 @@ final class HTTP2Stream {
     /// Sends the next DATA frame, or the trailers.
     func sendFrame(atMost limit: Int) {
         guard pendingBytes > 0 else { return sendEnd() }
-        let limit = min(limit, sendWindow.size)
+        let limit = min(limit, sendWindow.size, sendableBytes)
         guard var body = takePending(atMost: limit) else { return }
         // Small parts share a frame.
         while let more = takePending(atMost: limit &- body.readableBytes) {
             body.writeImmutableBuffer(more)
         }
+        ending.sent(body.readableBytes)
         sendWindow.take(body.readableBytes)
         connection.sendWindow.take(body.readableBytes)
-        let isLast = pendingBytes == 0 && responseIsComplete && trailers == nil
+        let isLast = pendingBytes == 0 && responseIsComplete && trailers == nil && !endingIsHeld
         connection.writeData(stream: id, body, isLast: isLast)
         noteSent(body.readableBytes)
         if isLast { return sentAll() }
@@ -218,6 +231,19 @@ final class HTTP2Stream {
             connection.writeData(stream: id, ByteBuffer(), isLast: true)
         }
         sentAll()
+    }
+
+    /// Lets go what was kept back.
+    private func endResponse() {
+        guard responseIsComplete, !responseIsSent else { return }
+        ending.isHeld = false
+        if let block = ending.takeBlock() {
+            connection.writeHeaders(stream: id, block, isLast: true)
+            sentAll()
+        } else {
+            connection.enqueue(self)
+        }
+        loop.flushLater(connection)
     }
 
     /// END_STREAM has been written.
@@ -270,18 +296,20 @@ final class HTTP2Stream {
     }
 
     func check(now: UInt64) {
-        if responseIsSent {
-            if now &- lastProgress > HTTP2Stream.lingering, now > lastProgress { close(.noError) }
-            return
-        }
         // Progress is owed by the client where it holds the response up, or has not sent the rest of its request.
-        let isOwed = pendingBytes > 0 || (!requestIsComplete && bodyIsWanted && !responseIsComplete)
+        let isOwed = sendableBytes > 0 || (!requestIsComplete && (bodyIsWanted || responseIsComplete))
         guard isOwed else {
             lastProgress = now
             return
         }
         guard now > lastProgress, now &- lastProgress > connection.limits.silenceTimeout.clampedNanoseconds else {
             return
+        }
+        if responseIsSent { return close(.noError) }
+        if endingIsHeld, responseIsComplete, sendableBytes == 0 {
+            // The client waits for the response, maybe, before it ends its request.
+            lastProgress = now
+            return endResponse()
         }
         clientIsGone("client was silent")
         close(.cancel)

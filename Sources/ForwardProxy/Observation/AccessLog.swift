@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 /// The form of the access log's lines.
@@ -8,30 +9,52 @@ public enum LogFormat: String, Sendable, CaseIterable {
 /// The access log of one event loop: it formats lines into a buffer and hands the buffer to the sink in batches.
 ///
 /// Bound to its event loop. Never logged: credentials and cookies (no field is logged at all), and query values of
-/// URLs that the map doesn't name, unless ``showsQueryValues`` is set.
+/// URLs that the map doesn't name, unless `showsQueryValues` is set. Where the sink throws everything away
+/// (`--log-file /dev/null`), no line is made.
 final class AccessLog {
     private let sink: LogSink
-    private let format: LogFormat
+    private let isJSON: Bool
     private let showsQueryValues: Bool
     private var buffer = ByteBuffer()
-    private var clock = WallClock()
+    private var time = LogTime()
     /// Called when the first line comes into an empty buffer, so that the loop arranges a ``flush()`` soon.
     var needsFlush: () -> Void = {}
 
+    /// Bytes of lines at which they are handed over.
+    private static let batch = 32 << 10
+
     init(sink: LogSink, format: LogFormat, showsQueryValues: Bool) {
         self.sink = sink
-        self.format = format
+        isJSON = format == .json
         self.showsQueryValues = showsQueryValues
     }
 
-    func record(_ record: borrowing ExchangeRecord, client: String, now: UInt64) {
+    /// Whether lines are wanted at all.
+    var isOn: Bool { !sink.isDiscarding }
+
+    /// Adds the line of an exchange that has ended.
+    ///
+    /// - Parameters:
+    ///   - client: the client's address.
+    ///   - duration: nanoseconds that the exchange took.
+    ///   - wall: the time of its end, nanoseconds since 1970.
+    func record(_ record: borrowing ExchangeRecord, client: String, duration: UInt64, wall: UInt64) {
         let wasEmpty = buffer.readableBytes == 0
-        let duration = now >= record.startedAt ? now &- record.startedAt : 0
-        switch format {
-        case .text: writeText(record, duration)
-        case .json: writeJSON(record, client, duration)
+        // An escape is six bytes at the most, and what stands between the parts less than this.
+        let bound =
+            512 &+ 6
+            &* (record.method.readableBytes &+ record.url.readableBytes &+ record.rule.utf8.count
+                &+ record.reason.utf8.count &+ client.utf8.count)
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in
+            var line = LogLine(memory)
+            if isJSON {
+                writeJSON(record, client, duration, wall, &line)
+            } else {
+                writeText(record, duration, wall, &line)
+            }
+            return line.count
         }
-        if buffer.readableBytes > 32 * 1024 {
+        if buffer.readableBytes > AccessLog.batch {
             flush()
         } else if wasEmpty {
             needsFlush()
@@ -40,106 +63,105 @@ final class AccessLog {
 
     func flush() {
         guard buffer.readableBytes > 0 else { return }
+        // Where a batch was full, the next one will be.
+        let capacity = buffer.readableBytes > AccessLog.batch ? AccessLog.batch &+ 4096 : 4096
         sink.submit(buffer)
         buffer = ByteBuffer()
-        buffer.reserveCapacity(4096)
+        buffer.reserveCapacity(capacity)
     }
 
-    private func writeText(_ record: borrowing ExchangeRecord, _ duration: UInt64) {
-        clock.writeLocalTime(to: &buffer)
-        buffer.writeInteger(UInt8(ascii: " "))
-        writeEscaped(record.method)
-        buffer.writeInteger(UInt8(ascii: " "))
-        writeURL(record)
-        buffer.writeInteger(UInt8(ascii: " "))
-        buffer.writeDecimal(record.status)
-        buffer.writeInteger(UInt8(ascii: " "))
-        buffer.writeByteCount(record.bodyBytes)
-        buffer.writeInteger(UInt8(ascii: " "))
-        buffer.writeTenths(Int(truncatingIfNeeded: duration / 100_000))
-        buffer.writeStaticString("ms ")
-        buffer.writeStaticString(record.outcome.name)
+    private func writeText(
+        _ record: borrowing ExchangeRecord, _ duration: UInt64, _ wall: UInt64, _ line: inout LogLine
+    ) {
+        time.writeLocal(wall, to: &line)
+        line.write(UInt8(ascii: " "))
+        record.method.withUnsafeReadableBytes { line.writeEscaped($0, isJSON: false) }
+        line.write(UInt8(ascii: " "))
+        writeURL(record, &line)
+        line.write(UInt8(ascii: " "))
+        line.writeDecimal(record.status)
+        line.write(UInt8(ascii: " "))
+        line.writeByteCount(record.bodyBytes)
+        line.write(UInt8(ascii: " "))
+        line.writeTenths(Int(truncatingIfNeeded: duration / 100_000))
+        line.write("ms ")
+        line.write(record.outcome.name)
         if !record.rule.isEmpty {
-            buffer.writeInteger(UInt8(ascii: " "))
-            writeEscaped(ByteBuffer(string: record.rule))
+            line.write(UInt8(ascii: " "))
+            line.writeEscaped(record.rule, isJSON: false)
         }
         if !record.reason.isEmpty {
-            buffer.writeStaticString(" (")
-            writeEscaped(ByteBuffer(string: record.reason))
-            buffer.writeInteger(UInt8(ascii: ")"))
+            line.write(" (")
+            line.writeEscaped(record.reason, isJSON: false)
+            line.write(UInt8(ascii: ")"))
         }
-        buffer.writeInteger(UInt8(ascii: "\n"))
+        line.write(UInt8(ascii: "\n"))
     }
 
-    private func writeJSON(_ record: borrowing ExchangeRecord, _ client: String, _ duration: UInt64) {
-        buffer.writeStaticString(#"{"time":""#)
-        clock.writeInternetTime(to: &buffer)
-        buffer.writeStaticString(#"","client":""#)
-        buffer.writeString(client)
-        buffer.writeStaticString(#"","method":""#)
-        writeEscaped(record.method)
-        buffer.writeStaticString(#"","url":""#)
-        writeURL(record)
-        buffer.writeStaticString(#"","status":"#)
-        buffer.writeDecimal(record.status)
-        buffer.writeStaticString(#","bytes":"#)
-        buffer.writeDecimal(record.bodyBytes)
-        buffer.writeStaticString(#","duration_ms":"#)
-        buffer.writeThousandths(Int(truncatingIfNeeded: duration / 1000))
-        buffer.writeStaticString(#","outcome":""#)
-        buffer.writeStaticString(record.outcome.name)
-        buffer.writeStaticString(#"","rule":"#)
-        writeJSONString(record.rule)
-        buffer.writeStaticString(#","reason":"#)
-        writeJSONString(record.reason)
-        buffer.writeStaticString("}\n")
+    private func writeJSON(
+        _ record: borrowing ExchangeRecord, _ client: String, _ duration: UInt64, _ wall: UInt64, _ line: inout LogLine
+    ) {
+        line.write(#"{"time":""#)
+        time.writeInternet(wall, to: &line)
+        line.write(#"","client":""#)
+        line.writeEscaped(client, isJSON: true)
+        line.write(#"","method":""#)
+        record.method.withUnsafeReadableBytes { line.writeEscaped($0, isJSON: true) }
+        line.write(#"","url":""#)
+        writeURL(record, &line)
+        line.write(#"","status":"#)
+        line.writeDecimal(record.status)
+        line.write(#","bytes":"#)
+        line.writeDecimal(record.bodyBytes)
+        line.write(#","duration_ms":"#)
+        line.writeThousandths(Int(truncatingIfNeeded: duration / 1000))
+        line.write(#","outcome":""#)
+        line.write(record.outcome.name)
+        line.write(#"","rule":"#)
+        writeJSONString(record.rule, &line)
+        line.write(#","reason":"#)
+        writeJSONString(record.reason, &line)
+        line.write("}\n")
     }
 
-    private func writeJSONString(_ text: String) {
-        guard !text.isEmpty else {
-            buffer.writeStaticString("null")
-            return
-        }
-        buffer.writeInteger(UInt8(ascii: "\""))
-        writeEscaped(ByteBuffer(string: text))
-        buffer.writeInteger(UInt8(ascii: "\""))
+    private func writeJSONString(_ text: String, _ line: inout LogLine) {
+        guard !text.isEmpty else { return line.write("null") }
+        line.write(UInt8(ascii: "\""))
+        line.writeEscaped(text, isJSON: true)
+        line.write(UInt8(ascii: "\""))
     }
 
     /// Writes the URL; in the query of an unmapped one each value becomes `*`. One that could not be parsed may have user
     /// information in it still.
-    private func writeURL(_ record: borrowing ExchangeRecord) {
-        let url = record.url.withUnsafeReadableBytes { AccessLog.withoutUserInformation($0) }
-        if let url {
-            var plain = copy record
-            plain.url = ByteBuffer(bytes: url)
-            return writeURL(plain)
-        }
-        guard !record.isMapped, !showsQueryValues else {
-            writeEscaped(record.url)
-            return
-        }
-        record.url.withUnsafeReadableBytes { bytes in
-            guard let query = bytes.firstIndex(of: UInt8(ascii: "?")) else {
-                writeEscaped(bytes)
-                return
+    private func writeURL(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
+        let hidesValues = !record.isMapped && !showsQueryValues
+        record.url.withUnsafeReadableBytes { url in
+            if let plain = AccessLog.withoutUserInformation(url) {
+                plain.withUnsafeBytes { writeURL($0, hidesValues: hidesValues, &line) }
+            } else {
+                writeURL(url, hidesValues: hidesValues, &line)
             }
-            writeEscaped(UnsafeRawBufferPointer(rebasing: bytes[...query]))
-            for (index, parameter) in bytes[(query &+ 1)...].split(separator: UInt8(ascii: "&")).enumerated() {
-                if index > 0 { buffer.writeInteger(UInt8(ascii: "&")) }
-                if let equals = parameter.firstIndex(of: UInt8(ascii: "=")) {
-                    writeEscaped(UnsafeRawBufferPointer(rebasing: parameter[...equals]))
-                    buffer.writeInteger(UInt8(ascii: "*"))
-                } else {
-                    // A query without "=" may be a token in itself.
-                    buffer.writeInteger(UInt8(ascii: "*"))
-                }
+        }
+    }
+
+    private func writeURL(_ url: UnsafeRawBufferPointer, hidesValues: Bool, _ line: inout LogLine) {
+        guard hidesValues, let query = AccessLog.first(UInt8(ascii: "?"), in: url) else {
+            return line.writeEscaped(url, isJSON: isJSON)
+        }
+        line.writeEscaped(UnsafeRawBufferPointer(rebasing: url[...query]), isJSON: isJSON)
+        for (index, parameter) in url[(query &+ 1)...].split(separator: UInt8(ascii: "&")).enumerated() {
+            if index > 0 { line.write(UInt8(ascii: "&")) }
+            if let equals = parameter.firstIndex(of: UInt8(ascii: "=")) {
+                line.writeEscaped(UnsafeRawBufferPointer(rebasing: parameter[...equals]), isJSON: isJSON)
             }
+            // A query without "=" may be a token in itself.
+            line.write(UInt8(ascii: "*"))
         }
     }
 
     /// The URL without what stands before the last `@` of its authority; nil where nothing does.
     private static func withoutUserInformation(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard url.contains(UInt8(ascii: "@")) else { return nil }
+        guard first(UInt8(ascii: "@"), in: url) != nil else { return nil }
         var start = 0
         for index in url.indices.dropLast(2)
         where url[index] == 0x3a && url[index &+ 1] == 0x2f && url[index &+ 2] == 0x2f {
@@ -151,30 +173,55 @@ final class AccessLog {
         return Array(url[0..<start]) + Array(url[(at &+ 1)...])
     }
 
-    private func writeEscaped(_ text: ByteBuffer) {
-        text.withUnsafeReadableBytes { writeEscaped($0) }
+    /// Where `byte` stands first (`memchr`).
+    private static func first(_ byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let base = bytes.baseAddress, let found = memchr(base, CInt(byte), bytes.count) else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+}
+
+/// The time of day as log lines write it; the broken-down time is kept for the second it belongs to.
+private struct LogTime {
+    private var second: time_t = -1
+    private var local = tm()
+    private var universal = tm()
+
+    private mutating func read(_ wall: UInt64) -> UInt {
+        let seconds = time_t(truncatingIfNeeded: wall / 1_000_000_000)
+        if seconds != second {
+            second = seconds
+            localtime_r(&second, &local)
+            gmtime_r(&second, &universal)
+        }
+        return UInt(truncatingIfNeeded: wall % 1_000_000_000 / 1_000_000)
     }
 
-    /// Writes bytes so that neither a terminal nor a JSON reader is led astray: control bytes, quotes, backslashes and
-    /// bytes that are no UTF-8 become escapes.
-    private func writeEscaped(_ bytes: UnsafeRawBufferPointer) {
-        let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x5c }
-        guard !isPlain else {
-            buffer.writeBytes(bytes)
-            return
-        }
-        let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
-        for byte in bytes {
-            switch byte {
-            case 0x80... where isUTF8: buffer.writeInteger(byte)
-            case 0x22, 0x5c:
-                buffer.writeInteger(UInt8(ascii: "\\"))
-                buffer.writeInteger(byte)
-            case 0x20..<0x7f: buffer.writeInteger(byte)
-            default:
-                buffer.writeStaticString(format == .json ? "\\u00" : "\\x")
-                buffer.writeHexByte(byte)
-            }
-        }
+    /// Writes `14:02:11.123`, local time.
+    mutating func writeLocal(_ wall: UInt64, to line: inout LogLine) {
+        let milliseconds = read(wall)
+        LogTime.write(local, milliseconds, to: &line)
+    }
+
+    /// Writes `2026-11-21T14:02:11.123Z` (RFC 3339).
+    mutating func writeInternet(_ wall: UInt64, to line: inout LogLine) {
+        let milliseconds = read(wall)
+        line.writeDigits(UInt(max(0, Int(universal.tm_year) &+ 1900)), 4)
+        line.write(UInt8(ascii: "-"))
+        line.writeDigits(UInt(max(0, Int(universal.tm_mon) &+ 1)), 2)
+        line.write(UInt8(ascii: "-"))
+        line.writeDigits(UInt(max(0, Int(universal.tm_mday))), 2)
+        line.write(UInt8(ascii: "T"))
+        LogTime.write(universal, milliseconds, to: &line)
+        line.write(UInt8(ascii: "Z"))
+    }
+
+    private static func write(_ time: tm, _ milliseconds: UInt, to line: inout LogLine) {
+        line.writeDigits(UInt(max(0, Int(time.tm_hour))), 2)
+        line.write(UInt8(ascii: ":"))
+        line.writeDigits(UInt(max(0, Int(time.tm_min))), 2)
+        line.write(UInt8(ascii: ":"))
+        line.writeDigits(UInt(max(0, Int(time.tm_sec))), 2)
+        line.write(UInt8(ascii: "."))
+        line.writeDigits(milliseconds, 3)
     }
 }

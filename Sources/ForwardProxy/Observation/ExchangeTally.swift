@@ -17,13 +17,13 @@ struct ExchangeTally: Sendable {
 
     /// Counts an exchange that is over.
     @inline(__always)
-    mutating func add(_ record: borrowing ExchangeRecord, duration: UInt64) {
-        let outcome = Int(record.outcome.rawValue)
-        let status = UInt(bitPattern: record.status) / 100
+    mutating func add(_ outcome: Outcome, status: Int, bytes: Int, duration: UInt64) {
+        let outcome = Int(outcome.rawValue)
+        let status = UInt(bitPattern: status) / 100
         exchanges[outcome &* ExchangeTally.classes &+ (status < 6 ? Int(bitPattern: status) : 0)] &+= 1
         durations[outcome &* DurationBuckets.count &+ DurationBuckets.index(of: duration)] &+= 1
         nanoseconds[outcome] &+= duration
-        bodyBytes[outcome] &+= UInt64(bitPattern: Int64(record.bodyBytes))
+        bodyBytes[outcome] &+= UInt64(bitPattern: Int64(bytes))
     }
 
     mutating func add(_ other: borrowing ExchangeTally) {

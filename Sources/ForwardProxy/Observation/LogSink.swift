@@ -14,6 +14,7 @@ public final class LogSink: Sendable {
         var droppedBytes = 0
         var droppedLines = 0
         var isScheduled = false
+        var isClosed = false
         var descriptor: CInt
         /// The last byte written is not the end of a line.
         var isInsideLine = false
@@ -53,6 +54,7 @@ public final class LogSink: Sendable {
     private let capacity: Int
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "subproxy.access-log")
+    private let discards: Atomic<Bool>
 
     /// Opens the destination.
     ///
@@ -61,15 +63,22 @@ public final class LogSink: Sendable {
     public init(_ destination: Destination, capacity: Int = 4 << 20) throws {
         self.destination = destination
         self.capacity = capacity
+        let descriptor: CInt
         switch destination {
-        case .descriptor(let descriptor): state = Mutex(State(descriptor: descriptor))
-        case .file(let path): state = Mutex(State(descriptor: try LogSink.open(path)))
+        case .descriptor(let open): descriptor = open
+        case .file(let path): descriptor = try LogSink.open(path)
         }
+        state = Mutex(State(descriptor: descriptor))
+        discards = Atomic(LogSink.isNullDevice(descriptor))
     }
 
     deinit {
         if case .file = destination { Glibc.close(state.withLock(\.descriptor)) }
     }
+
+    /// Whether what is written goes to the null device, so that it need not be made.
+    @inline(__always)
+    var isDiscarding: Bool { discards.load(ordering: .relaxed) }
 
     /// Bytes of log lines that were given up so far.
     public var droppedBytes: Int { state.withLock(\.droppedBytes) }
@@ -83,7 +92,7 @@ public final class LogSink: Sendable {
     /// Takes a buffer of whole lines; never blocks for longer than the lock.
     public func submit(_ buffer: ByteBuffer) {
         let mustSchedule = state.withLock { state in
-            guard state.waitingBytes &+ buffer.readableBytes <= capacity else {
+            guard !state.isClosed, state.waitingBytes &+ buffer.readableBytes <= capacity else {
                 state.drop(Loss(buffer))
                 return false
             }
@@ -108,20 +117,25 @@ public final class LogSink: Sendable {
                 return state.descriptor
             }
             Glibc.close(old)
+            self.discards.store(LogSink.isNullDevice(fresh), ordering: .relaxed)
         }
     }
 
-    /// Waits until all that was submitted has been written, at most `seconds`.
+    /// Waits until all that was submitted has been written, at most `seconds`; what comes later is dropped.
+    ///
+    /// Whoever owns a descriptor may close it then: its number may be another file's at once.
     public func close(waitingAtMost seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
         _ = done.wait(timeout: .now() + seconds)
+        state.withLock { $0.isClosed = true }
     }
 
     private func drain() {
         while true {
             var (batch, descriptor, isInsideLine) = state.withLock { state in
                 defer { state.waiting = [] }
+                if state.isClosed { state.waiting = [] }
                 if state.waiting.isEmpty { state.isScheduled = false }
                 return (state.waiting, state.descriptor, state.isInsideLine)
             }
@@ -173,5 +187,14 @@ public final class LogSink: Sendable {
         let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "opening the log file \(path)") }
         return descriptor
+    }
+
+    private static func isNullDevice(_ descriptor: CInt) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { memory in
+            guard let start = memory.baseAddress else { return false }
+            let count = readlink(
+                "/proc/self/fd/\(descriptor)", start.assumingMemoryBound(to: CChar.self), memory.count)
+            return count > 0 && UnsafeRawBufferPointer(start: start, count: count).elementsEqual("/dev/null".utf8)
+        }
     }
 }

@@ -15,6 +15,8 @@ struct HandshakeFailure: Equatable {
     static let closed = HandshakeFailure("the client closed the connection", isDistrust: true)
     static let timedOut = HandshakeFailure("no TLS handshake came")
     static let otherHost = HandshakeFailure("the client asks for another host in TLS")
+    /// Not expected: the TLS library has found a handshake where ``ClientHelloReader`` found none.
+    static let unreadable = HandshakeFailure("the host that the client asks for in TLS can't be told")
 
     init(_ error: any Error) {
         switch error {

@@ -1,26 +1,38 @@
 import HTTPSemantics
 
 /// The origin that a decrypted tunnel was asked for: requests inside it are for this one and no other.
+///
+/// It is compared with each request's, in bytes and without making any.
 struct SecureAuthority: Sendable, Equatable {
-    /// In lower case, IPv6 addresses with their brackets.
-    let host: String
-    let port: UInt16
+    /// `host:port`, in lower case; IPv6 addresses have their brackets.
+    private let named: [UInt8]
+    private let hostLength: Int
+    private let port: UInt16
+    /// As in a URI: `host`, or `host:port` where the port is not 443.
+    let bytes: [UInt8]
 
     init(_ authority: Authority) {
-        host = authority.host
+        let host = authority.host.utf8.map(\.asciiLowercased)
         port = authority.port
+        hostLength = host.count
+        named = host + ":\(port)".utf8
+        bytes = port == 443 ? host : named
     }
 
-    /// `host`, or `host:port` where the port is not 443.
-    var text: String { port == 443 ? host : "\(host):\(port)" }
+    /// ``bytes`` as text.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Whether a Host or `:authority` value names this origin; an omitted port is 443.
     func isNamed(by value: UnsafeRawBufferPointer) -> Bool {
-        guard value.count <= 512 else { return false }
-        let text = String(decoding: value.map(\.asciiLowercased), as: UTF8.self)
-        return text == self.text || text == "\(host):\(port)"
+        guard value.count == bytes.count || value.count == named.count else { return false }
+        return zip(value, named).allSatisfy { $0.asciiLowercased == $1 }
     }
 
     /// Whether a URI is one of this origin.
-    func isOrigin(of uri: TargetURI) -> Bool { uri.scheme == .https && uri.port == port && uri.host == host }
+    func isOrigin(of uri: TargetURI) -> Bool {
+        guard uri.scheme == .https, uri.port == port, uri.hostRange.count == hostLength else { return false }
+        return uri.withBytes { bytes in
+            bytes[uri.hostRange.clamped(to: 0..<bytes.count)].elementsEqual(named.prefix(hostLength))
+        }
+    }
 }

@@ -7,36 +7,34 @@ extension LoopContext {
     func begin(
         _ request: Request, _ target: RequestTarget, in secured: SecureAuthority, _ client: any ExchangeClient
     ) -> (any Exchange)? {
-        client.record = record(request, url: nil)
         // Absolute-form wins over Host (RFC 9112 §3.2.2), which here has to name the tunnel's origin all the same.
         let namesOrigin = request.head.fields.withFirst(.host) { secured.isNamed(by: $0) } ?? true
-        guard namesOrigin else {
-            client.fail(.wrongAuthority(secured.text))
-            return nil
-        }
+        guard namesOrigin else { return refuse(request, .wrongAuthority(secured.text), client) }
         switch target {
         case .absolute(let uri):
-            guard secured.isOrigin(of: uri) else {
-                client.fail(.wrongAuthority(secured.text))
-                return nil
-            }
+            guard secured.isOrigin(of: uri) else { return refuse(request, .wrongAuthority(secured.text), client) }
             return begin(request, uri, client)
         case .origin:
             do throws(TargetError) {
                 let uri = try request.head.withTarget { path throws(TargetError) in
-                    try TargetURI(scheme: "https", authority: Array(secured.text.utf8), pathAndQuery: path)
+                    try TargetURI(scheme: "https", authority: secured.bytes, pathAndQuery: path)
                 }
                 return begin(request, uri, client)
             } catch {
-                client.fail(.badRequest("The request target is malformed: \(error)."))
-                return nil
+                return refuse(request, .badRequest("The request target is malformed: \(error)."), client)
             }
         case .authority:
-            client.fail(.badRequest("A decrypted tunnel has no CONNECT inside."))
-            return nil
+            return refuse(request, .badRequest("A decrypted tunnel has no CONNECT inside."), client)
         case .asterisk:
+            client.record = record(request, url: nil)
             answerOptions(client)
             return nil
         }
+    }
+
+    private func refuse(_ request: Request, _ error: ProxyError, _ client: any ExchangeClient) -> (any Exchange)? {
+        client.record = record(request, url: nil)
+        client.fail(error)
+        return nil
     }
 }

@@ -1,6 +1,5 @@
 import HTTPSemantics
 import NIOCore
-import NIOSSL
 import NIOTLS
 import Substitution
 
@@ -15,8 +14,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
     private let address: String
     private let isLocal: Bool
     private var record: ExchangeRecord?
-    /// Stands before TLS in the pipeline while the handshake goes on.
-    let alerts = PlainAlertWatch()
+    private var watch: HandshakeWatch?
     private var context: ChannelHandlerContext?
     private var timer: Scheduled<Void>?
 
@@ -26,6 +24,15 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         self.address = address
         self.isLocal = isLocal
         self.record = record
+    }
+
+    /// Makes what stands before TLS in the pipeline while the handshake goes on.
+    func makeWatch() -> HandshakeWatch {
+        let watch = HandshakeWatch(
+            mayAskFor: { [authority, loop] name in SecureHandshake.mayAskFor(name, authority, loop) },
+            whenRefused: { [weak self] in self?.fail(.otherHost) })
+        self.watch = watch
+        return watch
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -44,22 +51,22 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Both the host of CONNECT and the one that the client names in TLS have to be such as are decrypted.
-    func judge(_ result: SNIResult, _ authority: Authority, _ loop: LoopContext) -> EventLoopFuture<Void> {
-        guard case .hostname(let name) = result, name.lowercased() != authority.host,
-            !loop.tunnelPolicy.intercepted.contains(host: name, port: authority.port)
-        else { return loop.eventLoop.makeSucceededVoidFuture() }
-        fail(.otherHost)
-        return loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+    private static func mayAskFor(_ name: [UInt8], _ authority: Authority, _ loop: LoopContext) -> Bool {
+        let own = authority.host.utf8
+        return name.count == own.count && zip(name, own).allSatisfy { $0.asciiLowercased == $1 }
+            || loop.tunnelPolicy.intercepted.contains(
+                host: String(decoding: name, as: UTF8.self), port: authority.port)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard let event = event as? TLSUserEvent, case .handshakeCompleted(let negotiated) = event else {
             return context.fireUserInboundEventTriggered(event)
         }
+        guard let watch, watch.helloIsAccepted else { return fail(.unreadable) }
         record = nil
         do {
             let pipeline = context.pipeline.syncOperations
-            pipeline.removeHandler(alerts, promise: nil)
+            pipeline.removeHandler(watch, promise: nil)
             if negotiated == "h2" {
                 try HTTP2Connection.install(on: context.channel, SecureAuthority(authority), loop, address, isLocal)
             } else {
@@ -84,7 +91,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
     private func fail(_ failure: HandshakeFailure) {
         guard var record else { return }
         self.record = nil
-        let failure = alerts.alert.map(HandshakeFailure.init(alert:)) ?? failure
+        let failure = watch?.alert.map(HandshakeFailure.init(alert:)) ?? failure
         record.outcome = .failed
         record.status = 200
         record.reason = failure.phrase

@@ -1,7 +1,6 @@
 import HTTPSemantics
 import NIOCore
 import NIOSSL
-import NIOTLS
 
 /// Serves a CONNECT request for a host that the map names: answers 200 and decrypts what follows, with a certificate made
 /// for the host. No connection is made.
@@ -49,23 +48,16 @@ final class SecureTunnelExchange: Exchange {
         do {
             let pipeline = channel.pipeline.syncOperations
             let connection = try pipeline.handler(type: ClientConnection.self)
-            let names = ByteToMessageHandler(
-                SNIHandler { [loop, authority] result in
-                    handshake.judge(result, authority, loop)
-                })
-            try pipeline.addHandler(names)
-            try pipeline.addHandler(handshake.alerts)
-            try pipeline.addHandler(NIOSSLServerHandler(context: context))
-            try pipeline.addHandler(RecordGathering())
-            try pipeline.addHandler(handshake)
+            let watch = handshake.makeWatch()
+            try pipeline.addHandlers([watch, NIOSSLServerHandler(context: context), RecordGathering(), handshake])
             pipeline.removeHandler(connection, promise: nil)
             let (unread, inputHasEnded) = client.takeUnread()
             guard !inputHasEnded else { return channel.close(promise: nil) }
             if unread.readableBytes > 0 {
                 // Not from the head on: the connection with the proxy may be TLS itself.
-                let context = try pipeline.context(handler: names)
-                names.channelRead(context: context, data: NIOAny(unread))
-                names.channelReadComplete(context: context)
+                let context = try pipeline.context(handler: watch)
+                watch.channelRead(context: context, data: NIOAny(unread))
+                context.fireChannelReadComplete()
             }
             channel.read()
         } catch {

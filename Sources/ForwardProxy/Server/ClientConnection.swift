@@ -34,9 +34,16 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private var isInRead = false
     var isProcessing = false
     private var needsFlush = false
+    /// The straight way to the socket; nil where TLS or a test stands between.
+    private var direct: DirectOutput?
+    /// Whether the channel may still have bytes to send, which nothing may overtake.
+    var channelMayHavePending = false
+    private var channel: (any Channel)?
     private var readIsPending = false
     private var wait = Wait.nothing
     private var deadline = UInt64.max
+    /// The time, where it has just been read.
+    private var knownTime: UInt64?
     private var nextProbe = UInt64.max
     private var outputIsFinished = false
     private var lastPending = Int.max
@@ -58,12 +65,16 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        channel = context.channel
+        if !isEncrypted { direct = DirectOutput(context) }
         loop.add(self)
         expect(.request)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        channel = nil
+        direct = nil
         loop.remove(self)
     }
 
@@ -130,11 +141,15 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .idle, .draining, .exchange: break
             }
             do throws(HTTP1Error) {
-                guard let event = try parser.next() else {
+                var framing = BodyFraming.none
+                if let head = try parser.nextHead(&framing) {
+                    begin(head, framing)
+                } else if let event = try parser.next() {
+                    try handle(event)
+                } else {
                     awaitMore()
                     return
                 }
-                try handle(event)
             } catch {
                 malformed(error)
                 return
@@ -142,33 +157,42 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
     }
 
-    private func handle(_ event: RequestEvent) throws(HTTP1Error) {
-        switch event {
+    private func begin(_ head: consuming RequestHead, _ framing: BodyFraming) {
+        wait = .nothing
+        deadline = .max
+        requestVersion = head.version
+        exchangeFields = head.fields
+        isHead = head.method == .head
+        bodyIsWanted = true
+        chunksBody = false
+        nextProbe = .max
+        // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
+        state.receivedHead(
+            isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
+            expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
+        let length: Int?
+        switch framing {
+        case .none:
+            // A request without a body ends with its head.
+            _ = state.receivedEnd()
+            length = 0
+        case .length(let count): length = count
+        case .chunked, .untilClose: length = nil
+        }
+        let now = monotonicNanoseconds()
+        let request = Request(head: head, bodyLength: length, receivedAt: now)
+        knownTime = now
+        exchange = loop.begin(request, client: self)
+        knownTime = nil
+        if exchange == nil { parser.recycle(request.head) }
+        if framing != .none, state.awaitsBody { expect(.body) }
+    }
+
+    private func handle(_ event: consuming RequestEvent) throws(HTTP1Error) {
+        switch consume event {
         case .head(let head, let framing):
-            expect(.nothing)
-            requestVersion = head.version
-            exchangeFields = head.fields
-            isHead = head.method == .head
-            bodyIsWanted = true
-            chunksBody = false
-            nextProbe = .max
-            // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
-            state.receivedHead(
-                isPersistent: HopByHop(head.fields).options.persists(head.version, honouringKeepAlive: false),
-                expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
-            let length: Int?
-            switch framing {
-            case .none:
-                // A request without a body ends with its head.
-                _ = try parser.next()
-                _ = state.receivedEnd()
-                length = 0
-            case .length(let count): length = count
-            case .chunked, .untilClose: length = nil
-            }
-            let request = Request(head: head, bodyLength: length, receivedAt: monotonicNanoseconds())
-            exchange = loop.begin(request, client: self)
-            if framing != .none, state.awaitsBody { expect(.body) }
+            if framing == .none { _ = try parser.next() }
+            begin(head, framing)
         case .body(let bytes):
             loop.tally.receivedBytes &+= UInt64(bytes.readableBytes)
             switch state.receivedBody(bytes.readableBytes) {
@@ -278,6 +302,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// channel that is closed drops what is pending.
     private func finishOutput() {
         guard let context else { return }
+        handOverDirect()
         expect(.closing)
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
@@ -303,20 +328,46 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     func write(_ data: IOData) {
         guard let context else { return }
+        handOverDirect()
         context.write(wrapOutboundOut(data), promise: nil)
+        channelMayHavePending = true
         needsFlush = true
         if !isInRead { loop.flushLater(self) }
+    }
+
+    /// Writes a whole response in memory, past the channel's queue where that is empty.
+    func writeWhole(_ response: ByteBuffer) {
+        if channelMayHavePending, direct != nil, pendingBytes == 0 { channelMayHavePending = false }
+        guard isInRead, !channelMayHavePending, direct?.isFull == false else { return write(.byteBuffer(response)) }
+        direct?.append(response)
+        needsFlush = true
+    }
+
+    /// Gives the channel what stands in front of what it is given next.
+    func handOverDirect() {
+        guard direct?.isEmpty == false, let context else { return }
+        direct?.handOver { context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil) }
+        channelMayHavePending = true
     }
 
     func flushIfNeeded() {
         guard needsFlush else { return }
         needsFlush = false
-        context?.flush()
+        guard let context else { return }
+        guard direct?.isEmpty == false else { return context.flush() }
+        guard channel?.isActive == true else { return handOverDirect() }
+        direct?.send {
+            context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil)
+            channelMayHavePending = true
+        }
+        if channelMayHavePending { context.flush() }
     }
 
     /// The exchange has written its last byte.
     func responseIsComplete() {
         exchange = nil
+        // Nothing of the request is held on to, so that the next one is read into the same memory.
+        exchangeFields = nil
         lastPending = .max
         finishRecord()
         perform(state.finishedResponse())
@@ -352,7 +403,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .body, .closing: limits.silenceTimeout
             case .lingering: .seconds(2)
             }
-        deadline = amount.map { monotonicNanoseconds() &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
+        deadline = amount.map { (knownTime ?? monotonicNanoseconds()) &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
     }
 
     private func timedOut() {

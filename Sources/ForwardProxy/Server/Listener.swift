@@ -87,7 +87,7 @@ final class Listener: Sendable {
                     try channel.pipeline.syncOperations.addHandler(AcceptPause(setting.warnings))
                 }
             }
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // One buffer at a time, so that back-pressure acts before the next is read.
             .childChannelOption(.maxMessagesPerRead, value: 1)

@@ -24,6 +24,7 @@ final class LoopContext: @unchecked Sendable {
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
     private(set) var tunnelPolicy: TunnelPolicy
+    private var clock = LoopClock()
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?
@@ -56,8 +57,12 @@ final class LoopContext: @unchecked Sendable {
     }
 
     /// The Date field of now, formatted once a second.
-    func dateStamp() -> DateStamp {
-        let seconds = Int64(truncatingIfNeeded: wallNanoseconds() / 1_000_000_000)
+    func dateStamp() -> DateStamp { dateStamp(at: monotonicNanoseconds()) }
+
+    /// The Date field of a time of the monotonic clock that is now or was a moment ago.
+    @inline(__always)
+    func dateStamp(at monotonic: UInt64) -> DateStamp {
+        let seconds = Int64(truncatingIfNeeded: clock.wall(at: monotonic) / 1_000_000_000)
         if date.unixSeconds != seconds { date = DateStamp(unixSeconds: seconds) }
         return date
     }
@@ -87,6 +92,15 @@ final class LoopContext: @unchecked Sendable {
     /// Flushes a connection that was written to outside of its own read: at once, or at the end of the batch.
     func flushLater(_ connection: any BatchedConnection) {
         if batchDepth > 0 { unflushed.append(connection) } else { connection.flushIfNeeded() }
+    }
+
+    /// The exchange is over: one more in the counts, one line in the log.
+    func finish(_ record: borrowing ExchangeRecord, client: String) {
+        let now = monotonicNanoseconds()
+        let duration = now >= record.startedAt ? now &- record.startedAt : 0
+        tally.add(record.outcome, status: record.status, bytes: record.bodyBytes, duration: duration)
+        guard log.isOn else { return }
+        log.record(record, client: client, duration: duration, wall: clock.wall(at: now))
     }
 
     /// What this loop has to tell of itself.

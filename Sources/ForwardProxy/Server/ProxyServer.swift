@@ -126,8 +126,9 @@ public final class ProxyServer: Sendable {
         core.cache?.drop(in: [])
         core.roster.fill([])
         for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
-        core.logSink.close()
+        // Ends what would not end, whose lines go to the log still.
         try? group.syncShutdownGracefully()
+        core.logSink.close()
         try? core.filePool.syncShutdownGracefully()
     }
 

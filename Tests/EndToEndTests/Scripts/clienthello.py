@@ -3,13 +3,12 @@
 
 usage: clienthello.py PORT AUTHORITY CASE [--tls]
 
-Prints `certificate NAME…` (of those that the certificate's bytes contain: every DNS name of two labels or more),
-`alert NUMBER`, `closed`, or `silent` after 15 seconds. It speaks TLS 1.2, which has the certificate in the clear, with the
+Prints `certificate NAME…` (of the certificate's subject alternative names),
+`alert NUMBER`, `closed`, or `silent` after 15 seconds; ` late` behind what took more than four. It speaks TLS 1.2, which has the certificate in the clear, with the
 name of the authority unless the case says otherwise. With --tls the connection with the proxy is TLS itself. Standard
 library only.
 """
 import os
-import re
 import socket
 import ssl
 import struct
@@ -39,10 +38,51 @@ def hello(names, version=0x0303, ciphers=(0xc02b, 0xc02f, 0xc009), more=b''):
     return b'\x01' + struct.pack('>I', len(body))[1:] + body
 
 
+def edited(at, new, length=0):
+    """Puts bytes in the place of `length` others and corrects the message's own length; counted in its body."""
+    def edit(message):
+        body = message[4:]
+        body = body[:at] + new + body[at + (length or len(new)):]
+        return b'\x01' + struct.pack('>I', len(body))[1:] + body
+    return edit
+
+
+# What is wrong in a ClientHello: version 2, random 32, session id 1, ciphers 2 + 6, compression 2, extensions 2 + …
+INVALID = {
+    'version-0300': edited(0, b'\x03\x00'), 'version-0200': edited(0, b'\x02\x00'),
+    'session-id-long': edited(34, b'\x21' + bytes(33), 1), 'session-id-beyond': edited(34, b'\xff'),
+    'ciphers-none': edited(35, b'\x00\x00', 8), 'ciphers-odd': edited(35, b'\x00\x05' + b'\xc0' * 5, 8),
+    'ciphers-beyond': edited(35, b'\xff\xfe'),
+    'compression-none': edited(43, b'\x00', 2), 'compression-deflate': edited(43, b'\x01\x01'),
+    'extensions-short': edited(45, b'\x00\x01'), 'extensions-beyond': edited(45, b'\xff\xff'),
+    'truncated': lambda message: b'\x01' + struct.pack('>I', len(message) - 14)[1:] + message[4:-10],
+    'trailing': lambda message: b'\x01' + struct.pack('>I', len(message))[1:] + message[4:] + bytes(4),
+    'length-beyond': lambda message: message[:1] + b'\xff\xff\xff' + message[4:],
+    'server-hello': lambda message: b'\x02' + message[1:],
+    'finished-first': lambda message: b'\x14\x00\x00\x0c' + bytes(12),
+    'empty-message': lambda message: b'\x01\x00\x00\x00',
+    'name-list-short': edited(51, b'\x00\x01'), 'name-type': edited(53, b'\x01'),
+    'name-length-beyond': edited(54, b'\xff\xff'),
+}
+
+
 def records(message, size=16384):
     return b''.join(
         b'\x16\x03\x01' + struct.pack('>H', len(message[at:at + size])) + message[at:at + size]
         for at in range(0, len(message), size))
+
+
+def alternative_names(certificate):
+    """The entries of subjectAltName (RFC 5280 §4.2.1.6), which is short enough here for lengths of one byte."""
+    at = certificate.index(b'\x06\x03\x55\x1d\x11') + 5
+    if certificate[at] == 1:
+        at += 3
+    # An octet string, and in it a sequence.
+    at, end = at + 4, at + 4 + certificate[at + 3]
+    while at < end:
+        size = certificate[at + 1]
+        yield certificate[at + 2:at + 2 + size].decode('latin-1')
+        at += 2 + size
 
 
 def answer(stream, deadline):
@@ -66,8 +106,7 @@ def answer(stream, deadline):
                 # The first certificate's length stands behind the list's.
                 first = int.from_bytes(handshake[at + 7:at + 10], 'big')
                 leaf = handshake[at + 10:at + 10 + first]
-                found = re.findall(rb'[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)+', leaf)
-                return 'certificate ' + ' '.join(sorted({name.decode() for name in found}))
+                return 'certificate ' + ' '.join(alternative_names(leaf))
             at += 4 + size
         stream.settimeout(max(0.01, deadline - time.monotonic()))
         try:
@@ -101,13 +140,13 @@ def main():
     if not head.startswith(b'HTTP/1.1 200 '):
         print('refused', head.split(b'\r\n')[0].decode('latin-1'))
         return
-    deadline = time.monotonic() + 15
+    start = time.monotonic()
     names = {
         'no-name': (), 'other-name': (b'other.test',), 'listed-name': (b'listed.test',), 'address': (b'127.0.0.1',),
         'upper-case': (host.upper(),), 'root-dot': (host + b'.',), 'underscore': (b'a_b.' + host,),
         'nul': (host + b'\x00.evil.test',), 'long-name': (b'a' * 300,), 'two-names': (host, b'other.test'),
-        'empty-name': (b'',), 'other-name-split': (b'other.test',),
-    }.get(case, (host,))
+        'empty-name': (b'',),
+    }.get(case, (b'other.test',) if case.startswith('other-name') else (host,))
     message = hello(names)
     if case == 'tls10':
         message = hello(names, 0x0301)
@@ -115,6 +154,9 @@ def main():
         message = hello(names, 0x0302)
     elif case == 'weak':
         message = hello(names, ciphers=(0x0004, 0x0005, 0x000a, 0x002f, 0x0035, 0x0003))
+    elif case == 'weak-ephemeral':
+        # NULL, RC4, 3DES and CBC, all with a key exchange that could be had.
+        message = hello(names, ciphers=(0xc006, 0xc007, 0xc008, 0xc009, 0xc00a, 0xc023, 0xc024, 0x00ff))
     elif case == 'padding':
         message = hello(names, more=extension(21, bytes(16000)))
     elif case == 'large':
@@ -123,9 +165,22 @@ def main():
         ech = b'\x00\x00\x01\x00\x01\x07\x00\x20' + os.urandom(32) + b'\x00\x90' + os.urandom(144)
         message = hello(
             names, ciphers=(0x0a0a, 0xc02b, 0xc02f), more=extension(0x1a1a, b'') + extension(0xfe0d, ech))
+    elif case in INVALID:
+        message = INVALID[case](message)
     pieces = [records(message)]
+    empty, warning = b'\x16\x03\x01\x00\x00', b'\x15\x03\x01\x00\x02\x01\x5a'
     if case in ('records', 'other-name-split'):
         pieces = [records(message, 1)]
+    elif case == 'other-name-halves':
+        pieces = [records(message, len(message) // 2 + 1)]
+    elif case == 'other-name-type':
+        pieces = [records(message[:1]), records(message[1:])]
+    elif case in ('few-empty-records', 'other-name-empty'):
+        pieces = [empty * 3 + records(message[:50]) + empty * 3 + records(message[50:])]
+    elif case in ('warning', 'other-name-warning'):
+        pieces = [warning + pieces[0]]
+    elif case == 'other-name-bytes':
+        pieces = [bytes([byte]) for byte in records(message, 3)]
     elif case == 'bytes':
         pieces = [bytes([byte]) for byte in pieces[0]]
     elif case == 'sslv2':
@@ -158,7 +213,7 @@ def main():
             stream.shutdown(socket.SHUT_WR)
     except OSError:
         pass
-    print(answer(stream, deadline))
+    print(answer(stream, start + 15) + (' late' if time.monotonic() - start > 4 else ''))
 
 
 main()

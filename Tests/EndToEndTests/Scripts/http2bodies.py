@@ -57,17 +57,6 @@ def upload(stage):
     assert peak - memory < 12 * MEBIBYTE, peak - memory
 
 
-@case("an answer before the body has come")
-def early(stage):
-    with stage.wire() as wire:
-        stream = wire.open(wire.request_fields("/o/early", "POST"), end=False)
-        wire.send(frame(DATA, 0, stream, bytes(1000)))
-        response = wire.response(stream)
-        assert (response.status, response.body) == (403, b"early"), response.status
-        assert wire.response(stream).reset == NO_ERROR
-        assert wire.ping()
-
-
 @case("100 Continue")
 def continued(stage):
     with stage.wire() as wire:

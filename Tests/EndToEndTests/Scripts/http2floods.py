@@ -129,24 +129,6 @@ def padding(stage):
         ends_calm(wire)
 
 
-@case("DATA behind the answer of a request that does not end")
-def late_data(stage):
-    with stage.wire() as wire:
-        stream = wire.open(wire.request_fields("/", "POST"), end=False)
-        assert wire.response(stream).status == 200
-        wire.send(frame(DATA, 0, stream, bytes(1 << 14)) * 3)
-        assert wire.response(stream).reset == NO_ERROR
-        assert wire.ping()
-
-
-@case("an answered request that does not end")
-def answered(stage):
-    with stage.wire() as wire:
-        stream = wire.open(wire.request_fields("/", "POST"), end=False)
-        assert wire.response(stream).status == 200
-        assert wire.response(stream, 5).reset == NO_ERROR
-
-
 @case("101 streams")
 def too_many_streams(stage):
     with stage.wire() as wire:

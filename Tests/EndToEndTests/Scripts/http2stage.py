@@ -127,8 +127,13 @@ class Origin:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%d" % (len(str(len(data))), len(data)))
             return True
         if path == "/early":
-            # Answers before the body has come.
-            connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nearly")
+            # Answers before the body has come, with the status `n`.
+            connection.sendall(b"HTTP/1.1 %d Early\r\nContent-Length: 5\r\n\r\nearly" % (count or 403))
+            while connection.recv(1 << 16):
+                pass
+            return False
+        if path == "/early-chunked":
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n0\r\n\r\n")
             while connection.recv(1 << 16):
                 pass
             return False
@@ -155,8 +160,12 @@ class Stage:
         with open(f"{self.folder}/m.yaml", "w") as file:
             file.write(f"""substitutions:
   https://{HOST}/: {{ text: "{TEXT}" }}
-  https://{HOST}/big: {{ file: big.bin }}
-  https://{HOST}/page: {{ file: page.html }}
+  https://{HOST}/big: {{ file: big.bin, methods: [GET, HEAD, POST, PUT] }}
+  https://{HOST}/page: {{ file: page.html, methods: [GET, HEAD, POST, PUT] }}
+  https://{HOST}/empty: {{ text: "" }}
+  https://{HOST}/moved: {{ redirect: "https://{HOST}/page" }}
+  https://{HOST}/blocked: {{ block: true }}
+  https://{HOST}/absent: {{ text: "absent", status: 404 }}
   https://{HOST}/o/: {{ forward: "http://127.0.0.1:{self.origin.port}/" }}
 """)
         self.command = [binary, "--map", f"{self.folder}/m.yaml", "--listen", "127.0.0.1:0", "--ca-dir",

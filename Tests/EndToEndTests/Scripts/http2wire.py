@@ -182,7 +182,7 @@ class Wire:
     """A connection to `host` in a tunnel that the proxy decrypts."""
 
     def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=8, receive_buffer=None,
-                 initial=()):
+                 initial=(), is_strict=False):
         plain = socket.socket()
         if receive_buffer:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -198,9 +198,13 @@ class Wire:
         assert head.startswith(b"HTTP/1.1 200 "), head
         context = ssl.create_default_context(cafile=authority_file)
         context.set_alpn_protocols(list(protocols))
-        self.socket = context.wrap_socket(plain, server_hostname=host)
+        # Strictly, only close_notify is the connection's end.
+        self.socket = context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=not is_strict)
+        self.is_strict = is_strict
         self.host, self.buffer, self.fields, self.seconds = host, b"", FieldDecoder(), seconds
-        self.next_stream, self.acknowledges = 1, True
+        self.next_stream = 1
+        # How many bytes may be sent on each stream, and on all (0).
+        self.windows = {0: 65535}
         if handshake:
             self.send(PREFACE + settings(*initial))
             first = self.read()
@@ -232,6 +236,8 @@ class Wire:
                 if len(self.buffer) >= 9 + length:
                     kind, flags, stream = self.buffer[3], self.buffer[4], int.from_bytes(self.buffer[5:9], "big")
                     payload, self.buffer = self.buffer[9:9 + length], self.buffer[9 + length:]
+                    if kind == WINDOW_UPDATE:
+                        self.windows[stream] = self.windows.get(stream, 65535) + int.from_bytes(payload, "big")
                     return Frame(kind, flags, stream & 0x7fffffff, payload)
             left = deadline - time.monotonic()
             if left <= 0:
@@ -241,7 +247,11 @@ class Wire:
                 data = self.socket.recv(1 << 16)
             except (ssl.SSLWantReadError, TimeoutError):
                 raise TimeoutError from None
-            except (ssl.SSLError, OSError):
+            except ssl.SSLError:
+                if self.is_strict:
+                    raise
+                raise Closed from None
+            except OSError:
                 raise Closed from None
             finally:
                 self.socket.settimeout(self.seconds)
@@ -258,6 +268,20 @@ class Wire:
         fields = fields if fields is not None else self.request_fields(path)
         self.send(headers(stream, fields, end))
         return stream
+
+    def upload(self, stream, size, end=True):
+        """Sends a body as the windows allow; the frames that came meanwhile."""
+        frames, sent = [], 0
+        self.windows.setdefault(stream, 65535)
+        while sent < size:
+            count = min(1 << 14, self.windows[0], self.windows[stream], size - sent)
+            if count > 0:
+                sent += count
+                self.windows[0], self.windows[stream] = self.windows[0] - count, self.windows[stream] - count
+                self.send(frame(DATA, END_STREAM if end and sent == size else 0, stream, bytes(count)))
+            else:
+                frames.append(self.read(3))
+        return frames
 
     def response(self, stream, seconds=None):
         return Response(self, stream, seconds)

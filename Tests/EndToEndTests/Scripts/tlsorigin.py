@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """A TLS origin for tests: one thread a connection.
 
-usage: tlsorigin.py [--cert CHAIN --key KEY] [--tls1] [--greeting TEXT] [--life SECONDS]
+usage: tlsorigin.py [--cert CHAIN --key KEY] [--tls1 | --tls12] [--next CHAIN --next-key KEY]
+                    [--client-cert optional|required --trust FILE] [--greeting TEXT] [--life SECONDS]
 
 Without a certificate it speaks HTTP in the clear. It prints its port, then what happens: `name HOST`, `handshake VERSION`,
-`request PATH`, and what the paths below tell. /ws echoes WebSocket messages; /flood sends 256 MiB after its 101, /count
+`resumed` where that was an earlier session's, `certificate` where the client has shown one, `request PATH`, and what the
+paths below tell. /close ends the connection with its answer, /next after putting the other certificate in force; /secure
+has a Strict-Transport-Security field. /ws echoes WebSocket messages; /flood sends 256 MiB after its 101, /count
 reads to the end and tells the sum; /bad-accept, /no-accept and /no-upgrade have a 101 that is not valid. /cut ends a body
 that the connection's end delimits without close_notify, /ended with it; /short ends a body before its Content-Length. Every
 other path answers with 200 and the greeting. Standard library only.
@@ -166,8 +169,16 @@ def serve(stream, options):
         if path == "/short":
             stream.sendall(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 50\r\n\r\nfirst part")
             return False
-        body = options.greeting.encode()
-        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        body, more = options.greeting.encode(), b""
+        if path in ("/close", "/next"):
+            more = b"Connection: close\r\n"
+        elif path == "/secure":
+            more = b"Strict-Transport-Security: max-age=31536000; includeSubDomains; preload\r\n"
+        if path == "/next":
+            stream.context.load_cert_chain(options.next, options.next_key)
+        stream.sendall(b"HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n" % (more, len(body)) + body)
+        if path in ("/close", "/next"):
+            return True
 
 
 def connection(raw, context, options):
@@ -181,6 +192,10 @@ def connection(raw, context, options):
         raw.close()
         return
     say("handshake", stream.version())
+    if stream.session_reused:
+        say("resumed")
+    if stream.getpeercert():
+        say("certificate")
     try:
         ends_well = serve(stream, options)
         if not ends_well:
@@ -205,6 +220,11 @@ def main():
     parser.add_argument("--cert")
     parser.add_argument("--key")
     parser.add_argument("--tls1", action="store_true")
+    parser.add_argument("--tls12", action="store_true")
+    parser.add_argument("--next")
+    parser.add_argument("--next-key")
+    parser.add_argument("--client-cert")
+    parser.add_argument("--trust")
     parser.add_argument("--greeting", default="from the origin")
     parser.add_argument("--life", type=int, default=240)
     options = parser.parse_args()
@@ -216,6 +236,11 @@ def main():
         context.load_cert_chain(options.cert, options.key)
         if options.tls1:
             context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1
+        if options.tls12:
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+        if options.client_cert:
+            context.load_verify_locations(options.trust)
+            context.verify_mode = ssl.CERT_REQUIRED if options.client_cert == "required" else ssl.CERT_OPTIONAL
         context.sni_callback = lambda _, name, __: say("name", name or "none")
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     threading.Timer(options.life, lambda: os._exit(0)).start()

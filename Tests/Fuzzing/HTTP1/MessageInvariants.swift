@@ -6,7 +6,12 @@ import NIOCore
 public struct InvariantViolation: Error, CustomStringConvertible {
     public let description: String
 
-    init(_ description: String) { self.description = description }
+    public init(_ description: String) { self.description = description }
+}
+
+/// Throws where a property does not hold.
+public func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
+    guard condition else { throw InvariantViolation(what()) }
 }
 
 /// Properties that hold for all bytes, as fuzzers and tests check them.
@@ -134,9 +139,5 @@ public enum MessageInvariants {
 
     private static func matches(_ name: [UInt8], _ literal: StaticString) -> Bool {
         name.withUnsafeBytes { $0.equalsIgnoringCase(literal) }
-    }
-
-    private static func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
-        guard condition else { throw InvariantViolation(what()) }
     }
 }

@@ -1,0 +1,138 @@
+/// Writes one log line into memory that was sized for it; what would not fit is left out.
+///
+/// A line is some fifteen pieces, and a buffer that may grow at each of them costs more than the pieces do.
+struct LogLine {
+    private let memory: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+
+    @inline(__always)
+    mutating func write(_ byte: UInt8) {
+        guard count < memory.count else { return }
+        memory[count] = byte
+        count &+= 1
+    }
+
+    mutating func write(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress, bytes.count <= memory.count &- count else { return }
+        UnsafeMutableRawBufferPointer(rebasing: memory[count...]).baseAddress?
+            .copyMemory(from: source, byteCount: bytes.count)
+        count &+= bytes.count
+    }
+
+    @inline(__always)
+    mutating func write(_ text: StaticString) {
+        write(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Writes a decimal number; a negative one as 0.
+    mutating func writeDecimal(_ number: Int) {
+        let number = UInt(max(0, number))
+        var width = 1
+        var rest = number / 10
+        while rest > 0 {
+            width &+= 1
+            rest /= 10
+        }
+        writeDigits(number, width)
+    }
+
+    /// Writes the last `width` digits of a number, zeros in front.
+    @inline(__always)
+    mutating func writeDigits(_ number: UInt, _ width: Int) {
+        guard width <= memory.count &- count else { return }
+        var rest = number
+        var index = count &+ width
+        while index > count {
+            index &-= 1
+            memory[index] = 0x30 &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        count &+= width
+    }
+
+    /// Writes tenths as a decimal number with one place: 31 is `3.1`.
+    mutating func writeTenths(_ tenths: Int) {
+        writeDecimal(tenths / 10)
+        write(UInt8(ascii: "."))
+        writeDecimal(tenths % 10)
+    }
+
+    /// Writes thousandths as a decimal number with three places.
+    mutating func writeThousandths(_ thousandths: Int) {
+        writeDecimal(thousandths / 1000)
+        write(UInt8(ascii: "."))
+        writeDigits(UInt(max(0, thousandths % 1000)), 3)
+    }
+
+    /// Writes a number of bytes for people: `812B`, `3.1kB`, `1.2MB`, decimal units.
+    mutating func writeByteCount(_ bytes: Int) {
+        switch bytes {
+        case ..<1000:
+            writeDecimal(bytes)
+            write(UInt8(ascii: "B"))
+        case ..<1_000_000:
+            writeTenths(bytes / 100)
+            write("kB")
+        case ..<1_000_000_000:
+            writeTenths(bytes / 100_000)
+            write("MB")
+        default:
+            writeTenths(bytes / 100_000_000)
+            write("GB")
+        }
+    }
+
+    /// Writes bytes so that neither a terminal nor a JSON reader is led astray: control bytes, quotes, backslashes and
+    /// bytes that are no UTF-8 become escapes, `\x1b` or in JSON `\u001b`. One byte makes six at the most.
+    mutating func writeEscaped(_ bytes: UnsafeRawBufferPointer, isJSON: Bool) {
+        guard !bytes.isPlainText else { return write(bytes) }
+        let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
+        for byte in bytes {
+            switch byte {
+            case 0x80... where isUTF8: write(byte)
+            case 0x22, 0x5c:
+                write(UInt8(ascii: "\\"))
+                write(byte)
+            case 0x20..<0x7f: write(byte)
+            default:
+                write(isJSON ? "\\u00" : "\\x")
+                write(LogLine.hexDigit(byte >> 4))
+                write(LogLine.hexDigit(byte & 15))
+            }
+        }
+    }
+
+    mutating func writeEscaped(_ text: String, isJSON: Bool) {
+        var text = text
+        text.withUTF8 { writeEscaped(UnsafeRawBufferPointer($0), isJSON: isJSON) }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether all bytes are printable ASCII but `"` and `\`; eight at a time.
+    fileprivate var isPlainText: Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        var index = 0
+        while count &- index >= 8 {
+            let word = loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let quote = word ^ ones &* 0x22
+            let backslash = word ^ ones &* 0x5c
+            let delete = word ^ ones &* 0x7f
+            let special = (quote &- ones) | (backslash &- ones) | (delete &- ones) | (word &- ones &* 0x20) | word
+            // A set bit may be a borrow's; it only sends the word to the exact test.
+            if special & (ones &* 0x80) != 0,
+                !self[index..<index &+ 8].allSatisfy(UnsafeRawBufferPointer.isPlain)
+            {
+                return false
+            }
+            index &+= 8
+        }
+        return self[index...].allSatisfy(UnsafeRawBufferPointer.isPlain)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7f && byte != 0x22 && byte != 0x5c }
+}

@@ -1,0 +1,62 @@
+import NIOCore
+
+/// Reads along, in front of TLS, while a client and the proxy agree on it: the host that the client asks for, and an
+/// alert that it sends in the clear.
+///
+/// Clients with OpenSSL tell so, in TLS 1.3 too, that they don't trust a certificate; the TLS library, which by then
+/// expects encrypted records, can only say that the record is too short.
+final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var hello = ClientHelloReader()
+    private let mayAskFor: ([UInt8]) -> Bool
+    private let whenRefused: () -> Void
+    private var isRefused = false
+    /// The alert's description (RFC 8446 §6).
+    private(set) var alert: UInt8?
+
+    /// - Parameters:
+    ///   - mayAskFor: whether a client may name this host in TLS.
+    ///   - whenRefused: called when it has named another one, and was told so; TLS sees nothing of that.
+    init(mayAskFor: @escaping ([UInt8]) -> Bool, whenRefused: @escaping () -> Void) {
+        self.mayAskFor = mayAskFor
+        self.whenRefused = whenRefused
+    }
+
+    /// Whether the client has named a host that it may name, or none: what TLS agreed on may be used.
+    var helloIsAccepted: Bool {
+        switch hello.verdict {
+        case .name, .noName: !isRefused
+        case .incomplete, .malformed: false
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
+        let bytes = unwrapInboundIn(data)
+        if hello.verdict == .incomplete {
+            bytes.withUnsafeReadableBytes { hello.read($0) }
+            if case .name(let name) = hello.verdict, !mayAskFor(name) {
+                isRefused = true
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: HandshakeWatch.unrecognizedName)), promise: nil)
+                return whenRefused()
+            }
+        }
+        if let found = HandshakeWatch.alert(in: bytes.readableBytesView.suffix(7)) { alert = found }
+        context.fireChannelRead(data)
+    }
+
+    /// A fatal alert, unrecognized_name (RFC 6066 §3).
+    private static let unrecognizedName: [UInt8] = [21, 3, 3, 0, 2, 2, 112]
+
+    /// The alert in the last record of what a client has sent: type 21, a version, the length 2, level and description.
+    static func alert(in bytes: some Collection<UInt8>) -> UInt8? {
+        let record = Array(bytes)
+        guard record.count == 7, record[0] == 21, record[1] == 3, record[3] == 0, record[4] == 2,
+            record[5] == 1 || record[5] == 2
+        else { return nil }
+        return record[6]
+    }
+}

@@ -1,0 +1,109 @@
+"""Brings the peers, and the programs of the benchmark's own, onto the machine."""
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from load import HERE
+from peers import VERSIONS
+
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FOLDER = os.path.join(ROOT, ".build/bench")
+
+# What has to be there, a program or a file, and Debian's package of it.
+PACKAGES = {
+    "nginx": "nginx", "squid": "squid", "varnishd": "varnish", "haproxy": "haproxy", "tinyproxy": "tinyproxy",
+    "traffic_server": "trafficserver", "wrk": "wrk", "h2load": "nghttp2-client", "gcc": "gcc", "curl": "curl",
+    "openssl": "openssl", "taskset": "util-linux", "/usr/include/stdio.h": "libc6-dev",
+    "/usr/include/openssl/ssl.h": "libssl-dev",
+}
+if importlib.util.find_spec("ensurepip") is None:
+    PACKAGES["ensurepip"] = "python3-venv"
+
+# Services that come with the packages and would begin to listen on the machine's ports.
+SERVICES = ["nginx", "squid", "varnish", "varnishncsa", "haproxy", "tinyproxy", "trafficserver"]
+
+
+def as_root(*argv: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*([] if os.getuid() == 0 else ["sudo"]), *argv], **options)
+
+
+def install_packages() -> None:
+    missing = sorted({
+        package for name, package in PACKAGES.items() if not (shutil.which(name) or os.path.exists(name))})
+    if not missing:
+        return
+    if not shutil.which("apt-get"):
+        sys.exit("please install: " + " ".join(missing))
+    print("installing:", *missing, flush=True)
+    installed_before = [name for name in SERVICES if os.path.exists(f"/etc/init.d/{name}")]
+    # Packages ask this program whether to start their services; it says no while they are installed here.
+    policy = "/usr/sbin/policy-rc.d"
+    ours = not os.path.exists(policy)
+    if ours:
+        as_root("sh", "-c", f"printf '#!/bin/sh\\nexit 101\\n' > {policy} && chmod +x {policy}", check=True)
+    try:
+        as_root("apt-get", "update", "-qq", check=True)
+        as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "--no-install-recommends",
+                *missing, check=True, stdout=subprocess.DEVNULL)
+    finally:
+        if ours:
+            as_root("rm", "-f", policy)
+    if os.path.isdir("/run/systemd/system"):
+        new = [name for name in SERVICES if name not in installed_before]
+        as_root("systemctl", "disable", "--quiet", *new, stderr=subprocess.DEVNULL)
+
+
+def install_mitmproxy() -> str | None:
+    """The newest from PyPI in a folder of its own, else Debian's; None where neither can be had."""
+    folder = os.path.join(FOLDER, "mitmproxy")
+    program = os.path.join(folder, "bin/mitmdump")
+    if not works(program):
+        print("installing: mitmproxy", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
+            subprocess.run([f"{folder}/bin/pip", "install", "-q", "mitmproxy"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            shutil.rmtree(folder, ignore_errors=True)
+    if works(program):
+        return program
+    if not shutil.which("mitmdump") and shutil.which("apt-get"):
+        with contextlib.suppress(OSError):
+            as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq",
+                    "--no-install-recommends", "mitmproxy", stdout=subprocess.DEVNULL)
+    return shutil.which("mitmdump")
+
+
+def works(program: str) -> bool:
+    try:
+        return subprocess.run([program, "--version"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def compile_tools() -> dict[str, str]:
+    """The programs of tools/, made anew where their source is newer."""
+    os.makedirs(FOLDER, exist_ok=True)
+    made = {}
+    for name, product, options in [
+        ("limit", "limit", []), ("pull", "pull", []), ("tunnel", "tunnel.so", ["-shared", "-fPIC", "-ldl"])
+    ]:
+        source, made[name] = os.path.join(HERE, f"tools/{name}.c"), os.path.join(FOLDER, product)
+        if not os.path.exists(made[name]) or os.path.getmtime(made[name]) < os.path.getmtime(source):
+            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-o", made[name], source, *options], check=True)
+    return made
+
+
+def versions(programs: dict[str, str]) -> dict[str, str]:
+    found = {}
+    for name, argv in (VERSIONS | {"mitmproxy": [programs.get("mitmdump") or "", "--version"]}).items():
+        if shutil.which(argv[0]):
+            done = subprocess.run(argv, capture_output=True, text=True)
+            match = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
+            found[name] = match[0] if match else "?"
+    return found
