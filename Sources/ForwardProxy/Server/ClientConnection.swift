@@ -379,8 +379,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         self.exchange = nil
         exchange?.clientIsGone()
         if record != nil {
-            record?.outcome = .failed
-            if record?.reason.isEmpty == true { record?.reason = reason }
+            record?.fail(reason)
             finishRecord()
         }
     }
