@@ -105,6 +105,11 @@ extension SecureHandshake: TimedConnection {
     var activity: ConnectionActivity { .handshake }
 
     func check(now: UInt64) {}
-    func stop() { context?.close(promise: nil) }
+    /// The request comes behind the handshake; see ``ClientConnection/stop()``.
+    func stop() {
+        timer?.cancel()
+        let limit = ClientConnection.lastRequestPatience
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in self?.cut() }
+    }
     func cut() { context?.close(promise: nil) }
 }
