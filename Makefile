@@ -13,9 +13,33 @@ SOAK_SECONDS ?= 600
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
 PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
+DEB_PACKAGES = debhelper dpkg-dev
+DEB_TEST_PACKAGES = debootstrap lintian curl
+
+# The runtime of Swift is linked statically, so that the program runs where no Swift is, and its calls are cheaper. Checks
+# of exclusive access at run time, which tests make in debug builds, cost packages and program a seventh of a mapped hit.
+RELEASE_FLAGS = -c release --product subproxy --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
+	-Xswiftc -enforce-exclusivity=unchecked
+RELEASE = .build/release/subproxy
+
+# Where 'make install' puts what it installs; each below DESTDIR.
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+DESTDIR ?=
+BIN = $(DESTDIR)$(PREFIX)/bin
+SHARE = $(DESTDIR)$(PREFIX)/share
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd
+CONFIG = $(DESTDIR)$(SYSCONFDIR)/subproxy
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+STRIP ?= --strip
+
+# The one place of the version is the program's source.
+VERSION = $(shell sed -n 's/^let programVersion = "\(.*\)"$$/\1/p' Sources/subproxy/*.swift)
+DEB = .build/subproxy_$(VERSION)_$$(dpkg --print-architecture).deb
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test bench fuzz fuzz-corpus soak lint format setup setup-test clean
+.PHONY: help run build release install uninstall deb deb-test test bench fuzz fuzz-corpus soak lint format setup \
+	setup-test setup-deb clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
@@ -28,7 +52,53 @@ build: setup ## Build for development
 	$(SWIFT) build --product subproxy
 
 release: setup ## Build for use; the program is .build/release/subproxy
-	$(SWIFT) build -c release --product subproxy
+	$(SWIFT) build $(RELEASE_FLAGS)
+
+# Builds nothing that is there already, so that 'sudo make install' needs no Swift behind 'make release'. A map that is
+# there is left alone.
+install: $(RELEASE) ## Install below PREFIX (/usr/local): program, manual, completions, units; a map below /etc
+	install -d $(BIN) $(CONFIG)
+	install $(STRIP) $(RELEASE) $(BIN)/subproxy
+	for page in $(notdir $(wildcard docs/man/*.[1-8])); do $(call install_page,$$page); done
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/fish/vendor_completions.d $(DESTDIR)$(ZSH_COMPLETIONS)
+	$(RELEASE) --generate-completion-script bash | sed '1{/^#!/d}' >$(SHARE)/bash-completion/completions/subproxy
+	$(RELEASE) --generate-completion-script fish >$(SHARE)/fish/vendor_completions.d/subproxy.fish
+	$(RELEASE) --generate-completion-script zsh >$(DESTDIR)$(ZSH_COMPLETIONS)/_subproxy
+	install -d $(SHARE)/subproxy
+	cp -R --no-preserve=mode,ownership config/bundle $(SHARE)/subproxy
+	$(call installed_map) >$(SHARE)/subproxy/substitutions.yaml
+	[ -e $(CONFIG)/substitutions.yaml ] || install -m 644 $(SHARE)/subproxy/substitutions.yaml $(CONFIG)
+	for unit in $(notdir $(wildcard systemd/*.service systemd/*.socket)); do $(call install_unit,$$unit,system/$$unit); done
+	for unit in $(notdir $(wildcard systemd/user/*)); do $(call install_unit,user/$$unit,user/$$unit); done
+
+uninstall: ## Undo 'make install'; a map that was edited stays
+	rm -f $(BIN)/subproxy $(addprefix $(SHARE)/man/man1/,$(notdir $(wildcard docs/man/*.1)))
+	rm -f $(addprefix $(SHARE)/man/man5/,$(notdir $(wildcard docs/man/*.5)))
+	rm -f $(SHARE)/bash-completion/completions/subproxy $(SHARE)/fish/vendor_completions.d/subproxy.fish
+	rm -f $(DESTDIR)$(ZSH_COMPLETIONS)/_subproxy
+	rm -f $(addprefix $(UNITS)/system/,$(notdir $(wildcard systemd/*.service systemd/*.socket)))
+	rm -f $(addprefix $(UNITS)/user/,$(notdir $(wildcard systemd/user/*)))
+	if cmp -s $(SHARE)/subproxy/substitutions.yaml $(CONFIG)/substitutions.yaml; then rm $(CONFIG)/substitutions.yaml; fi
+	rm -rf $(SHARE)/subproxy
+	[ ! -d $(CONFIG) ] || rmdir --ignore-fail-on-non-empty $(CONFIG)
+
+$(RELEASE):
+	$(MAKE) release
+
+deb: setup-deb release ## Build the Debian package .build/subproxy_VERSION_ARCHITECTURE.deb
+	@test "$$(dpkg-parsechangelog -l config/debian/changelog -S Version)" = "$(VERSION)" || \
+	    { echo "config/debian/changelog does not begin with version $(VERSION) of the program" >&2; exit 1; }
+	rm -rf .build/deb
+	mkdir -p .build/deb/subproxy
+	cp -R config/debian .build/deb/subproxy
+	cd .build/deb/subproxy && TOP=$(CURDIR) dpkg-buildpackage --build=binary --no-sign
+	mv .build/deb/*.deb .build
+	@echo $(DEB)
+
+# Apart from 'make test': it needs root, and packages from a mirror.
+deb-test: deb ## Install, run, upgrade and purge the package in a bare Debian of its own (root)
+	$(call install,$(DEB_TEST_PACKAGES))
+	Tests/Packaging/debian-package.sh $(DEB) .build/deb-test
 
 # What works with sockets and bounds in time runs by itself, one test after the other: beside tests that keep all cores
 # busy, a bound says nothing.
@@ -68,8 +138,21 @@ setup: ## Install the libraries that are missing (apt-get; with sudo unless you 
 setup-test:
 	$(call install,$(PACKAGES) $(TEST_PACKAGES))
 
+setup-deb:
+	$(call install,$(PACKAGES) $(DEB_PACKAGES))
+
 clean: ## Remove what was built
 	$(SWIFT) package clean
+
+# Units and pages name places as a package has them, and are written for those that are installed to.
+installed_map = sed 's|^root: bundle$$|root: $(PREFIX)/share/subproxy/bundle|' config/substitutions.yaml
+install_unit = $(call install_text,systemd/$(1),$(UNITS)/$(2))
+install_page = $(call install_text,docs/man/$(1),$(SHARE)/man/man$${page##*.}/$(1))
+define install_text
+install -d $$(dirname $(2)) && \
+sed 's|/usr/bin/subproxy|$(PREFIX)/bin/subproxy|g; s|/usr/share/subproxy|$(PREFIX)/share/subproxy|g; \
+s|/etc/subproxy|$(SYSCONFDIR)/subproxy|g' $(1) >$(2) && chmod 644 $(2) || exit 1
+endef
 
 # Asks dpkg first, so that nothing is installed, and no password asked for, where nothing is missing.
 define install

@@ -5,7 +5,7 @@ import NIOCore
 struct RequestHeadScanner {
     private var requestLine = RequestLineScanner()
     private var fieldLines = FieldLineScanner()
-    private var framing = FramingFields()
+    private var fieldFraming = FramingFields()
     private var method = Method.other
     private var isInFields = false
 
@@ -14,10 +14,10 @@ struct RequestHeadScanner {
         if !isInFields {
             guard try requestLine.scan(bytes, limits) else { return false }
             isInFields = true
-            framing.version = requestLine.version
+            fieldFraming.version = requestLine.version
             fieldLines.beginHeaders(at: requestLine.position, limits, noting: FramingFields.requestNames)
         }
-        guard try fieldLines.scan(bytes, noting: &framing) else { return false }
+        guard try fieldLines.scan(bytes, noting: &fieldFraming) else { return false }
         method = Method(bytes.rebased(requestLine.methodRange))
         return true
     }
@@ -25,18 +25,20 @@ struct RequestHeadScanner {
     /// The length of the complete head.
     var length: Int { fieldLines.position }
 
+    /// How the end of the body is found, once the head is complete.
+    func framing() throws(HTTP1Error) -> BodyFraming { try fieldFraming.requestFraming(method) }
+
     /// The complete head, whose bytes these are; the scanner then expects another.
-    mutating func finish(_ bytes: ByteBuffer) throws(HTTP1Error) -> (RequestHead, BodyFraming) {
-        let bodyFraming = try framing.requestFraming(method)
+    mutating func takeHead(_ bytes: ByteBuffer) -> RequestHead {
         let present = fieldLines.present
         let fields = FieldSection(bytes: bytes, lines: fieldLines.takeLines(), present: present)
         let head = RequestHead(
             method: method, version: requestLine.version, methodRange: requestLine.methodRange,
             targetRange: requestLine.targetRange, fields: fields)
         requestLine = RequestLineScanner()
-        framing = FramingFields()
+        fieldFraming = FramingFields()
         isInFields = false
-        return (head, bodyFraming)
+        return head
     }
 
     mutating func recycle(_ lines: inout ContiguousArray<FieldSection.Line>) { fieldLines.recycle(&lines) }

@@ -69,6 +69,24 @@ public struct RequestParser: Sendable {
         }
     }
 
+    /// The head of a request that has come whole, where one is due; else nil, and ``next()`` tells more.
+    ///
+    /// The straight way for most requests, which have no body: of one whose `framing` is ``BodyFraming/none`` no end is
+    /// told, the next event is of the next request.
+    @inline(__always)
+    public mutating func nextHead(_ framing: inout BodyFraming) throws(HTTP1Error) -> RequestHead? {
+        guard case .head = phase else { return nil }
+        do throws(HTTP1Error) {
+            guard try RequestParser.scan(input.bytes, &scanner, limits) == .complete else { return nil }
+            let head = try takeHead(&framing)
+            if framing == .none { phase = .head }
+            return head
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
     /// Says that no more bytes will come.
     ///
     /// Requests that were received before it are still parsed.
@@ -110,12 +128,13 @@ public struct RequestParser: Sendable {
     /// Takes the storage of a head that is no longer used, for the next one.
     ///
     /// It helps where no copy of the head is left.
-    public mutating func recycle(_ head: consuming RequestHead) {
-        var lines = head.fields.lines
-        // The lines have one owner only once the head has lost them, which the end of its scope would be too late for.
-        head.fields = FieldSection()
+    public mutating func recycle(_ head: inout RequestHead) {
+        var lines = head.fields.takeLines()
         scanner.recycle(&lines)
     }
+
+    /// The same for a head that is given away.
+    public mutating func recycle(_ head: consuming RequestHead) { recycle(&head) }
 
     private mutating func fail(_ error: HTTP1Error) {
         phase = .failed(error)
@@ -160,18 +179,26 @@ public struct RequestParser: Sendable {
                 guard emptyLines <= RequestParser.maximumEmptyLines else { throw .invalidRequestLine }
                 _ = input.take(2)
             case .complete:
-                let (head, framing) = try scanner.finish(input.take(scanner.length))
-                emptyLines = 0
-                switch framing {
-                case .length(let length): phase = .body(remaining: length)
-                case .chunked:
-                    decoder.reset()
-                    phase = .chunked
-                case .none, .untilClose: phase = .body(remaining: 0)
-                }
-                return .head(head, framing)
+                var framing = BodyFraming.none
+                return .head(try takeHead(&framing), framing)
             }
         }
+    }
+
+    /// Takes the head that the scanner has found.
+    @inline(__always)
+    private mutating func takeHead(_ framing: inout BodyFraming) throws(HTTP1Error) -> RequestHead {
+        framing = try scanner.framing()
+        let head = scanner.takeHead(input.take(scanner.length))
+        emptyLines = 0
+        switch framing {
+        case .length(let length): phase = .body(remaining: length)
+        case .chunked:
+            decoder.reset()
+            phase = .chunked
+        case .none, .untilClose: phase = .body(remaining: 0)
+        }
+        return head
     }
 
     private enum HeadScan { case incomplete, emptyLine, complete }

@@ -159,7 +159,7 @@ struct StructuredDictionary {
 
     private mutating func byteSequence() -> Value? {
         index &+= 1
-        skip { $0.isMember(of: [.alpha, .digit]) || $0 == 0x2b || $0 == 0x2f || $0 == 0x3d }
+        skip { $0.isMember(of: .alphanumeric) || $0 == 0x2b || $0 == 0x2f || $0 == 0x3d }
         return take(UInt8(ascii: ":")) ? .other : nil
     }
 

@@ -33,7 +33,7 @@ enum URIReference {
             switch byte {
             case UInt8(ascii: ":"): return index
             case 0x2b, 0x2d, 0x2e: continue
-            default: if !byte.isMember(of: [.alpha, .digit]) { return nil }
+            default: if !byte.isMember(of: .alphanumeric) { return nil }
             }
         }
         return nil

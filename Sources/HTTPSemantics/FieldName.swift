@@ -69,18 +69,27 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// A name in the table of slots, with the text that it is compared with.
+    private struct Slot: @unchecked Sendable {
+        // Unchecked: the text is that of a literal, which is there for good and never written to.
+        var name = FieldName.other
+        var text = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
     /// A table of 256 slots by ``slot(_:)``; names that share a slot stand in the next free ones.
-    private static let slots: [FieldName] = {
-        var slots = [FieldName](repeating: .other, count: 256)
+    private static let slots: InlineArray<256, Slot> = {
+        var slots = InlineArray<256, Slot>(repeating: Slot())
         for name in allCases where name != .other {
             let literal = name.lowercaseName
-            var index = slot(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
-            while slots[index] != .other { index = (index &+ 1) & 255 }
-            slots[index] = name
+            let text = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+            var index = slot(text)
+            while slots[index].name != .other { index = (index &+ 1) & 255 }
+            slots[index] = Slot(name: name, text: text)
         }
         return slots
     }()
 
+    @inline(__always)
     private static func slot(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard bytes.count > 1 else { return 0 }
         let first = Int(bytes[0] | 0x20)
@@ -89,35 +98,34 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         return (bytes.count &* 37 &+ first &* 5 &+ middle &* 11 &+ last) & 255
     }
 
-    /// Recognises a field name, case ignored; `bytes` are a token (RFC 9110 §5.6.2).
+    /// Recognises a field name, case ignored.
     public init(_ bytes: UnsafeRawBufferPointer) {
         var index = FieldName.slot(bytes)
         while true {
             let candidate = FieldName.slots[index]
-            if candidate == .other || FieldName.isToken(bytes, equalTo: candidate.lowercaseName) {
-                self = candidate
+            if candidate.name == .other || FieldName.matches(bytes, candidate.text) {
+                self = candidate.name
                 return
             }
             index = (index &+ 1) & 255
         }
     }
 
-    /// Whether a token is `literal`, which is in lower case; eight bytes at a time.
-    ///
-    /// One bit makes letters small, and of the other bytes of a token none into one that a name is made of.
+    /// Whether `bytes` are `other`, which is in lower case, letters compared without case; eight bytes at a time.
     @inline(__always)
-    private static func isToken(_ bytes: UnsafeRawBufferPointer, equalTo literal: StaticString) -> Bool {
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         let count = bytes.count
-        guard count == literal.utf8CodeUnitCount else { return false }
-        let other = UnsafeRawBufferPointer(start: literal.utf8Start, count: count)
+        guard count == other.count else { return false }
         guard count >= 8 else {
-            for index in 0..<count where bytes[index] | 0x20 != other[index] { return false }
+            for index in 0..<count where bytes[index].asciiLowercased != other[index] { return false }
             return true
         }
         var index = 0
         while true {
-            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) | 0x2020_2020_2020_2020
-            guard word == other.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            let wanted = other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let difference = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ wanted
+            // The bit of case may differ where the name has a letter: of its bytes only letters have 0x40.
+            guard difference & ~(wanted >> 1 & 0x2020_2020_2020_2020) == 0 else { return false }
             guard index &+ 8 < count else { return true }
             // The last eight bytes, some of them for the second time.
             index = min(index &+ 8, count &- 8)
@@ -127,20 +135,25 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
 
 /// A set of recognised field names: which of them a section has at all.
 public struct FieldNameSet: Sendable, Equatable {
-    public private(set) var rawValue: UInt64 = 0
+    public var rawValue: UInt64 { bits }
+    @usableFromInline var bits: UInt64 = 0
 
+    @inlinable
     public init() {}
 
     public init(_ names: FieldName...) {
         for name in names { insert(name) }
     }
 
+    @inlinable
     @inline(__always)
-    public mutating func insert(_ name: FieldName) { rawValue |= 1 << UInt64(name.rawValue) }
+    public mutating func insert(_ name: FieldName) { bits |= 1 &<< UInt64(name.rawValue) }
 
+    @inlinable
     @inline(__always)
-    public func contains(_ name: FieldName) -> Bool { rawValue & (1 << UInt64(name.rawValue)) != 0 }
+    public func contains(_ name: FieldName) -> Bool { bits & (1 &<< UInt64(name.rawValue)) != 0 }
 
+    @inlinable
     @inline(__always)
-    public func isDisjoint(with other: FieldNameSet) -> Bool { rawValue & other.rawValue == 0 }
+    public func isDisjoint(with other: FieldNameSet) -> Bool { bits & other.bits == 0 }
 }

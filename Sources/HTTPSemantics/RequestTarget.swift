@@ -40,7 +40,7 @@ public enum RequestTarget: Sendable {
     /// Reads the target of `head` by its method and first byte.
     ///
     /// - Throws: ``TargetError`` where it has none of the four forms.
-    public init(_ head: RequestHead) throws(TargetError) {
+    public init(_ head: borrowing RequestHead) throws(TargetError) {
         let range = head.targetRange
         guard !range.isEmpty else { throw .empty }
         if head.method == .connect {

@@ -21,45 +21,25 @@ struct URIParts {
         guard bytes.count <= 1 << 20 else { throw .tooLong }
         isNormalised = true
 
-        // scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ), RFC 3986 §3.1
         var index = 0
-        guard bytes[0].isMember(of: .alpha) else { throw .notAbsolute }
-        while index < bytes.count, bytes[index] != UInt8(ascii: ":") {
-            let byte = bytes[index]
-            guard byte.isMember(of: [.alpha, .digit]) || byte == 0x2b || byte == 0x2d || byte == 0x2e else {
-                throw .invalidScheme
+        if bytes.count > 8, let known = URIParts.knownScheme(bytes.loadUnaligned(as: UInt64.self)) {
+            (scheme, schemeLength) = known
+            index = schemeLength &+ 3
+            // A host that is a plain name, with the path behind it, is what nearly all URLs have.
+            let start = index
+            while index < bytes.count, bytes[index].isMember(of: .lowerHost) { index &+= 1 }
+            if index > start, index < bytes.count, bytes[index] == 0x2f {
+                host = start..<index
+                port = nil
+            } else {
+                index = start
+                (host, port) = try URIParts.authority(bytes, &index, scheme, &isNormalised)
             }
-            if byte &- 0x41 < 26 { isNormalised = false }
-            index &+= 1
+        } else {
+            (scheme, schemeLength) = try URIParts.scheme(bytes, &isNormalised)
+            index = schemeLength &+ 3
+            (host, port) = try URIParts.authority(bytes, &index, scheme, &isNormalised)
         }
-        schemeLength = index
-        guard index &+ 2 < bytes.count, bytes[index &+ 1] == 0x2f, bytes[index &+ 2] == 0x2f else { throw .notAbsolute }
-        let schemeBytes = UnsafeRawBufferPointer(rebasing: bytes[0..<index])
-        scheme =
-            schemeBytes.equalsIgnoringCase("http")
-            ? .http : schemeBytes.equalsIgnoringCase("https") ? .https : .other
-        index &+= 3
-
-        let authorityStart = index
-        var at: Int?
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == 0x2f || byte == 0x3f || byte == 0x23 { break }
-            guard byte > 0x20, byte < 0x7f, byte != 0x5c else { throw .invalidByte }
-            if byte == UInt8(ascii: "@") {
-                // A second "@" is where parsers differ over which host is meant.
-                guard at == nil else { throw .invalidAuthority }
-                at = index
-            }
-            index &+= 1
-        }
-        let authorityEnd = index
-        var hostStart = authorityStart
-        if let at {
-            hostStart = at &+ 1
-            isNormalised = false
-        }
-        (host, port) = try URIParts.hostAndPort(bytes, hostStart..<authorityEnd, scheme, &isNormalised)
 
         let pathStart = index
         var queryStart: Int?
@@ -88,6 +68,57 @@ struct URIParts {
         if index == pathStart || queryStart == pathStart { isNormalised = false }
         rawPath = pathStart..<index
         self.queryStart = queryStart ?? index
+    }
+
+    /// `http` or `https` in lower case with `://` behind it, by the first eight bytes.
+    @inline(__always)
+    private static func knownScheme(_ word: UInt64) -> (URIScheme, Int)? {
+        let word = UInt64(littleEndian: word)
+        if word & 0x00ff_ffff_ffff_ffff == 0x002f_2f3a_7074_7468 { return (.http, 4) }
+        if word == 0x2f2f_3a73_7074_7468 { return (.https, 5) }
+        return nil
+    }
+
+    /// scheme = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." ), with `://` behind it (RFC 3986 §3.1)
+    private static func scheme(
+        _ bytes: UnsafeRawBufferPointer, _ isNormalised: inout Bool
+    ) throws(TargetError) -> (URIScheme, Int) {
+        guard bytes[0].isMember(of: .alpha) else { throw .notAbsolute }
+        var index = 0
+        while index < bytes.count, bytes[index] != UInt8(ascii: ":") {
+            let byte = bytes[index]
+            guard byte.isMember(of: .alphanumeric) || byte == 0x2b || byte == 0x2d || byte == 0x2e else {
+                throw .invalidScheme
+            }
+            if byte &- 0x41 < 26 { isNormalised = false }
+            index &+= 1
+        }
+        guard index &+ 2 < bytes.count, bytes[index &+ 1] == 0x2f, bytes[index &+ 2] == 0x2f else { throw .notAbsolute }
+        let name = UnsafeRawBufferPointer(rebasing: bytes[0..<index])
+        if name.equalsIgnoringCase("http") { return (.http, index) }
+        return (name.equalsIgnoringCase("https") ? .https : .other, index)
+    }
+
+    /// Host and port of the authority that begins at `index`, which is left where it ends.
+    private static func authority(
+        _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ scheme: URIScheme, _ isNormalised: inout Bool
+    ) throws(TargetError) -> (host: Range<Int>, port: UInt16?) {
+        var hostStart = index
+        var hasUserInformation = false
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == 0x2f || byte == 0x3f || byte == 0x23 { break }
+            guard byte > 0x20, byte < 0x7f, byte != 0x5c else { throw .invalidByte }
+            if byte == UInt8(ascii: "@") {
+                // A second "@" is where parsers differ over which host is meant.
+                guard !hasUserInformation else { throw .invalidAuthority }
+                hasUserInformation = true
+                isNormalised = false
+                hostStart = index &+ 1
+            }
+            index &+= 1
+        }
+        return try hostAndPort(bytes, hostStart..<index, scheme, &isNormalised)
     }
 
     private static func isDotSegment(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {

@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 import install
 import report
-from cases import all_cases
-from machine import describe
+from cases import Case, all_cases
+from compare import Result
+from machine import Unusable, describe
 from setting import Setting
 
 
@@ -31,25 +33,33 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="whole seconds a load (default: 3)")
     parser.add_argument("--quick", action="store_true", help="one round of 1 s, small maps and bodies: does it work?")
     parser.add_argument("--binary", metavar="FILE", help="this program instead of a release build")
-    parser.add_argument("--json", metavar="FILE", default=os.path.join(install.ROOT, "bench-results.json"),
-                        help="where results are kept (default: bench-results.json)")
-    parser.add_argument("--write-doc", metavar="FILE", help="put the results of the JSON file into this document")
+    parser.add_argument("--json", metavar="FILE",
+                        help="where results are kept (default: bench-results.json; with --quick nowhere)")
+    parser.add_argument("--write-doc", metavar="FILE",
+                        help="put the results of the JSON file into this document (--only none: measure nothing)")
     parser.add_argument("--server-cores", type=cores, default=None, metavar="LIST",
                         help="cores of the servers, as 0,1 (default: the first)")
     parser.add_argument("--load-cores", type=cores, default=None, metavar="LIST",
                         help="cores of the load and of origins (default: all others)")
     parser.add_argument("--no-pinning", action="store_true", help="leave all cores to the scheduler")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.quick and args.write_doc:
+        parser.error("--quick is no measurement: --write-doc does not go with it")
+    if not args.json and not args.quick:
+        args.json = os.path.join(install.ROOT, "bench-results.json")
+    return args
 
 
 def cores(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-def chosen(names: list[str] | None) -> list:
+def chosen(names: list[str] | None) -> list[Case]:
     every = all_cases()
     if not names:
         return every
+    if names == ["none"]:
+        return []
     found = [case for case in every if any(case.name == name or case.name.startswith(name + "-") for name in names)]
     for name in names:
         if not any(case.name == name or case.name.startswith(name + "-") for case in every):
@@ -106,11 +116,14 @@ def main() -> int:
                   f"{listed(setting.load_cores)}") if pinned else "no cores set apart",
         "versions": install.versions(programs),
     }
+    results = []
     try:
-        results = measure(selected, setting)
+        for result in measure(selected, setting):
+            results.append(result)
+            if args.json:
+                report.write_json(args.json, about, results, [case.name for case in all_cases()])
     finally:
         shutil.rmtree(setting.folder, ignore_errors=True)
-    report.write_json(args.json, about, results)
     if args.write_doc:
         report.write_document(args.write_doc, *report.read_json(args.json))
     return summary(results)
@@ -120,19 +133,22 @@ def listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def measure(selected: list, setting: Setting) -> list:
+def measure(selected: list[Case], setting: Setting) -> Iterator[Result]:
     total = sum(case.seconds(setting) for case in selected)
     print(f"{len(selected)} cases, about {total / 60:.0f} minutes: " + ", ".join(
         f"{case.name} {case.seconds(setting):.0f} s" for case in selected) + "\n", flush=True)
-    results, begin = [], time.monotonic()
+    begin = time.monotonic()
     for case in selected:
-        results.append(case.run(setting))
-        print(report.text(results[-1]) + "\n", flush=True)
+        try:
+            result = case.run(setting)
+        except (Unusable, OSError, subprocess.SubprocessError) as error:
+            result = Result(case.name, case.title, "", failures=[f"{case.name}: {error}"])
+        print(report.text(result) + "\n", flush=True)
+        yield result
     print(f"{time.monotonic() - begin:.0f} s")
-    return results
 
 
-def summary(results: list) -> int:
+def summary(results: list[Result]) -> int:
     verdicts = [verdict for result in results for verdict in result.verdicts]
     failures = [failure for result in results for failure in result.failures]
     print(f"{sum(v.met for v in verdicts)} of {len(verdicts)} goals met")

@@ -33,6 +33,7 @@ class Contender:
 
     def prepare(self, server: Server) -> Request:
         """Sees what is answered, until it is as the row says, and returns the request that the load repeats."""
+        server.settle()
         if self.ask is None:
             return self.request
         request, status = self.request, 200
@@ -94,6 +95,9 @@ class Spread:
     def of(cls, values: list[float]) -> "Spread":
         return cls(statistics.median(values), min(values), max(values))
 
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.least:.2f}–{self.most:.2f})"
+
 
 @dataclasses.dataclass
 class Row:
@@ -103,11 +107,11 @@ class Row:
     unit: str
     rate: float
     cpu_us: float
-    core: float
-    p50_us: float | None
-    p99_us: float | None
-    peak_rss_kib: int
-    errors: int
+    core: float | None = None
+    p50_us: float | None = None
+    p99_us: float | None = None
+    peak_rss_kib: int | None = None
+    errors: int = 0
     # Ours by theirs in requests (or bytes) a second, and in those a second of processor time.
     rate_ratio: Spread | None = None
     cpu_ratio: Spread | None = None
@@ -174,7 +178,7 @@ class Goal:
         if value is None:
             return None
         met = value.median >= self.bound if self.measure in ("rate", "cpu") else value.median <= self.bound
-        return Verdict(str(self), f"{value.median:.2f} ({value.least:.2f}–{value.most:.2f})", met)
+        return Verdict(str(self), str(value), met)
 
 
 def measure(contender: Contender, server: Server, request: Request, load: Load, setting: Setting, seconds: float,
@@ -204,7 +208,7 @@ def row(name: str, server: Server, of: list[Measured]) -> Row:
 
 def compare(setting: Setting, ours: Contender, peers: list[Contender], load: Load, result: Result,
             cores: list[int] | None = None) -> None:
-    """Measures ours and each peer in turn. A peer that can't be measured is a failure of the result's, with its reason."""
+    """Measures ours and each peer in turn, into the result. A peer that can't be measured is one of its failures."""
     cores = cores or setting.load_cores
     mine: list[Measured] = []
     with ours.start() as our_server:

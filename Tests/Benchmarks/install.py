@@ -1,5 +1,7 @@
 """Brings the peers, and the programs of the benchmark's own, onto the machine."""
 
+import contextlib
+import importlib.util
 import os
 import re
 import shutil
@@ -12,12 +14,15 @@ from peers import VERSIONS
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FOLDER = os.path.join(ROOT, ".build/bench")
 
-# Debian's package of each program that has to be there.
+# What has to be there, a program or a file, and Debian's package of it.
 PACKAGES = {
-    "nginx": "nginx-light", "squid": "squid", "varnishd": "varnish", "haproxy": "haproxy", "tinyproxy": "tinyproxy",
+    "nginx": "nginx", "squid": "squid", "varnishd": "varnish", "haproxy": "haproxy", "tinyproxy": "tinyproxy",
     "traffic_server": "trafficserver", "wrk": "wrk", "h2load": "nghttp2-client", "gcc": "gcc", "curl": "curl",
-    "openssl": "openssl", "taskset": "util-linux",
+    "openssl": "openssl", "taskset": "util-linux", "/usr/include/stdio.h": "libc6-dev",
+    "/usr/include/openssl/ssl.h": "libssl-dev",
 }
+if importlib.util.find_spec("ensurepip") is None:
+    PACKAGES["ensurepip"] = "python3-venv"
 
 # Services that come with the packages and would begin to listen on the machine's ports.
 SERVICES = ["nginx", "squid", "varnish", "varnishncsa", "haproxy", "tinyproxy", "trafficserver"]
@@ -28,7 +33,8 @@ def as_root(*argv: str, **options) -> subprocess.CompletedProcess:
 
 
 def install_packages() -> None:
-    missing = sorted({package for program, package in PACKAGES.items() if not shutil.which(program)})
+    missing = sorted({
+        package for name, package in PACKAGES.items() if not (shutil.which(name) or os.path.exists(name))})
     if not missing:
         return
     if not shutil.which("apt-get"):
@@ -67,13 +73,17 @@ def install_mitmproxy() -> str | None:
     if works(program):
         return program
     if not shutil.which("mitmdump") and shutil.which("apt-get"):
-        as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "--no-install-recommends",
-                "mitmproxy", stdout=subprocess.DEVNULL)
+        with contextlib.suppress(OSError):
+            as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq",
+                    "--no-install-recommends", "mitmproxy", stdout=subprocess.DEVNULL)
     return shutil.which("mitmdump")
 
 
 def works(program: str) -> bool:
-    return os.path.exists(program) and subprocess.run([program, "--version"], capture_output=True).returncode == 0
+    try:
+        return subprocess.run([program, "--version"], capture_output=True).returncode == 0
+    except OSError:
+        return False
 
 
 def compile_tools() -> dict[str, str]:

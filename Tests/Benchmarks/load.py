@@ -141,6 +141,13 @@ def output(argv: Sequence[str], seconds: float, cores: Sequence[int] | None, env
     return done.stdout
 
 
+def found(pattern: str, text: str) -> tuple[str, ...]:
+    match = re.search(pattern, text)
+    if match is None:
+        raise Unusable(f"no {pattern} in: {text.strip()}")
+    return match.groups()
+
+
 def microseconds(text: str) -> float:
     value, unit = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text).groups()
     return float(value) * {"us": 1, "ms": 1e3, "s": 1e6, "m": 60e6}[unit]
@@ -166,11 +173,11 @@ class Wrk:
             {"BENCH_TARGET": request.target, "BENCH_PIPELINE": str(self.pipeline),
              "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in request.fields.items())})
         errors = re.findall(r"(?:Non-2xx or 3xx responses: |connect |read |write |timeout )(\d+)", text)
-        count, elapsed = re.search(r"(\d+) requests in ([\d.]+\w+)", text).groups()
+        count, elapsed = found(r"(\d+) requests in ([\d.]+\w+)", text)
         percentiles = dict(re.findall(r"^\s+(50|99)%\s+(\S+)", text, re.MULTILINE))
-        return Sample(
-            int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), microseconds(percentiles["50"]),
-            microseconds(percentiles["99"]))
+        # wrk prints 0 where it has seen too little.
+        p50, p99 = (microseconds(percentiles[p]) or None for p in ("50", "99"))
+        return Sample(int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), p50, p99)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,15 +204,14 @@ class H2Load:
         tunnelled = server.name.startswith("subproxy")
         argv, env = self.command(server, request, tunnelled)
         text = output([*argv[:1], f"-D{max(round(seconds), 1)}", *argv[1:]], seconds, cores, env)
-        total, good = re.search(r"requests: (\d+) total, \d+ started, \d+ done, (\d+) succeeded", text).groups()
-        elapsed = microseconds(re.search(r"finished in ([\d.]+\w+),", text)[1]) / 1e6
-        failed = int(re.search(r"(\d+) failed", text)[1]) + int(re.search(r"(\d+) errored", text)[1])
-        if "h2" not in re.search(r"Application protocol: (\S+)", text)[1]:
+        good, failed = found(r"requests: .* (\d+) succeeded, (\d+) failed", text)
+        (elapsed,) = found(r"finished in ([\d.]+\w+),", text)
+        if found(r"Application protocol: (\S+)", text) != ("h2",):
             raise Unusable(f"{server.name} does not speak HTTP/2")
-        return Sample(int(good), elapsed, failed)
+        return Sample(int(good), microseconds(elapsed) / 1e6, int(failed))
 
     def percentiles(self, server: Server, request: Request, cores: Sequence[int] | None) -> tuple[float, float]:
-        """p50 and p99 of one second with a line written for each request, which costs the client too much to do always."""
+        """p50 and p99 of one second with a line written for each request, which costs the client too much for more."""
         with tempfile.NamedTemporaryFile(prefix="subproxy-bench-") as log:
             argv, env = self.command(server, request, server.name.startswith("subproxy"))
             output([*argv[:1], "-D1", f"--log-file={log.name}", *argv[1:]], 1, cores, env)

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 
@@ -44,6 +45,17 @@ def birth(pid: int) -> str | None:
         return None if fields[0] == "Z" else fields[19]
     except OSError:
         return None
+
+
+def wants_to_run(pid: int) -> bool:
+    """Whether a thread of the process or its descendants runs, waits for a core or for a disk."""
+    for p in family(pid):
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{p}/task"):
+                with contextlib.suppress(OSError), open(f"/proc/{p}/task/{task}/stat") as f:
+                    if f.read().rsplit(")", 1)[1].split()[0] in "RD":
+                        return True
+    return False
 
 
 def read_status(pid: int, key: str) -> int:
@@ -87,6 +99,13 @@ class CPUClock:
                         tasks[f"{p}/{task}"] = int(f.read().split()[0])
         return tasks, ticks
 
+    @classmethod
+    def total(cls, pid: int) -> int:
+        """Nanoseconds since the process began."""
+        clock = cls(pid)
+        clock.tasks, clock.ticks = {}, 0
+        return clock.nanoseconds()
+
     def nanoseconds(self) -> int:
         tasks, ticks = self._read()
         exact, rough = sum(tasks.values()) - sum(self.tasks.values()), (ticks - self.ticks) * TICK
@@ -103,13 +122,13 @@ class Server:
 
     def __init__(
         self, name: str, argv: Sequence[str], port: int, *, cores: Sequence[int] | None = None,
-        env: dict[str, str] | None = None, start_seconds: float = 30, wait: bool = True,
+        env: dict[str, str] | None = None, start_seconds: float = 120, wait: bool = True,
     ):
         self.name, self.port = name, port
-        self.errors = b""
+        self.messages = tempfile.TemporaryFile()
         # A session of its own, so that Ctrl-C reaches this program first, which stops what it has started.
         self.process = subprocess.Popen(
-            [*on_cores(cores), *argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [*on_cores(cores), *argv], stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages,
             env=dict(os.environ, **(env or {})), start_new_session=True)
         if wait:
             try:
@@ -129,10 +148,21 @@ class Server:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return
             if self.process.poll() is not None:
-                raise Unusable(f"{self.name} ended with status {self.process.returncode}: "
-                               + " ".join(self.process.args))
+                raise Unusable(f"{self.name} ended with status {self.process.returncode}: {self.last_words()}")
             time.sleep(0.01)
-        raise Unusable(f"{self.name} does not listen on port {self.port}")
+        raise Unusable(f"{self.name} does not listen on port {self.port}: {self.last_words()}")
+
+    def last_words(self) -> str:
+        self.messages.seek(0)
+        return self.messages.read().decode(errors="replace").strip()[-500:]
+
+    def settle(self, seconds: float = 60) -> None:
+        """Waits until what it does after its start is done, or the time is over: no thread runs or wants to."""
+        end, quiet = time.monotonic() + seconds, 0
+        while quiet < 10 and time.monotonic() < end:
+            clock = CPUClock(self.pid)
+            time.sleep(0.03)
+            quiet = 0 if clock.nanoseconds() > 2_000_000 or wants_to_run(self.pid) else quiet + 1
 
     def stop(self) -> None:
         """Ends the process and what it has started, by their ids: first asking, then not."""
@@ -147,6 +177,7 @@ class Server:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
         self.process.wait()
+        self.messages.close()
 
     def __enter__(self) -> "Server":
         return self

@@ -8,7 +8,7 @@ import os
 import shutil
 
 from load import Request
-from machine import Server, free_port
+from machine import Server, Unusable, free_port
 from setting import Setting
 
 VERSIONS = {
@@ -68,8 +68,8 @@ NGINX_TLS = """
 def nginx(setting: Setting, root: str, *, sendfile: bool = False, tls: tuple[str, str] | None = None) -> Server:
     folder, port = setting.subfolder("nginx"), free_port()
     conf = setting.write(folder, "nginx.conf", NGINX.format(
-        folder=folder, root=root, port=port, sendfile="on" if sendfile else "off", user="user root;" if is_root() else "",
-        listen="ssl http2" if tls else "",
+        folder=folder, root=root, port=port, sendfile="on" if sendfile else "off",
+        user="user root;" if is_root() else "", listen="ssl http2" if tls else "",
         tls=NGINX_TLS.format(certificate=tls[0], key=tls[1]) if tls else ""))
     return Server("nginx", ["nginx", "-p", folder, "-c", conf], port, cores=setting.server_cores)
 
@@ -147,8 +147,6 @@ HAPROXY = """
 global
   nbthread 1
   maxconn 4096
-  # Large bodies stay in the kernel where it can hand them over.
-  {splice}
 defaults
   mode {mode}
   timeout connect 5s
@@ -172,9 +170,10 @@ def haproxy(setting: Setting, *, file: str | None = None, origin: int | None = N
     folder, port = setting.subfolder("haproxy"), free_port()
     answer = (f"http-request return status 200 content-type image/png file {file}" if file
               else HAPROXY_BACKEND.format(origin=origin))
-    options = "option splice-auto" if mode == "tcp" else "option splice-auto\n  http-reuse always"
+    # Bodies stay in the kernel where HAProxy finds that this pays; connections to the origin are for anyone's requests.
+    options = "option splice-auto" + ("\n  http-reuse always" if mode == "http" else "")
     conf = setting.write(folder, "haproxy.cfg", HAPROXY.format(
-        mode=mode, port=port, answer=answer, options=options if origin else "", splice=""))
+        mode=mode, port=port, answer=answer, options=options if origin else ""))
     return Server("haproxy", ["haproxy", "-db", "-q", "-f", conf], port, cores=setting.server_cores)
 
 
@@ -218,6 +217,22 @@ CONFIG proxy.config.http.background_fill_active_timeout INT 0
 """
 
 
+TRAFFIC_SERVER_FOLDERS = """
+prefix: {folder}
+sysconfdir: {folder}/etc
+localstatedir: {folder}
+logdir: {folder}/log
+runtimedir: {folder}/run
+cachedir: {folder}/cache
+bindir: /usr/bin
+sbindir: /usr/sbin
+libdir: /usr/lib/trafficserver
+libexecdir: /usr/lib/trafficserver/modules
+datadir: /usr/share
+includedir: /usr/include
+"""
+
+
 def traffic_server(setting: Setting, *, caching: bool) -> Server:
     folder, port = setting.subfolder("trafficserver"), free_port()
     for name in ("cache", "log", "run", "etc"):
@@ -232,15 +247,14 @@ def traffic_server(setting: Setting, *, caching: bool) -> Server:
     setting.write(etc, "records.config", TRAFFIC_SERVER.format(port=port, caching=int(caching)))
     # The cache has a file below the memory, which is not read for what the memory holds.
     setting.write(etc, "storage.config", f"{folder}/cache 128M\n")
-    runroot = setting.write(folder, "runroot.yaml", "\n".join([
-        f"prefix: {folder}", "bindir: /usr/bin", "sbindir: /usr/sbin", f"sysconfdir: {etc}", "libdir: /usr/lib/trafficserver",
-        f"logdir: {folder}/log", f"runtimedir: {folder}/run", "libexecdir: /usr/lib/trafficserver/modules",
-        f"localstatedir: {folder}", f"cachedir: {folder}/cache", "datadir: /usr/share", "includedir: /usr/include", ""]))
+    runroot = setting.write(folder, "runroot.yaml", TRAFFIC_SERVER_FOLDERS.format(folder=folder))
     return Server("trafficserver", ["traffic_server", f"--run-root={runroot}"], port, cores=setting.server_cores)
 
 
 def mitmproxy(setting: Setting, *, mapped: tuple[str, str] | None = None) -> Server:
     folder, port = setting.subfolder("mitmproxy"), free_port()
+    if "mitmdump" not in setting.programs:
+        raise Unusable("mitmproxy can't be installed")
     options = ["--map-local", f"|{mapped[0]}|{mapped[1]}"] if mapped else []
     return Server(
         "mitmproxy",

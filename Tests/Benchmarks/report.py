@@ -23,7 +23,8 @@ def cells(row: Row) -> list[str]:
     rate = f"{row.rate:,.0f}" + (" MiB" if row.unit == "MiB" else "")
     return [
         row.name, rate, *spread(row.rate_ratio), number(row.cpu_us, 1), spread(row.cpu_ratio)[0], number(row.p50_us),
-        number(row.p99_us), number(row.peak_rss_kib / 1024, 1), f"{row.core:.0%}"]
+        number(row.p99_us), number(None if row.peak_rss_kib is None else row.peak_rss_kib / 1024, 1),
+        "–" if row.core is None else f"{row.core:.0%}"]
 
 
 def figure_text(figure: Figure) -> str:
@@ -45,16 +46,20 @@ def text(result: Result) -> str:
     return "\n".join(lines)
 
 
-def write_json(path: str, about: dict, results: list[Result]) -> None:
+def write_json(path: str, about: dict, results: list[Result], order: list[str]) -> None:
     """Keeps the cases of the file that were not measured this time, so that a table can be made in several runs."""
     try:
         with open(path) as f:
-            kept = json.load(f)["cases"]
-    except (OSError, ValueError, KeyError):
-        kept = {}
-    cases = kept | {result.name: dataclasses.asdict(result) | {"about": about} for result in results}
+            kept = json.load(f)
+    except (OSError, ValueError):
+        kept = {"about": about, "cases": {}}
+    cases = kept["cases"] | {result.name: dataclasses.asdict(result) | {"about": about} for result in results}
+    data = {
+        "about": about if results else kept["about"],
+        "cases": {name: cases[name] for name in order if name in cases},
+    }
     with open(path, "w") as f:
-        json.dump({"about": about, "cases": cases}, f, indent=1, ensure_ascii=False)
+        json.dump(data, f, indent=1, ensure_ascii=False)
         f.write("\n")
 
 
@@ -80,9 +85,9 @@ def as_result(case: dict) -> Result:
 def markdown(about: dict, results: list[tuple[dict, Result]]) -> str:
     goals = ["| what | goal | measured | |", "|---|---|---|---|"]
     for _, result in results:
-        goals += [f"| {result.title} | {v.goal} | {v.measured} | {'met' if v.met else '**missed**'} |"
-                  for v in result.verdicts]
-        goals += [f"| {result.title} | | not measured: {failure} | |" for failure in result.failures]
+        lines = [f" | {v.goal} | {v.measured} | {'met' if v.met else '**missed**'} |" for v in result.verdicts]
+        lines += [f" | | not measured: {failure} | |" for failure in result.failures]
+        goals += [f"| {'' if i else result.title}{line}" for i, line in enumerate(lines)]
     parts = [sentence(about), "\n".join(goals)]
     for run, result in results:
         other = "" if run == about else f" {sentence(run)}"
@@ -97,8 +102,8 @@ def markdown(about: dict, results: list[tuple[dict, Result]]) -> str:
 
 def sentence(about: dict) -> str:
     machine, versions = about["machine"], about["versions"]
-    return (f"Measured on {about['date']} at commit {about['commit']}: {machine['processor']}, {machine['cores']} cores, "
-            f"{machine['memory']}, Linux {machine['kernel']}, {machine['system']}; {about['rounds']} rounds of "
+    return (f"Measured on {about['date']} at commit {about['commit']}: {machine['processor']}, "
+            f"{machine['cores']} cores, {machine['memory']}, Linux {machine['kernel']}, {machine['system']}; {about['rounds']} rounds of "
             f"{about['seconds']:g} s; {about['cores']}. " + ", ".join(f"{k} {v}" for k, v in versions.items()) + ".")
 
 

@@ -80,8 +80,9 @@ class Origin:
         self.counter = setting.write(folder, "counter", bytes(8))
         port = free_port()
         self.server = Server(
-            name, [setting.programs["limit"], str(port), response, self.counter, *(["close"] if name == "origin" else [])],
-            port, cores=cores if cores is not None else setting.load_cores)
+            name,
+            [setting.programs["limit"], str(port), response, self.counter, *(["close"] if name == "origin" else [])], port,
+            cores=cores if cores is not None else setting.load_cores)
 
     @property
     def asked(self) -> int:

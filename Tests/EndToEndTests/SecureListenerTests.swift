@@ -131,11 +131,15 @@ extension EndToEnd {
                 #expect(!String(decoding: received, as: UTF8.self).contains("HTTP/1.1"))
                 #expect(Clock.seconds - start < 3)
             }
-            for (version, isAccepted) in [("-tls1_1", false), ("-tls1_2", true), ("-tls1_3", true)] {
+            for (version, isAccepted) in [
+                ("-tls1_1", false), ("-tls1_2", true), ("-tls1_3", true), ("-tls1_2 -cipher AESGCM", true),
+                ("-tls1_2 -cipher CHACHA20", true), ("-tls1_2 -cipher aRSA+AESGCM", false),
+                ("-tls1_2 -cipher ECDHE-ECDSA-AES128-SHA", false), ("-tls1_2 -cipher ECDHE-ECDSA-AES256-SHA", false),
+            ] {
                 let client = try ChildProcess.run([
                     "sh", "-c",
                     """
-                    openssl s_client -connect 127.0.0.1:\(secure.port) \(version) -cipher ALL:@SECLEVEL=0 -alpn h2,http/1.1 \
+                    openssl s_client -connect 127.0.0.1:\(secure.port) -cipher ALL:@SECLEVEL=0 \(version) -alpn h2,http/1.1 \
                     -CAfile \(secure.proxy.workshop.authority) -verify_return_error </dev/null
                     """,
                 ])

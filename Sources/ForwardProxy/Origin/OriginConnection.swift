@@ -106,7 +106,7 @@ extension OriginConnection {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
         ClientBootstrap(group: eventLoop)
             .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(
                 .writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 64 << 10)

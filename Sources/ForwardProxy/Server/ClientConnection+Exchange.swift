@@ -4,6 +4,9 @@ import NIOCore
 import NIOPosix
 
 extension ClientConnection: ExchangeClient {
+    /// How long an idle connection stays open when the server stops.
+    static let lastRequestPatience = TimeAmount.milliseconds(250)
+
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
     var takesSerialisedResponse: Bool {
@@ -34,15 +37,15 @@ extension ClientConnection: ExchangeClient {
 
     func sendSerialised(_ response: ByteBuffer) {
         _ = state.startedResponse()
-        write(.byteBuffer(response))
+        writeWhole(response)
         responseIsComplete()
     }
 
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments) {
         _ = state.startedResponse()
-        write(.byteBuffer(head))
-        write(.byteBuffer(body.first))
-        for segment in body.rest { write(.byteBuffer(segment)) }
+        writeWhole(head)
+        writeWhole(body.first)
+        for segment in body.rest { writeWhole(segment) }
         responseIsComplete()
     }
 
@@ -92,6 +95,8 @@ extension ClientConnection: ExchangeClient {
             return
         }
         record?.bodyBytes &+= region.readableBytes
+        handOverDirect()
+        channelMayHavePending = true
         context.writeAndFlush(wrapOutboundOut(.fileRegion(region)), promise: promise)
     }
 
@@ -147,6 +152,7 @@ extension ClientConnection: ExchangeClient {
 
     func takeOver() -> (any Channel)? {
         guard let context else { return nil }
+        handOverDirect()
         state.startedRelaying()
         expect(.nothing)
         exchange = nil

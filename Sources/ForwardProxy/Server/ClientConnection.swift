@@ -11,7 +11,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     typealias OutboundOut = IOData
 
     /// What the deadline is for.
-    enum Wait { case nothing, request, head, body, closing, lingering }
+    enum Wait { case nothing, request, lastRequest, head, body, closing, lingering }
 
     let loop: LoopContext
     let address: String
@@ -34,6 +34,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private var isInRead = false
     var isProcessing = false
     private var needsFlush = false
+    /// The straight way to the socket; nil where TLS or a test stands between.
+    private var direct: DirectOutput?
+    /// Whether the channel may still have bytes to send, which nothing may overtake.
+    var channelMayHavePending = false
+    private var channel: (any Channel)?
     private var readIsPending = false
     private var wait = Wait.nothing
     private var deadline = UInt64.max
@@ -60,12 +65,16 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        loop.add(self)
+        channel = context.channel
+        if !isEncrypted { direct = DirectOutput(context) }
         expect(.request)
+        loop.add(self)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        channel = nil
+        direct = nil
         loop.remove(self)
     }
 
@@ -132,11 +141,15 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .idle, .draining, .exchange: break
             }
             do throws(HTTP1Error) {
-                guard let event = try parser.next() else {
+                var framing = BodyFraming.none
+                if let head = try parser.nextHead(&framing) {
+                    begin(head, framing)
+                } else if !parser.isBetweenMessages, let event = try parser.next() {
+                    try handle(event)
+                } else {
                     awaitMore()
                     return
                 }
-                try handle(event)
             } catch {
                 malformed(error)
                 return
@@ -144,36 +157,42 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
     }
 
+    private func begin(_ head: consuming RequestHead, _ framing: BodyFraming) {
+        wait = .nothing
+        deadline = .max
+        requestVersion = head.version
+        exchangeFields = head.fields
+        isHead = head.method == .head
+        bodyIsWanted = true
+        chunksBody = false
+        nextProbe = .max
+        // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
+        state.receivedHead(
+            isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
+            expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
+        let length: Int?
+        switch framing {
+        case .none:
+            // A request without a body ends with its head.
+            _ = state.receivedEnd()
+            length = 0
+        case .length(let count): length = count
+        case .chunked, .untilClose: length = nil
+        }
+        let now = monotonicNanoseconds()
+        var request = Request(head: head, bodyLength: length, receivedAt: now)
+        knownTime = now
+        exchange = loop.begin(request, client: self)
+        knownTime = nil
+        if exchange == nil { parser.recycle(&request.head) }
+        if framing != .none, state.awaitsBody { expect(.body) }
+    }
+
     private func handle(_ event: consuming RequestEvent) throws(HTTP1Error) {
         switch consume event {
         case .head(let head, let framing):
-            wait = .nothing
-            deadline = .max
-            requestVersion = head.version
-            exchangeFields = head.fields
-            isHead = head.method == .head
-            bodyIsWanted = true
-            chunksBody = false
-            nextProbe = .max
-            // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
-            state.receivedHead(
-                isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
-                expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
-            let length: Int?
-            switch framing {
-            case .none:
-                // A request without a body ends with its head.
-                _ = try parser.next()
-                _ = state.receivedEnd()
-                length = 0
-            case .length(let count): length = count
-            case .chunked, .untilClose: length = nil
-            }
-            let now = monotonicNanoseconds()
-            knownTime = now
-            exchange = loop.begin(Request(head: head, bodyLength: length, receivedAt: now), client: self)
-            knownTime = nil
-            if framing != .none, state.awaitsBody { expect(.body) }
+            if framing == .none { _ = try parser.next() }
+            begin(head, framing)
         case .body(let bytes):
             loop.tally.receivedBytes &+= UInt64(bytes.readableBytes)
             switch state.receivedBody(bytes.readableBytes) {
@@ -195,7 +214,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             perform(state.inputEnded())
         } else if parser.headStarted {
             if wait != .head { expect(.head) }
-        } else if wait != .request {
+        } else if wait != .request, !state.isStopping {
             expect(.request)
         }
     }
@@ -283,6 +302,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// channel that is closed drops what is pending.
     private func finishOutput() {
         guard let context else { return }
+        handOverDirect()
         expect(.closing)
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
@@ -308,15 +328,39 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     func write(_ data: IOData) {
         guard let context else { return }
+        handOverDirect()
         context.write(wrapOutboundOut(data), promise: nil)
+        channelMayHavePending = true
         needsFlush = true
         if !isInRead { loop.flushLater(self) }
+    }
+
+    /// Writes a whole response in memory, past the channel's queue where that is empty.
+    func writeWhole(_ response: ByteBuffer) {
+        if channelMayHavePending, direct != nil, pendingBytes == 0 { channelMayHavePending = false }
+        guard isInRead, !channelMayHavePending, direct?.isFull == false else { return write(.byteBuffer(response)) }
+        direct?.append(response)
+        needsFlush = true
+    }
+
+    /// Gives the channel what stands in front of what it is given next.
+    func handOverDirect() {
+        guard direct?.isEmpty == false, let context else { return }
+        direct?.handOver { context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil) }
+        channelMayHavePending = true
     }
 
     func flushIfNeeded() {
         guard needsFlush else { return }
         needsFlush = false
-        context?.flush()
+        guard let context else { return }
+        guard direct?.isEmpty == false else { return context.flush() }
+        guard channel?.isActive == true else { return handOverDirect() }
+        direct?.send {
+            context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil)
+            channelMayHavePending = true
+        }
+        if channelMayHavePending { context.flush() }
     }
 
     /// The exchange has written its last byte.
@@ -335,8 +379,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         self.exchange = nil
         exchange?.clientIsGone()
         if record != nil {
-            record?.outcome = .failed
-            if record?.reason.isEmpty == true { record?.reason = reason }
+            record?.fail(reason)
             finishRecord()
         }
     }
@@ -356,6 +399,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             switch wait {
             case .nothing: nil
             case .request: limits.idleTimeout
+            case .lastRequest: ClientConnection.lastRequestPatience
             case .head: limits.headerTimeout
             case .body, .closing: limits.silenceTimeout
             case .lingering: .seconds(2)
@@ -370,6 +414,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             // The last response may still be on its way to a client that reads slowly.
             if isTakingBytes { return expect(.request) }
             perform(state.aborted())
+        case .lastRequest: perform(state.aborted())
         case .lingering: context?.close(promise: nil)
         case .closing:
             guard isTakingBytes else {
@@ -443,7 +488,12 @@ extension ClientConnection: TimedConnection {
         watchOutput(now)
     }
 
-    func stop() { perform(state.stop(insideHead: parser.headStarted)) }
+    /// A request may be on its way, above all from a client that has just connected: it would be lost, so an idle
+    /// connection is closed a moment later.
+    func stop() {
+        state.stop()
+        if state.isIdle, !parser.headStarted { expect(.lastRequest) }
+    }
 
     func cut() { context?.close(promise: nil) }
 }

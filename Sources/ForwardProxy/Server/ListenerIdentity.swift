@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 import NIOSSL
 import Synchronization
 
@@ -52,7 +53,15 @@ public final class ListenerIdentity: Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
+        // As for decrypted hosts, with the same for RSA keys: the default has suites without forward secrecy, and CBC.
+        configuration.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        ]
         configuration.applicationProtocols = ["http/1.1"]
+        // A client that does not answer close_notify holds nothing up, least of all the end of the program.
+        configuration.shutdownTimeout = .seconds(1)
         do {
             return State(
                 certificate: certificate, key: key, context: try NIOSSLContext(configuration: configuration))

@@ -13,7 +13,7 @@ public struct RequestMethod: Sendable, Equatable {
     }
 
     /// The method of a request; allocates for one that is not known only.
-    public init(_ head: RequestHead) {
+    public init(_ head: borrowing RequestHead) {
         known = head.method
         token = head.method == .other ? head.methodBytes : []
     }

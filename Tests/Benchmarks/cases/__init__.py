@@ -2,6 +2,7 @@
 
 import cases.bulk
 import cases.forwarding
+import cases.handshakes
 import cases.http2
 import cases.maps
 import cases.process
@@ -10,8 +11,11 @@ import cases.stored
 from cases.case import Case
 
 
+__all__ = ["Case", "all_cases"]
+
+
 def all_cases() -> list[Case]:
     return [
-        *cases.retained.CASES, *cases.http2.CASES, *cases.stored.CASES, *cases.forwarding.CASES, *cases.bulk.CASES,
-        *cases.maps.CASES, *cases.process.CASES,
+        *cases.retained.CASES, *cases.http2.CASES, *cases.handshakes.CASES, *cases.stored.CASES,
+        *cases.forwarding.CASES, *cases.bulk.CASES, *cases.maps.CASES, *cases.process.CASES,
     ]

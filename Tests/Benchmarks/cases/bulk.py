@@ -17,8 +17,8 @@ def bulk(tunnelled: bool):
         port = origin.server.port
         fields = {"origin": origin, "forwards": True, "origin_form": tunnelled}
         ours = Contender(
-            "subproxy", lambda: peers.subproxy(setting, NO_RULE, "--connect-ports", str(port)), origin.request(), body,
-            tunnel=f"127.0.0.1:{port}" if tunnelled else None, **fields)
+            "subproxy", lambda: peers.subproxy(setting, NO_RULE, "--cache-mode", "off", "--connect-ports", str(port)),
+            origin.request(), body, tunnel=f"127.0.0.1:{port}" if tunnelled else None, **fields)
         theirs = Contender(
             "haproxy", lambda: peers.haproxy(setting, origin=port, mode="tcp" if tunnelled else "http"),
             origin.request(), body, **fields)

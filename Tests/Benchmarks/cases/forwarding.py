@@ -17,7 +17,8 @@ def forwarding(setting: Setting, stack: contextlib.ExitStack) -> tuple[Contender
     def contender(name, start, **fields) -> Contender:
         return Contender(name, start, origin.request(), body, origin=origin, forwards=True, **fields)
 
-    return contender("subproxy", lambda: peers.subproxy(setting, NO_RULE)), [
+    # No cache, as for all of them.
+    return contender("subproxy", lambda: peers.subproxy(setting, NO_RULE, "--cache-mode", "off")), [
         contender("squid", lambda: peers.squid(setting, caching=False)),
         contender("tinyproxy", lambda: peers.tinyproxy(setting), closes=True),
         contender("haproxy", lambda: peers.haproxy(setting, origin=origin.server.port)),

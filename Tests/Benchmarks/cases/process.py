@@ -12,7 +12,7 @@ from cases.case import Case, Comparison, verdicts
 from cases.retained import wrk
 from compare import Contender, Figure, Goal, Result
 from load import Load, Wrk, ask
-from machine import Server, Unusable, free_port, rss
+from machine import CPUClock, Server, Unusable, free_port, rss
 from setting import Setting, content
 
 
@@ -29,11 +29,16 @@ class Start(Case):
         root = setting.subfolder("www")
         setting.write(root, "f.png", content(4096))
         path = setting.write(root, "map.yaml", peers.mapped(root))
-        times = [self.once(setting, path) * 1000 for _ in range(self.runs(setting))]
-        figures = [Figure("start to first answer, small map", statistics.median(times), "ms", 25, min(times), max(times))]
+        runs = [self.once(setting, path) for _ in range(self.runs(setting))]
+        (times, used) = zip(*runs)
+        figures = [
+            Figure("start to first answer, small map", statistics.median(times), "ms", 25, min(times), max(times)),
+            Figure("processor time until then", statistics.median(used), "ms", None, min(used), max(used)),
+        ]
         return Result(self.name, self.title, f"{len(times)} starts", figures=figures, verdicts=verdicts(figures))
 
-    def once(self, setting: Setting, path: str) -> float:
+    def once(self, setting: Setting, path: str) -> tuple[float, float]:
+        """Milliseconds by the clock and of processor time."""
         port = free_port()
         argv = [setting.binary, "serve", "--map", path, "--listen", f"127.0.0.1:{port}", "--log-file", "/dev/null"]
         begin = time.monotonic()
@@ -43,7 +48,7 @@ class Start(Case):
                 with contextlib.suppress(ConnectionRefusedError):
                     if ask(port, peers.RETAINED).status != 200:
                         raise Unusable("the first answer was none")
-                    return time.monotonic() - begin
+                    return (time.monotonic() - begin) * 1e3, CPUClock.total(server.pid) / 1e6
                 if time.monotonic() - begin > 10:
                     raise Unusable("no answer within 10 s of the start")
                 time.sleep(0.0002)

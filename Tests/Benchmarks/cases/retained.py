@@ -20,7 +20,8 @@ def retained(*names: str, size: int = 4096, conditional: bool = False, sendfile:
         path = setting.write(root, "f.png", body)
 
         def contender(name, start, **fields) -> Contender:
-            return Contender(name, start, fields.pop("request", peers.RETAINED), body, conditional=conditional, **fields)
+            request = fields.pop("request", peers.RETAINED)
+            return Contender(name, start, request, body, conditional=conditional, **fields)
 
         def cached(name, start) -> Contender:
             origin = stack.enter_context(Origin(setting, body, CACHEABLE))
@@ -65,13 +66,13 @@ CASES = [
     Comparison(
         "pipelined", "Retained hit, 4 KiB, pipelined", wrk(pipeline=16), retained("limit", "nginx"), [NGINX], peers=2),
     Comparison(
-        "connections", "Retained hit, 4 KiB, 256 connections", wrk(connections=256), retained("limit", "nginx"), [NGINX],
-        peers=2),
+        "connections", "Retained hit, 4 KiB, 256 connections", wrk(connections=256), retained("limit", "nginx"),
+        [NGINX], peers=2),
     Comparison("small", "Retained hit, 100 B", wrk(), retained("limit", "nginx", size=100), [NGINX], peers=2),
     Comparison(
         "large", "Retained hit, 1 MiB", wrk(), retained("limit", "nginx", size=1 << 20, sendfile=True),
         [Goal("nginx", "rate", 1)], peers=2),
     Comparison(
-        "not-modified", "Conditional request answered 304", wrk(), retained("limit", "nginx", conditional=True), [NGINX],
-        peers=2),
+        "not-modified", "Conditional request answered 304", wrk(), retained("limit", "nginx", conditional=True),
+        [NGINX], peers=2),
 ]

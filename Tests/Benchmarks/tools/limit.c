@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,7 @@ static void receive(int fd) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN);
     if (argc < 4) return fprintf(stderr, "usage: limit PORT RESPONSE COUNTER [close]\n"), 64;
     size_t length;
     response = map(argv[2], 0, &size);

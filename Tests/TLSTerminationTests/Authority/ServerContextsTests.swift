@@ -54,7 +54,8 @@ struct ServerContextsTests {
             (["-alpn", "acme-tls/1"], "No ALPN negotiated"), ([], "No ALPN negotiated"), (["-tls1_3"], "New, TLSv1.3"),
             (["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256:RSA"], "ECDHE-ECDSA-AES128-GCM-SHA256"),
             (["-tls1_2", "-cipher", "ECDHE-ECDSA-CHACHA20-POLY1305"], "ECDHE-ECDSA-CHACHA20-POLY1305"),
-            (["-curves", "P-256"], "ECDH, prime256v1, 256 bits"),
+            (["-tls1_2", "-comp"], "Compression: NONE"),
+            (["-tls1_2"], "Extended master secret: yes"), (["-curves", "P-256"], "ECDH, prime256v1, 256 bits"),
         ])
     func accepted(options: [String], expected: String) async throws {
         let process = try await withServer("a.test") { port, sandbox in

@@ -1,0 +1,88 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// Sends whole responses to a client's socket past the channel's queue, as long as nothing stands in that.
+///
+/// The way through the pipeline and its queue of pending writes costs a small response more than the system call that
+/// sends it. What the socket doesn't take at once is the channel's to send, with all that comes behind it.
+struct DirectOutput {
+    private let descriptor: NIOBSDSocket.Handle
+    /// What is to be sent; in nearly all cases it is one response.
+    private var first: ByteBuffer?
+    private var others: [ByteBuffer] = []
+
+    /// Buffers that may wait for the end of a read; Linux takes 1024 a call (IOV_MAX).
+    private static let capacity = 256
+
+    /// Nil where the channel has no socket of its own, as one that is embedded in a test.
+    init?(_ context: ChannelHandlerContext) {
+        let handle = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { $0 }
+        guard let handle, handle >= 0 else { return nil }
+        descriptor = handle
+    }
+
+    var isEmpty: Bool { first == nil }
+    var isFull: Bool { others.count >= DirectOutput.capacity }
+
+    mutating func append(_ buffer: ByteBuffer) {
+        if first == nil { first = buffer } else { others.append(buffer) }
+    }
+
+    /// Sends what was appended, and gives what was not taken to `rest`, in order.
+    ///
+    /// The channel must be active: a descriptor that is closed may be somebody else's by now.
+    mutating func send(_ rest: (ByteBuffer) -> Void) {
+        guard let buffer = first.take() else { return }
+        guard others.isEmpty else { return send([buffer] + others, rest) }
+        let sent = buffer.withUnsafeReadableBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, flags)) }
+        if sent < buffer.readableBytes { give(buffer, behind: sent, rest) }
+    }
+
+    /// Gives all that was appended to `rest`, in order.
+    mutating func handOver(_ rest: (ByteBuffer) -> Void) {
+        if let buffer = first.take() { rest(buffer) }
+        guard !others.isEmpty else { return }
+        for buffer in others { rest(buffer) }
+        others = []
+    }
+
+    private var flags: CInt { CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL) }
+
+    private mutating func send(_ buffers: [ByteBuffer], _ rest: (ByteBuffer) -> Void) {
+        others = []
+        var sent = sendAll(buffers)
+        for buffer in buffers {
+            if sent >= buffer.readableBytes {
+                sent &-= buffer.readableBytes
+            } else {
+                give(buffer, behind: sent, rest)
+                sent = 0
+            }
+        }
+    }
+
+    private func give(_ buffer: ByteBuffer, behind sent: Int, _ rest: (ByteBuffer) -> Void) {
+        buffer.getSlice(at: buffer.readerIndex &+ sent, length: buffer.readableBytes &- sent).map(rest)
+    }
+
+    /// Bytes that the socket took; none where it failed, since the channel meets the same error and knows what to do.
+    private func sendAll(_ buffers: [ByteBuffer]) -> Int {
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: buffers.count) { vectors in
+            for (index, buffer) in buffers.enumerated() {
+                // The storage outlives the call: `buffers` holds it.
+                buffer.withUnsafeReadableBytes {
+                    vectors.initializeElement(
+                        at: index,
+                        to: iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count))
+                }
+            }
+            var message = msghdr()
+            message.msg_iov = vectors.baseAddress
+            message.msg_iovlen = buffers.count
+            return max(0, sendmsg(descriptor, &message, flags))
+        }
+    }
+}
