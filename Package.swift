@@ -111,8 +111,8 @@ let package = Package(
         .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioSSL, nioHTTP2,
-                logging,
+                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioEmbedded, nioPosix,
+                nioSSL, nioHTTP2, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -8,6 +8,7 @@ enum Command {
     case resumeReceiving(Transfer)
     case resumeSending(Transfer)
     case cancel(Transfer)
+    case call(@Sendable () -> Void)
     case stop
 }
 

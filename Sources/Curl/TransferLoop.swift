@@ -58,6 +58,11 @@ public final class TransferLoop: Sendable {
     /// As ``Transfer/cancel()``.
     public func cancel(_ transfer: Transfer) { transfer.cancel() }
 
+    /// Calls `body` on the thread, at its next turn.
+    ///
+    /// - Returns: whether it will be called; it isn't after ``shutdown()``.
+    public func perform(_ body: @escaping @Sendable () -> Void) -> Bool { commands.add(.call(body)) }
+
     /// Cancels all transfers, closes all connections, and waits for the thread's end; afterwards nothing starts.
     ///
     /// On the transfer thread itself it doesn't wait.

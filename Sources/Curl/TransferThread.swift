@@ -104,6 +104,7 @@ final class TransferThread {
         case .resumeReceiving(let transfer): resumeReceiving(transfer)
         case .resumeSending(let transfer): resumeSending(transfer)
         case .cancel(let transfer): if let handle = transfer.handle { finish(handle, .cancelled) }
+        case .call(let body): body()
         case .stop: return false
         }
         return true

@@ -14,6 +14,7 @@ enum HostField {
             index &+= 1
         } else {
             while index < value.count, isNameByte(value[index]) { index &+= 1 }
+            if index == value.count { return true }
             if index == 0 { return value.isEmpty }
         }
         guard index < value.count else { return true }
@@ -32,6 +33,6 @@ enum HostField {
 
     @inline(__always)
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == 0x2e || byte == 0x2d || byte == 0x5f
+        byte.isMember(of: .lowerHost) || byte &- 0x41 < 26
     }
 }

@@ -97,6 +97,14 @@ struct RequestLineScanner {
 
     private mutating func scanVersion(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> Bool {
         let start = targetEnd &+ 1
+        // "HTTP/1.1" and CR, where all of it has come, are what is nearly always there.
+        if position == start, bytes.count &- start > 8, bytes[start &+ 8] == Byte.carriageReturn,
+            UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)) == 0x312e_312f_5054_5448
+        {
+            version = .http1_1
+            position = start &+ 9
+            return true
+        }
         while position < bytes.count {
             if try VersionText.accept(bytes[position], at: position &- start, &version, .invalidRequestLine) {
                 position &+= 1

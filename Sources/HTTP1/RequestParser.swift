@@ -128,12 +128,13 @@ public struct RequestParser: Sendable {
     /// Takes the storage of a head that is no longer used, for the next one.
     ///
     /// It helps where no copy of the head is left.
-    public mutating func recycle(_ head: consuming RequestHead) {
-        var lines = head.fields.lines
-        // The lines have one owner only once the head has lost them, which the end of its scope would be too late for.
-        head.fields = FieldSection()
+    public mutating func recycle(_ head: inout RequestHead) {
+        var lines = head.fields.takeLines()
         scanner.recycle(&lines)
     }
+
+    /// The same for a head that is given away.
+    public mutating func recycle(_ head: consuming RequestHead) { recycle(&head) }
 
     private mutating func fail(_ error: HTTP1Error) {
         phase = .failed(error)

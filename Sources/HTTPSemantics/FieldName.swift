@@ -69,18 +69,27 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// A name in the table of slots, with the text that it is compared with.
+    private struct Slot: @unchecked Sendable {
+        // Unchecked: the text is that of a literal, which is there for good and never written to.
+        var name = FieldName.other
+        var text = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
     /// A table of 256 slots by ``slot(_:)``; names that share a slot stand in the next free ones.
-    private static let slots: [FieldName] = {
-        var slots = [FieldName](repeating: .other, count: 256)
+    private static let slots: InlineArray<256, Slot> = {
+        var slots = InlineArray<256, Slot>(repeating: Slot())
         for name in allCases where name != .other {
             let literal = name.lowercaseName
-            var index = slot(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
-            while slots[index] != .other { index = (index &+ 1) & 255 }
-            slots[index] = name
+            let text = UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+            var index = slot(text)
+            while slots[index].name != .other { index = (index &+ 1) & 255 }
+            slots[index] = Slot(name: name, text: text)
         }
         return slots
     }()
 
+    @inline(__always)
     private static func slot(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard bytes.count > 1 else { return 0 }
         let first = Int(bytes[0] | 0x20)
@@ -94,20 +103,19 @@ public enum FieldName: UInt8, Sendable, CaseIterable {
         var index = FieldName.slot(bytes)
         while true {
             let candidate = FieldName.slots[index]
-            if candidate == .other || FieldName.matches(bytes, candidate.lowercaseName) {
-                self = candidate
+            if candidate.name == .other || FieldName.matches(bytes, candidate.text) {
+                self = candidate.name
                 return
             }
             index = (index &+ 1) & 255
         }
     }
 
-    /// Whether `bytes` are `literal`, which is in lower case, letters compared without case; eight bytes at a time.
+    /// Whether `bytes` are `other`, which is in lower case, letters compared without case; eight bytes at a time.
     @inline(__always)
-    private static func matches(_ bytes: UnsafeRawBufferPointer, _ literal: StaticString) -> Bool {
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         let count = bytes.count
-        guard count == literal.utf8CodeUnitCount else { return false }
-        let other = UnsafeRawBufferPointer(start: literal.utf8Start, count: count)
+        guard count == other.count else { return false }
         guard count >= 8 else {
             for index in 0..<count where bytes[index].asciiLowercased != other[index] { return false }
             return true

@@ -52,6 +52,14 @@ public struct FieldSection: Sendable {
 
     public var count: Int { lines.count }
 
+    /// Gives the lines away, and leaves an empty section.
+    public mutating func takeLines() -> ContiguousArray<Line> {
+        var taken: ContiguousArray<Line> = []
+        swap(&taken, &lines)
+        present = FieldNameSet()
+        return taken
+    }
+
     /// Whether a field of this recognised name occurs.
     @inline(__always)
     public func contains(_ name: FieldName) -> Bool { present.contains(name) }

@@ -18,8 +18,10 @@ public final class ChildProcess: Sendable {
 
     /// Starts a program, found in PATH where its name has no slash.
     ///
-    /// - Parameter environment: set over this process's; an empty value removes a variable.
-    public init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    /// - Parameters:
+    ///   - environment: set over this process's; an empty value removes a variable.
+    ///   - descriptors: those that it gets as 3, 4 and so on.
+    public init(_ arguments: [String], environment: [String: String] = [:], descriptors: [CInt] = []) throws {
         let output = try ChildProcess.makePipe()
         let error = try ChildProcess.makePipe()
         defer {
@@ -28,7 +30,7 @@ public final class ChildProcess: Sendable {
         }
         do {
             identifier = try ChildProcess.spawn(
-                arguments, ChildProcess.variables(environment), output.writer, error.writer)
+                arguments, ChildProcess.variables(environment), [output.writer, error.writer] + descriptors)
         } catch let failure {
             close(output.reader)
             close(error.reader)
@@ -105,14 +107,18 @@ public final class ChildProcess: Sendable {
     // MARK: System calls
 
     private static func spawn(
-        _ arguments: [String], _ variables: [String], _ output: CInt, _ error: CInt
+        _ arguments: [String], _ variables: [String], _ descriptors: [CInt]
     ) throws -> pid_t {
+        // Out of the way first, since one of them may have the number that another one is to get.
+        let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
+        defer { for copy in copies { close(copy) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
+        for (number, copy) in zip(STDOUT_FILENO..., copies) {
+            posix_spawn_file_actions_adddup2(&actions, copy, number)
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

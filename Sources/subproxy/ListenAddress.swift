@@ -88,6 +88,7 @@ extension SocketAddress {
                 let groups = bytes[8..<24]
                 return groups.elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
                     || groups.prefix(13).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127])
+            case .unix: return true
             default: return false
             }
         }
@@ -97,7 +98,10 @@ extension SocketAddress {
     var isUnspecified: Bool { ipAddress == "0.0.0.0" || ipAddress == "::" }
 
     /// The proxy's URL for clients: `http://127.0.0.1:8888`, `http://[::1]:8888`.
-    func proxyURL(isSecure: Bool = false) -> String { "\(isSecure ? "https" : "http")://\(hostAndPort)" }
+    func proxyURL(isSecure: Bool = false) -> String {
+        let scheme = isSecure ? "https" : "http"
+        return pathname.map { "\(scheme)+unix:\($0)" } ?? "\(scheme)://\(hostAndPort)"
+    }
 
     /// `127.0.0.1:8888`, `[::1]:8888`
     var hostAndPort: String {

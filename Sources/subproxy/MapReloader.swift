@@ -12,6 +12,8 @@ final class MapReloader: Sendable {
     private struct State {
         var isScheduled = false
         var isStopped = false
+        /// What else went wrong for those who ask for this reload.
+        var failure: String?
         var watcher: FileWatcher?
     }
 
@@ -20,6 +22,7 @@ final class MapReloader: Sendable {
     private let messages: ProgramMessages
     private let notifier: ServiceNotifier
     private let status: @Sendable (SubstitutionMap) -> String
+    private let ownership = MapOwnership()
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "subproxy.map-reload")
 
@@ -50,12 +53,15 @@ final class MapReloader: Sendable {
         }
     }
 
-    /// Looks in the background whether the files exist that the maps name.
-    func lookForMissingFiles() { queue.async { self.warnOfMissingFiles(self.server.map) } }
+    /// Looks in the background whether the files exist that the maps name, and who can change the maps.
+    func lookAtFiles() { queue.async { self.warnOfFiles(self.server.map) } }
 
     /// Asks for a reload, which happens soon on another thread.
-    func request() {
+    ///
+    /// - Parameter failure: what has gone wrong beside it already, for the service manager.
+    func request(failure: String? = nil) {
         let mustSchedule = state.withLock { state in
+            state.failure = failure ?? state.failure
             defer { state.isScheduled = true }
             return !state.isScheduled && !state.isStopped
         }
@@ -73,10 +79,10 @@ final class MapReloader: Sendable {
     }
 
     private func reload() {
-        let isStopped = state.withLock { state in
+        let (isStopped, otherFailure) = state.withLock { state in
             // A change from now on may come too late for this reload.
             state.isScheduled = false
-            return state.isStopped
+            return (state.isStopped, state.failure.take())
         }
         guard !isStopped else { return }
         notifier.reloading()
@@ -98,16 +104,19 @@ final class MapReloader: Sendable {
             watch(server.map.files + result.diagnostics.map(\.diagnostic.file))
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
         }
-        notifier.ready(status(server.map))
-        if let map = result.map { warnOfMissingFiles(map) }
+        let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil
+        notifier.reloaded(status(server.map), failure: error ?? otherFailure)
+        if let map = result.map { warnOfFiles(map) }
     }
 
     private func watch(_ paths: [String]) {
         state.withLock(\.watcher)?.update(paths: paths)
     }
 
-    /// Says which files do not exist; a map may be right before its files are there, so this stops nothing.
-    private func warnOfMissingFiles(_ map: SubstitutionMap) {
+    /// Says who else can change the maps, and which files do not exist; a map may be right before its files are there, so
+    /// this stops nothing.
+    private func warnOfFiles(_ map: SubstitutionMap) {
+        for warning in ownership.warnings(of: map.files) { messages.logger.warning("\(warning)") }
         let check = map.checkFiles(limit: 20)
         for message in check.diagnostics { messages.report(message) }
         let more = check.missing + check.unusable - check.diagnostics.count
@@ -115,4 +124,9 @@ final class MapReloader: Sendable {
         messages.logger.warning(
             "\(counted(more, "further file")) that the maps name can't be served; 'subproxy check' lists them")
     }
+}
+
+extension MapDiagnostic {
+    /// Its first line, without the excerpt: `m.yaml:4:5: error: unknown option 'stauts'; did you mean 'status'?`
+    fileprivate var summary: String { String(rendering.prefix { $0 != "\n" }) }
 }

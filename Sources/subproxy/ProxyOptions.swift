@@ -143,10 +143,10 @@ struct ProxyOptions: ParsableArguments {
     /// Checks what no option can be judged for alone.
     ///
     /// Done when the whole command line has been read, so that an unknown option or command is named first.
-    private func check() throws {
+    private func check(_ passed: [PassedListener]) throws {
         guard !maps.isEmpty else { throw ValidationError("no map is named; use --map FILE") }
         let addresses = listeners.flatMap(\.addresses)
-        if !allowRemote, let remote = addresses.first(where: { !$0.isLoopback }) {
+        if !allowRemote, let remote = (addresses + passed.map(\.address)).first(where: { !$0.isLoopback }) {
             throw ValidationError(
                 """
                 \(remote.ipAddress ?? "") can be reached from other machines, which needs --allow-remote; whoever \
@@ -161,7 +161,7 @@ struct ProxyOptions: ParsableArguments {
         if let originCA, let reason = LocalFile.unreadableReason(originCA) {
             throw ValidationError("the file '\(originCA)' of --origin-ca can't be read: \(reason)")
         }
-        let isSecure = listeners.contains(where: \.isSecure)
+        let isSecure = listeners.contains(where: \.isSecure) || passed.contains(where: \.isSecure)
         for (option, value) in [("--tls-cert", certificate), ("--tls-key", certificateKey)] {
             if isSecure, value == nil { throw ValidationError("an https listener needs \(option)") }
             if !isSecure, value != nil {
@@ -208,16 +208,20 @@ struct ProxyOptions: ParsableArguments {
 
     /// What the library is told.
     ///
-    /// - Parameter defaultPort: the port of 127.0.0.1 to listen on where no address is given.
+    /// - Parameters:
+    ///   - defaultPort: the port of 127.0.0.1 to listen on where no address is given and no socket passed.
+    ///   - passed: sockets that listen already; an address that one of them is bound to is not bound again.
     func configuration(
-        _ limits: LimitOptions, _ logs: LogOptions, defaultPort: Int
+        _ limits: LimitOptions, _ logs: LogOptions, defaultPort: Int, passed: [PassedListener] = []
     ) throws -> ProxyConfiguration {
-        try check()
+        try check(passed)
         var configuration = ProxyConfiguration()
-        configuration.listeners = listeners.filter { !$0.isSecure }.flatMap(\.addresses)
-        configuration.secureListeners = listeners.filter(\.isSecure).flatMap(\.addresses)
+        let isFree = { (address: SocketAddress) in !passed.contains { $0.address == address } }
+        configuration.listeners = listeners.filter { !$0.isSecure }.flatMap(\.addresses).filter(isFree)
+        configuration.secureListeners = listeners.filter(\.isSecure).flatMap(\.addresses).filter(isFree)
+        configuration.passedListeners = passed
         configuration.listenerIdentity = try listenerIdentity()
-        if listeners.isEmpty {
+        if listeners.isEmpty, passed.isEmpty {
             configuration.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: defaultPort)]
         }
         configuration.passwords = try passwords()

@@ -4,6 +4,7 @@ import Glibc
 struct ResourceLimits {
     private let descriptors: rlimit
     private let core: rlimit
+    private let coreFilter = CoreDumpFilter()
 
     /// More descriptors than this are of no use: the limit on connections comes first.
     private static let mostDescriptors: rlim_t = 65_536
@@ -28,6 +29,7 @@ struct ResourceLimits {
         var none = core
         none.rlim_cur = 0
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        coreFilter.clear()
     }
 
     /// Runs `body` under the limits that the program was started with, for a child that inherits them.
@@ -36,6 +38,7 @@ struct ResourceLimits {
         var core = core
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core)
+        coreFilter.restore()
         defer { applyForServing() }
         return body()
     }

@@ -55,7 +55,7 @@ struct RunCommand: ProgramCommand {
             notifier: ServiceNotifier(socket: nil))
         defer { proxy.stop() }
         proxy.messages.logger.info("\(proxy.status)")
-        proxy.reloader.lookForMissingFiles()
+        proxy.reloader.lookAtFiles()
         let trust = trust(proxy)
         defer { trust?.remove() }
         let child = try SpawnedCommand(

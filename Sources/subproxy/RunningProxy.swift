@@ -11,6 +11,7 @@ struct RunningProxy {
     let reloader: MapReloader
     let notifier: ServiceNotifier
     private let identity: ListenerIdentity?
+    private let shutdownGrace: TimeAmount
     private let passwords: Passwords?
 
     /// Loads the maps, opens the log and starts to serve.
@@ -36,6 +37,7 @@ struct RunningProxy {
                 status: .systemError, message: "the proxy can't be started: \(SystemError.text(of: error))")
         }
         identity = configuration.listenerIdentity
+        shutdownGrace = configuration.limits.shutdownGrace
         passwords = configuration.passwords
         self.accessLog = accessLog
         self.messages = messages
@@ -64,34 +66,46 @@ struct RunningProxy {
     /// Does what SIGHUP asks for: reads everything anew that can be, and opens the access log's file again.
     func reload() {
         accessLog.reopen()
-        reloadIdentity()
-        reloadPasswords()
-        reloader.request()
+        let certificateFailure = reloadIdentity()
+        let passwordFailure = reloadPasswords()
+        reloader.request(failure: certificateFailure ?? passwordFailure)
     }
 
-    private func reloadIdentity() {
-        guard let identity else { return }
+    /// - Returns: why the certificate stays as it was; nil where it was read.
+    private func reloadIdentity() -> String? {
+        guard let identity else { return nil }
         do throws(ListenerIdentityError) {
             let isNew = try identity.reload()
             server.note(reloadOf: .certificate, succeeded: true)
             if isNew { messages.logger.notice("the certificate of the https listeners is loaded anew") }
+            return nil
         } catch {
             server.note(reloadOf: .certificate, succeeded: false)
             messages.logger.error("the certificate of the https listeners stays as it was: \(error)")
+            return "\(error)"
         }
     }
 
-    private func reloadPasswords() {
-        guard let passwords else { return }
+    /// Tells the service manager that the proxy stops, and how long that may take: the exchanges under way, and five
+    /// seconds for what comes before and behind.
+    func tellStopping() {
+        notifier.stopping(within: (shutdownGrace.nanoseconds / 1_000_000_000).addingReportingOverflow(5).partialValue)
+    }
+
+    /// - Returns: why the passwords stay as they were; nil where they were read.
+    private func reloadPasswords() -> String? {
+        guard let passwords else { return nil }
         do throws(PasswordListError) {
             let isNew = try passwords.reload()
             server.note(reloadOf: .passwords, succeeded: true)
             if isNew { messages.logger.notice("the passwords are loaded anew (\(counted(passwords.count, "user")))") }
             warnIfExposed()
+            return nil
         } catch {
             server.note(reloadOf: .passwords, succeeded: false)
             for line in "\(error)".split(separator: "\n") { messages.logger.error("\(line)") }
             messages.logger.error("the passwords stay as they were")
+            return "\(error)".split(separator: "\n").first.map(String.init)
         }
     }
 

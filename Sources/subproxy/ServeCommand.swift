@@ -17,6 +17,9 @@ struct ServeCommand: ProgramCommand {
             SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
             force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM and SIGINT finish the exchanges \
             under way; a second one ends at once.
+
+            Sockets that a service manager passes (LISTEN_FDS) are listened on, with TLS if their name is 'https', and \
+            127.0.0.1:8888 isn't then.
             """)
 
     @OptionGroup(title: "Proxy") var options: ProxyOptions
@@ -25,14 +28,31 @@ struct ServeCommand: ProgramCommand {
 
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.limits.applyForServing()
+        let service = try serviceEnvironment()
+        let configuration = try options.configuration(limits, logs, defaultPort: 8888, passed: service.listeners)
         let proxy = try RunningProxy(
-            options, try options.configuration(limits, logs, defaultPort: 8888), logs,
+            options, configuration, logs,
             accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
-            notifier: .fromEnvironment())
+            notifier: service.environment.notifier)
         StandardStream.error.writeLine("subproxy: \(proxy.status)")
         proxy.notifier.ready(proxy.status)
-        proxy.reloader.lookForMissingFiles()
+        if let interval = service.environment.watchdogInterval {
+            let notifier = proxy.notifier
+            proxy.server.pulse(every: interval) { notifier.alive() }
+        }
+        proxy.reloader.lookAtFiles()
         serve(proxy, process.signals)
+    }
+
+    private func serviceEnvironment() throws -> (environment: ServiceEnvironment, listeners: [PassedListener]) {
+        do throws(PassedDescriptorError) {
+            let environment = try ServiceEnvironment.take()
+            var listeners: [PassedListener] = []
+            for descriptor in environment.descriptors { listeners.append(try descriptor.listener()) }
+            return (environment, listeners)
+        } catch {
+            throw CommandFailure(status: .unavailable, message: "\(error)")
+        }
     }
 
     /// Takes signals until one ends the program.
@@ -45,7 +65,7 @@ struct ServeCommand: ProgramCommand {
                 proxy.reload()
             case SIGTERM where !isStopping, SIGINT where !isStopping:
                 isStopping = true
-                proxy.notifier.stopping()
+                proxy.tellStopping()
                 // Another thread waits for the exchanges, so that this one can take the second signal.
                 DispatchQueue.global().async {
                     proxy.stop()

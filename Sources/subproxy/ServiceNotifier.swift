@@ -1,56 +1,118 @@
 import Glibc
+import Synchronization
 
 /// Tells the service manager how the program is, where it wants to know. (sd_notify(3), without its library)
-struct ServiceNotifier: Sendable {
-    /// The address as `sun_path` has it; nil where nobody listens.
-    private let path: [UInt8]?
+///
+/// The socket is opened at the start, so that a message gets out also when no descriptor is left. Nothing but the end is
+/// told once the end has been.
+final class ServiceNotifier: Sendable {
+    /// What the manager was told that the service does.
+    private struct State {
+        var isStopping = false
+        var work = ""
+        /// What went wrong in the last reload; nil where nothing did.
+        var failure: String?
+
+        /// One line of both.
+        var text: String {
+            guard let failure else { return work }
+            return "\(work); the last reload failed: \(failure)"
+        }
+    }
+
+    private let descriptor: CInt
+    /// The address as `sun_path` has it; empty where nobody listens.
+    private let path: [UInt8]
+    private let state = Mutex(State())
+
+    /// How long a message may wait for room in the manager's queue, in seconds.
+    private static let patience = 5
 
     /// - Parameter socket: the value of NOTIFY_SOCKET: a path, or a name in the abstract namespace behind `@`.
-    init(socket: String?) {
-        var path = Array((socket ?? "").utf8)
+    init(socket name: String?) {
+        var path = Array((name ?? "").utf8)
         let isAbstract = path.first == UInt8(ascii: "@")
         guard isAbstract || path.first == UInt8(ascii: "/"), path.count > 1,
             path.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
         else {
-            self.path = nil
+            self.path = []
+            descriptor = -1
             return
         }
         if isAbstract { path[0] = 0 }
         self.path = path
+        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var limit = timeval(tv_sec: ServiceNotifier.patience, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// The one that the environment names.
-    static func fromEnvironment() -> ServiceNotifier {
-        ServiceNotifier(socket: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
-    }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// All listeners are bound and the maps are loaded.
-    func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
-
-    /// The maps are being read anew; ``ready(_:)`` ends it.
-    func reloading() {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec &* 1_000_000 &+ now.tv_nsec / 1000)")
+    func ready(_ work: String) {
+        tell { state in
+            state.work = work
+            return "READY=1\nSTATUS=\(state.text)"
+        }
     }
 
-    func stopping() { send("STOPPING=1\nSTATUS=Finishing the exchanges under way") }
+    /// The maps are being read anew; ``reloaded(_:failure:)`` ends it.
+    func reloading() {
+        tell { _ in
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec &* 1_000_000 &+ now.tv_nsec / 1000)"
+        }
+    }
 
-    private func send(_ state: String) {
-        guard let path else { return }
-        let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    /// The maps have been read.
+    ///
+    /// - Parameter failure: why the old ones are still in force; nil where the new ones are.
+    func reloaded(_ work: String, failure: String?) {
+        tell { state in
+            state.work = work
+            state.failure = failure
+            return "READY=1\nSTATUS=\(state.text)"
+        }
+    }
+
+    /// Every thread that serves has taken a turn lately. Never waits.
+    func alive() { tell(flags: CInt(MSG_DONTWAIT)) { _ in "WATCHDOG=1" } }
+
+    /// Exchanges under way are being finished; it is the last message.
+    ///
+    /// - Parameter seconds: how long that may take.
+    func stopping(within seconds: Int64) {
+        tell { state in
+            state.isStopping = true
+            return """
+                STOPPING=1
+                EXTEND_TIMEOUT_USEC=\(seconds.multipliedReportingOverflow(by: 1_000_000).partialValue)
+                STATUS=Finishing the exchanges under way
+                """
+        }
+    }
+
+    /// Sends what `message` makes, under the lock, so that messages arrive in the order of what they tell.
+    private func tell(flags: CInt = 0, _ message: (inout State) -> String) {
         guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
+        state.withLock { state in
+            guard !state.isStopping else { return }
+            send(message(&state), flags)
+        }
+    }
+
+    private func send(_ message: String, _ flags: CInt) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
         let length = (MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2) &+ path.count
-        var text = state
+        var text = message
         text.withUTF8 { bytes in
             withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                     _ = sendto(
-                        descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL), pointer,
+                        descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL) | flags, pointer,
                         socklen_t(length))
                 }
             }

@@ -33,7 +33,7 @@ struct CommandLineTests {
         "An unusable option is one clear line and status 64",
         arguments: [
             (["--map", "m", "--lisen", "127.0.0.1:1"], "unknown option '--lisen'; did you mean '--listen'?"),
-            (["--map", "m", "--auth", "f"], "unknown option '--auth'"),
+            (["--map", "m", "--password", "f"], "unknown option '--password'"),
             (["--map", "m", "-q"], "unknown option '-q'"),
             ([], "no map is named"),
             (["--map"], "missing value for '--map"),

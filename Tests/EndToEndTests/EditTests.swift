@@ -72,6 +72,19 @@ extension EndToEnd {
             try expect("new", after: "old", served)
         }
 
+        @Test("A map that says where to listen is refused whole, and the proxy listens where it did")
+        func listenerInMap() throws {
+            let served = try serve("\(Edits.url): { text: old }")
+            let (busy, port) = try Socket.listen()
+            defer { busy.close() }
+            try served.folder.write(
+                "m.yaml", "listen: 127.0.0.1:\(port)\n" + ServedMap.text("\(Edits.url): { text: new }"))
+            #expect(Wait.holds(within: 2) { served.binary.process.error.contains("m.yaml:1:1: error: ") })
+            #expect(served.binary.process.error.contains("'listen'"))
+            #expect(Wait.holds(within: 2) { served.binary.process.error.contains("the old ones stay in force") })
+            #expect(try served.binary.get(Edits.url).text == "old")
+        }
+
         @Test("A map that is truncated, then written in two halves, is never served half")
         func twoSteps() throws {
             let served = try serve("\(Edits.url): { text: old }\nhttp://mapped.test/b: { text: b }")

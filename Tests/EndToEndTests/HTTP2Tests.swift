@@ -6,20 +6,24 @@ struct HTTP2Tests {
     /// A table of cases, each followed by a good request.
     enum Table: String, CaseIterable {
         case conformance = "The rules of RFC 9113 and RFC 7541 one by one"
+        case replay = "What such a tester sends, at once and byte by byte"
         case frames = "Frames, streams and compression"
         case fields = "Request fields"
         case floods = "Floods and clients that do not read"
         case bodies = "Bodies, trailers, interim responses and the end"
         case uploads = "Requests that are answered before they have ended"
+        case stored = "Stored responses"
 
         var script: String {
             switch self {
             case .conformance: "http2conformance.py"
+            case .replay: "http2replay.py"
             case .frames: "http2frames.py"
             case .fields: "http2fields.py"
             case .floods: "http2floods.py"
             case .bodies: "http2bodies.py"
             case .uploads: "http2uploads.py"
+            case .stored: "http2stored.py"
             }
         }
     }

@@ -38,7 +38,7 @@ struct InstallationTests {
     func exitCodes() throws {
         let help = try SubproxyProcess.run(["--help"]).output
         let codes = help.split(separator: "\n").drop { $0 != "EXIT STATUS:" }.dropFirst()
-            .prefix { $0.hasPrefix("  ") }.compactMap { String($0).words.first }.filter { Int($0) != nil }
+            .prefix { !$0.hasPrefix("USAGE:") }.compactMap { String($0).words.first }.filter { Int($0) != nil }
         let page = try ManualPage("subproxy.1").items(of: "EXIT STATUS").map { $0.head.first ?? "" }
         #expect(codes.count > 5)
         #expect(codes.allSatisfy(page.contains))

@@ -19,6 +19,21 @@ extension EndToEnd {
             }
         }
 
+        @Test("No privilege of root's is needed, not to answer and not to tunnel")
+        func withoutPrivileges() async throws {
+            let echo = try RawOrigin.echo()
+            // Anyone else has none from the start.
+            let served = try ServedMap(
+                tunnelsTo: echo.port,
+                wrapper: getuid() == 0 ? ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] : [])
+            let client = try served.binary.connect()
+            try client.sendRequest("GET", "http://mapped.test/x")
+            #expect(try client.receiveResponse().text == "x")
+            let tunnel = try served.binary.tunnel(to: echo.port)
+            try tunnel.send("through")
+            #expect(try tunnel.receive(exactly: 7) == Array("through".utf8))
+        }
+
         @Test(
             "SIGTERM and SIGINT close what is idle, finish 50 exchanges, cut tunnels at the grace's end, exit with 0",
             arguments: [SIGTERM, SIGINT])

@@ -241,6 +241,17 @@ final class NotifySocket {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
     }
+
+    /// All messages that have come by now.
+    func waiting() -> [String] {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var messages: [String] = []
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+            guard count > 0 else { return messages }
+            messages.append(String(decoding: buffer[..<count], as: UTF8.self))
+        }
+    }
 }
 
 /// A TCP socket that listens on a free port of 127.0.0.1 and accepts nothing.

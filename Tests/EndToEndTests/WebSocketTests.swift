@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Synchronization
 import Testing
@@ -52,6 +53,25 @@ extension EndToEnd {
         }
 
         @Test(
+            "Frames of all kinds, broken ones too, are answered as they are without the proxy",
+            arguments: [Way.clear, .tunnel, .absolute])
+        func comparison(_ way: Way) throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(way == .clear ? nil : try workshop.make("ws.test"))
+            let proxy = try DecryptingProxy(
+                "https://ws.test:\(origin.port)/mapped: { text: mapped }", resolving: [("ws.test", origin.port)],
+                workshop: workshop)
+            if way != .clear { #expect(try proxy.fetch("https://ws.test:\(origin.port)/mapped").output == "mapped") }
+            let client = try ChildProcess.run(
+                [
+                    "python3", "-B", "\(scripts)/websocketcompare.py", "--proxy", "\(proxy.port)", "--url",
+                    "\(way == .clear ? "http" : "https")://ws.test:\(origin.port)/ws", "--ca", proxy.authority,
+                ] + (way == .absolute ? ["--absolute"] : []), seconds: 120)
+            #expect(client.status == 0, "\(client.error)")
+            #expect(client.output.hasPrefix("equal "))
+        }
+
+        @Test(
             "A client that reads nothing holds its origin up, also through the TLS of both sides",
             arguments: [false, true])
         func backPressure(isHTTPS: Bool) throws {
@@ -70,6 +90,30 @@ extension EndToEnd {
             #expect(!origin.events.contains("flooded"))
             client.close()
             #expect(Wait.holds(within: 3) { origin.events.contains("broken") })
+        }
+
+        @Test("With TLS on both sides too a client's end is passed on, and one that reads nothing holds its origin up")
+        func bothSides() throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(try workshop.make("ws.test"))
+            let authority = "ws.test:\(origin.port)"
+            let proxy = try DecryptingProxy(
+                "https://\(authority)/mapped: { text: mapped }", resolving: [("ws.test", origin.port)],
+                workshop: workshop)
+            #expect(try proxy.fetch("https://\(authority)/mapped").output == "mapped")
+            let client = [
+                "python3", "-B", "\(scripts)/websockethalf.py", "--proxy", "\(proxy.port)", "--authority", authority,
+                "--ca", proxy.authority,
+            ]
+            let counting = try ChildProcess.run(client + ["count"], seconds: 30)
+            #expect(counting.output == "counted \(3 * mebibyte)\n", "\(counting.error)")
+            let before = proxy.binary.residentBytes
+            let flooded = try ChildProcess(client + ["flood"])
+            #expect(Wait.holds(within: 20) { flooded.output == "open\n" })
+            #expect(proxy.binary.peakResidentBytes(for: 1.5) - before < 12 * mebibyte)
+            #expect(!origin.events.contains("flooded"))
+            flooded.send(SIGKILL)
+            #expect(Wait.holds(within: 5) { origin.events.contains("broken") })
         }
 
         @Test("Each side's end is the other's, and what comes after it arrives", arguments: [false, true])

@@ -74,18 +74,27 @@ struct ConnectionStateTests {
         expect(state.inputEnded(), .close)
     }
 
-    @Test("an idle connection closes when the client does, and when the server stops")
+    @Test("an idle connection closes when the client does")
     func idle() {
         var closed = ConnectionState()
         expect(closed.inputEnded(), .close)
-        var stopped = ConnectionState()
-        expect(stopped.stop(), .close)
     }
 
     @Test("when the server stops, the exchange under way is the last")
     func stopping() {
         var state = exchange(complete: true)
-        expect(state.stop(), .none)
+        state.stop()
+        expect(state.startedResponse(), false)
+        expect(state.finishedResponse(), .closeOutput)
+    }
+
+    @Test("a request that was on its way when the server stopped is answered, and is the last")
+    func lastRequest() {
+        var state = ConnectionState()
+        state.stop()
+        #expect(state.isIdle)
+        state.receivedHead(isPersistent: true, expectsContinue: false)
+        _ = state.receivedEnd()
         expect(state.startedResponse(), false)
         expect(state.finishedResponse(), .closeOutput)
     }

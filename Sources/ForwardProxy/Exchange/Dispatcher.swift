@@ -7,8 +7,9 @@ import Substitution
 extension LoopContext {
     /// Fields that make a request for a mapped URL more than a plain one, so that the ready bytes are not its answer.
     private static let particular = FieldNameSet(
-        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .cacheControl, .pragma,
-        .origin, .expect)
+        .range, .ifRange, .ifMatch, .ifUnmodifiedSince, .cacheControl, .pragma, .origin, .expect)
+    /// Those with which a client asks whether what it has is still right.
+    private static let validating = FieldNameSet(.ifNoneMatch, .ifModifiedSince)
 
     /// Begins the exchange for a request: answers it at once where that is possible.
     ///
@@ -76,24 +77,39 @@ extension LoopContext {
             answer.options.when == .always, answer.isInMemory,
             answer.variants.count == 1 || !present.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
         else { return false }
+        let date = dateStamp(at: request.receivedAt)
+        var isNotModified = false
+        if !present.isDisjoint(with: LoopContext.validating) {
+            guard answer.status == 200, !client.takesFieldBlocks else { return false }
+            switch answer.evaluate(request.head, now: date.unixSeconds) {
+            case .notModified: isNotModified = true
+            case .failed: return false
+            case .proceed: break
+            }
+        }
         if answer.wantsRefresh(request.receivedAt) { refresh(answer) }
         proxy.bypassWatch.reset(client.address)
-        let bytes = method == .head ? 0 : answer.variants[0].size
+        let bytes = method == .head || isNotModified ? 0 : answer.variants[0].size
+        let status = isNotModified ? 304 : answer.status
         if log.isOn {
             var record = record(request, url: uri)
             record.rule = answer.position
             record.isMapped = true
             record.outcome = .substituted
-            record.status = answer.status
+            record.status = status
             record.bodyBytes = bytes
             client.record = record
         } else {
             client.record = nil
             tally.add(
-                .substituted, status: answer.status, bytes: bytes,
+                .substituted, status: status, bytes: bytes,
                 duration: monotonicNanoseconds() &- request.receivedAt)
         }
-        answer.sendReady(to: client, isHead: method == .head, date: dateStamp(at: request.receivedAt))
+        if isNotModified {
+            answer.sendNotModified(to: client, date: date)
+        } else {
+            answer.sendReady(to: client, isHead: method == .head, date: date)
+        }
         return true
     }
 

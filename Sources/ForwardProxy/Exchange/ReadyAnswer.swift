@@ -62,6 +62,20 @@ final class ReadyAnswer {
     func sendReady(to client: any ExchangeClient, isHead: Bool, date: DateStamp) {
         variants[0].send(to: client, isHead: isHead, second: date.unixSeconds, tail: date.line)
     }
+
+    @inline(__always)
+    func sendNotModified(to client: any ExchangeClient, date: DateStamp) {
+        variants[0].sendNotModified(to: client, second: date.unixSeconds, tail: date.line)
+    }
+
+    /// What the conditions of a request make of the identity variant.
+    func evaluate(_ head: RequestHead, now: Int64) -> Preconditions.Outcome {
+        let variant = variants[0]
+        return variant.withTag { tag in
+            Preconditions.evaluate(
+                method: head.method, fields: head.fields, etag: tag, lastModified: variant.lastModified, now: now)
+        }
+    }
 }
 
 /// What a rule answers with, before it is serialised.

@@ -1,3 +1,4 @@
+import HTTP1
 import HTTPSemantics
 import NIOCore
 
@@ -33,6 +34,9 @@ struct ReadyRepresentation {
     private var ready = ByteBuffer()
     private var readySecond: Int64?
     private var readyTailLength = 0
+    /// The 304 (Not Modified) with the lines of `notModifiedSecond`, made at the first need of it.
+    private var notModified = ByteBuffer()
+    private var notModifiedSecond: Int64?
     private let holdsBody: Bool
     private let status: Int
     private let statusLineLength: Int
@@ -101,6 +105,23 @@ struct ReadyRepresentation {
         } else if let body {
             client.sendSerialised(ready, body)
         }
+    }
+
+    /// Sends the response to a condition that holds (RFC 9110 §15.4.5), to a client that takes serialised responses.
+    @inline(__always)
+    mutating func sendNotModified(to client: any ExchangeClient, second: Int64, tail: @autoclosure () -> ByteBuffer) {
+        if notModifiedSecond != second { stampNotModified(second, tail()) }
+        client.sendSerialised(notModified)
+    }
+
+    private mutating func stampNotModified(_ second: Int64, _ tail: ByteBuffer) {
+        var out = ByteBuffer()
+        MessageWriter.writeStatusLine(304, to: &out)
+        out.writeImmutableBuffer(commonLines)
+        out.writeImmutableBuffer(tail)
+        out.writeStaticString("\r\n")
+        notModified = out
+        notModifiedSecond = second
     }
 
     /// Puts the changing lines into the ready bytes; in place where they are as long as those before and no write of

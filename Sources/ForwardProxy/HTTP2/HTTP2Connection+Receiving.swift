@@ -177,7 +177,7 @@ extension HTTP2Connection {
         }
         guard id > highestStream else {
             switch closedStreams.isClosedByProxy(id) {
-            case true?: return
+            case true?: return try idleFrames.count(at: monotonicNanoseconds())
             case false?: throw .connection(.streamClosed)
             case nil: throw .connection(.protocolError)
             }
@@ -210,7 +210,7 @@ extension HTTP2Connection {
     private func receiveReset(_ header: HTTP2FrameHeader, _ payload: ByteBuffer) throws(HTTP2Violation) {
         guard header.length == 4 else { throw .connection(.frameSizeError) }
         guard !isIdle(header.stream) else { throw .connection(.protocolError) }
-        guard let stream = streams[header.stream] else { return }
+        guard let stream = streams[header.stream] else { return try quietFrames.count(at: monotonicNanoseconds()) }
         remove(stream, byProxy: false)
         stream.clientIsGone("client reset the stream")
         try resets.count(at: monotonicNanoseconds())
@@ -248,6 +248,7 @@ extension HTTP2Connection {
         guard header.length == 4, let word = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
             throw .connection(.frameSizeError)
         }
+        try quietFrames.count(at: monotonicNanoseconds())
         let increment = Int(word & 0x7fff_ffff)
         guard header.stream != 0 else {
             guard increment > 0 else { throw .connection(.protocolError) }

@@ -29,6 +29,7 @@ extension HTTP2Connection {
 
     /// Writes a header block, in as many frames as it takes.
     func writeHeaders(stream: UInt32, _ block: ByteBuffer, isLast: Bool) {
+        noteResponse()
         var rest = block
         var header = HTTP2FrameHeader(
             length: 0, kind: .headers, flags: isLast ? .endStream : [], stream: stream)
@@ -42,7 +43,14 @@ extension HTTP2Connection {
         } while rest.readableBytes > 0
     }
 
+    /// A client that is sent a response has reason to measure the way and to open its windows.
+    private func noteResponse() {
+        controls.forgive()
+        quietFrames.forgive()
+    }
+
     func writeData(stream: UInt32, _ body: ByteBuffer, isLast: Bool) {
+        noteResponse()
         HTTP2FrameHeader(
             length: body.readableBytes, kind: .data, flags: isLast ? .endStream : [], stream: stream
         ).write(to: &output)

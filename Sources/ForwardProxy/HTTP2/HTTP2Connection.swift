@@ -5,8 +5,9 @@ import NIOCore
 /// and a stream for each request (RFC 9113).
 ///
 /// What one connection may do: 100 streams at a time; 5 CONTINUATION frames in a header block; in 30 s 200 resets of
-/// requests under way, 200 errors of streams, 200 PING and SETTINGS frames, 200 empty DATA frames and 5,000 frames that
-/// mean nothing here. Beyond that it gets GOAWAY with ENHANCE_YOUR_CALM.
+/// requests under way, 200 errors of streams, 200 empty DATA frames and 5,000 frames that mean nothing here; and, while it is
+/// sent nothing of a response, 200 PING and SETTINGS frames and 5,000 WINDOW_UPDATE frames and resets of streams that are
+/// over. Beyond that it gets GOAWAY with ENHANCE_YOUR_CALM.
 final class HTTP2Connection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -50,6 +51,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     var controls = HTTP2RateLimit(200)
     var emptyFrames = HTTP2RateLimit(200)
     var idleFrames = HTTP2RateLimit(5000)
+    var quietFrames = HTTP2RateLimit(5000)
     private var readIsPending = false
 
     // What is sent.

@@ -20,4 +20,7 @@ struct HTTP2RateLimit {
         count &+= 1
         guard count <= limit else { throw .connection(.enhanceYourCalm) }
     }
+
+    /// Begins to count anew, since the client has been given something that explains what was counted.
+    mutating func forgive() { count = 0 }
 }

@@ -285,8 +285,7 @@ final class HTTP2Stream {
         responseIsSent = true
         exchange?.clientIsGone()
         guard record != nil else { return }
-        record?.outcome = .failed
-        if record?.reason.isEmpty == true { record?.reason = reason }
+        record?.fail(reason)
         finishRecord()
     }
 

@@ -50,4 +50,10 @@ public struct ExchangeRecord: Sendable {
         rule = ""
         reason = ""
     }
+
+    /// The exchange has failed for this reason, which takes the place of what was said of it before, but for a failure.
+    mutating func fail(_ reason: String) {
+        if outcome != .failed || self.reason.isEmpty { self.reason = reason }
+        outcome = .failed
+    }
 }

@@ -45,6 +45,9 @@ final class TransferLoops: Sendable {
         return (loop, remoteOutbox)
     }
 
+    /// The threads that have been started.
+    var running: [TransferLoop] { [local] + (remote.withLock { $0 }.map { [$0] } ?? []) }
+
     /// Ends all transfers and the threads.
     func shutdown() {
         isStopped.store(true, ordering: .releasing)

@@ -89,6 +89,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func fail(_ failure: HandshakeFailure) {
+        defer { context?.close(promise: nil) }
         guard var record else { return }
         self.record = nil
         let failure = watch?.alert.map(HandshakeFailure.init(alert:)) ?? failure
@@ -97,7 +98,6 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         record.reason = failure.phrase
         loop.finish(record, client: address)
         loop.proxy.secureTunnels.handshakeFailed(host: authority.host, failure)
-        context?.close(promise: nil)
     }
 }
 
@@ -105,6 +105,11 @@ extension SecureHandshake: TimedConnection {
     var activity: ConnectionActivity { .handshake }
 
     func check(now: UInt64) {}
-    func stop() { context?.close(promise: nil) }
+    /// The request comes behind the handshake; see ``ClientConnection/stop()``.
+    func stop() {
+        timer?.cancel()
+        let limit = ClientConnection.lastRequestPatience
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in self?.cut() }
+    }
     func cut() { context?.close(promise: nil) }
 }

@@ -4,6 +4,9 @@ import NIOCore
 import NIOPosix
 
 extension ClientConnection: ExchangeClient {
+    /// How long an idle connection stays open when the server stops.
+    static let lastRequestPatience = TimeAmount.milliseconds(250)
+
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
     var takesSerialisedResponse: Bool {

@@ -11,7 +11,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     typealias OutboundOut = IOData
 
     /// What the deadline is for.
-    enum Wait { case nothing, request, head, body, closing, lingering }
+    enum Wait { case nothing, request, lastRequest, head, body, closing, lingering }
 
     let loop: LoopContext
     let address: String
@@ -67,8 +67,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         self.context = context
         channel = context.channel
         if !isEncrypted { direct = DirectOutput(context) }
-        loop.add(self)
         expect(.request)
+        loop.add(self)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -144,7 +144,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
                 var framing = BodyFraming.none
                 if let head = try parser.nextHead(&framing) {
                     begin(head, framing)
-                } else if let event = try parser.next() {
+                } else if !parser.isBetweenMessages, let event = try parser.next() {
                     try handle(event)
                 } else {
                     awaitMore()
@@ -180,11 +180,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         case .chunked, .untilClose: length = nil
         }
         let now = monotonicNanoseconds()
-        let request = Request(head: head, bodyLength: length, receivedAt: now)
+        var request = Request(head: head, bodyLength: length, receivedAt: now)
         knownTime = now
         exchange = loop.begin(request, client: self)
         knownTime = nil
-        if exchange == nil { parser.recycle(request.head) }
+        if exchange == nil { parser.recycle(&request.head) }
         if framing != .none, state.awaitsBody { expect(.body) }
     }
 
@@ -214,7 +214,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             perform(state.inputEnded())
         } else if parser.headStarted {
             if wait != .head { expect(.head) }
-        } else if wait != .request {
+        } else if wait != .request, !state.isStopping {
             expect(.request)
         }
     }
@@ -379,8 +379,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         self.exchange = nil
         exchange?.clientIsGone()
         if record != nil {
-            record?.outcome = .failed
-            if record?.reason.isEmpty == true { record?.reason = reason }
+            record?.fail(reason)
             finishRecord()
         }
     }
@@ -400,6 +399,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             switch wait {
             case .nothing: nil
             case .request: limits.idleTimeout
+            case .lastRequest: ClientConnection.lastRequestPatience
             case .head: limits.headerTimeout
             case .body, .closing: limits.silenceTimeout
             case .lingering: .seconds(2)
@@ -414,6 +414,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             // The last response may still be on its way to a client that reads slowly.
             if isTakingBytes { return expect(.request) }
             perform(state.aborted())
+        case .lastRequest: perform(state.aborted())
         case .lingering: context?.close(promise: nil)
         case .closing:
             guard isTakingBytes else {
@@ -487,7 +488,12 @@ extension ClientConnection: TimedConnection {
         watchOutput(now)
     }
 
-    func stop() { perform(state.stop(insideHead: parser.headStarted)) }
+    /// A request may be on its way, above all from a client that has just connected: it would be lost, so an idle
+    /// connection is closed a moment later.
+    func stop() {
+        state.stop()
+        if state.isIdle, !parser.headStarted { expect(.lastRequest) }
+    }
 
     func cut() { context?.close(promise: nil) }
 }

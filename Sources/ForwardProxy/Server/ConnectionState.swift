@@ -169,15 +169,8 @@ struct ConnectionState: Equatable {
     /// The exchange takes the connection over for another protocol.
     mutating func startedRelaying() { phase = .relaying }
 
-    /// The server stops: an idle connection closes, any other after its exchange.
-    ///
-    /// - Parameter insideHead: whether a part of a request's header section has come, which is answered then.
-    mutating func stop(insideHead: Bool = false) -> Action {
-        isStopping = true
-        guard phase == .idle, !insideHead else { return .none }
-        phase = .closed
-        return .close
-    }
+    /// The server stops: the exchange under way, or the request that is on its way, is the last one.
+    mutating func stop() { isStopping = true }
 
     /// The channel is closed.
     mutating func closed() { phase = .closed }

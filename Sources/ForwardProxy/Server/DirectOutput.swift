@@ -8,7 +8,9 @@ import NIOPosix
 /// sends it. What the socket doesn't take at once is the channel's to send, with all that comes behind it.
 struct DirectOutput {
     private let descriptor: NIOBSDSocket.Handle
-    private var buffers: [ByteBuffer] = []
+    /// What is to be sent; in nearly all cases it is one response.
+    private var first: ByteBuffer?
+    private var others: [ByteBuffer] = []
 
     /// Buffers that may wait for the end of a read; Linux takes 1024 a call (IOV_MAX).
     private static let capacity = 256
@@ -22,40 +24,53 @@ struct DirectOutput {
         descriptor = handle
     }
 
-    var isEmpty: Bool { buffers.isEmpty }
-    var isFull: Bool { buffers.count >= DirectOutput.capacity }
+    var isEmpty: Bool { first == nil }
+    var isFull: Bool { others.count >= DirectOutput.capacity }
 
-    mutating func append(_ buffer: ByteBuffer) { buffers.append(buffer) }
+    mutating func append(_ buffer: ByteBuffer) {
+        if first == nil { first = buffer } else { others.append(buffer) }
+    }
 
     /// Sends what was appended, and gives what was not taken to `rest`, in order.
     ///
     /// The channel must be active: a descriptor that is closed may be somebody else's by now.
     mutating func send(_ rest: (ByteBuffer) -> Void) {
-        var sent = DirectOutput.send(buffers, descriptor)
-        for buffer in buffers {
-            if sent >= buffer.readableBytes {
-                sent &-= buffer.readableBytes
-            } else {
-                buffer.getSlice(at: buffer.readerIndex &+ sent, length: buffer.readableBytes &- sent).map(rest)
-                sent = 0
-            }
-        }
-        buffers.removeAll(keepingCapacity: true)
+        guard let buffer = first.take() else { return }
+        guard others.isEmpty else { return send([buffer] + others, rest) }
+        let sent = buffer.withUnsafeReadableBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, flags)) }
+        if sent < buffer.readableBytes { give(buffer, behind: sent, rest) }
     }
 
     /// Gives all that was appended to `rest`, in order.
     mutating func handOver(_ rest: (ByteBuffer) -> Void) {
-        for buffer in buffers { rest(buffer) }
-        buffers.removeAll(keepingCapacity: true)
+        if let buffer = first.take() { rest(buffer) }
+        guard !others.isEmpty else { return }
+        for buffer in others { rest(buffer) }
+        others = []
+    }
+
+    private var flags: CInt { CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL) }
+
+    private mutating func send(_ buffers: [ByteBuffer], _ rest: (ByteBuffer) -> Void) {
+        others = []
+        var sent = sendAll(buffers)
+        for buffer in buffers {
+            if sent >= buffer.readableBytes {
+                sent &-= buffer.readableBytes
+            } else {
+                give(buffer, behind: sent, rest)
+                sent = 0
+            }
+        }
+    }
+
+    private func give(_ buffer: ByteBuffer, behind sent: Int, _ rest: (ByteBuffer) -> Void) {
+        buffer.getSlice(at: buffer.readerIndex &+ sent, length: buffer.readableBytes &- sent).map(rest)
     }
 
     /// Bytes that the socket took; none where it failed, since the channel meets the same error and knows what to do.
-    private static func send(_ buffers: [ByteBuffer], _ descriptor: CInt) -> Int {
-        let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
-        if buffers.count == 1 {
-            return buffers[0].withUnsafeReadableBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, flags)) }
-        }
-        return withUnsafeTemporaryAllocation(of: iovec.self, capacity: buffers.count) { vectors in
+    private func sendAll(_ buffers: [ByteBuffer]) -> Int {
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: buffers.count) { vectors in
             for (index, buffer) in buffers.enumerated() {
                 // The storage outlives the call: `buffers` holds it.
                 buffer.withUnsafeReadableBytes {

@@ -22,29 +22,56 @@ final class Listener: Sendable {
         let accept: @Sendable (any Channel) throws -> Void
     }
 
-    /// The address, port resolved.
-    let address: SocketAddress
+    /// What is listened on.
+    enum Source {
+        case address(SocketAddress)
+        case passed(PassedListener)
+
+        var address: SocketAddress {
+            switch self {
+            case .address(let address): address
+            case .passed(let listener): listener.address
+            }
+        }
+    }
+
+    /// What is listened on, port resolved.
+    let source: Source
+    var address: SocketAddress { source.address }
     private let setting: Setting
     private let state: NIOLockedValueBox<State>
 
     /// Listens, and accepts nothing yet.
     ///
     /// - Throws: ``BindError``.
-    init(_ address: SocketAddress, _ setting: Setting) throws {
+    init(_ source: Source, _ setting: Setting) throws {
         do {
-            let channel = try Listener.bootstrap(setting).bind(to: address).wait()
-            self.address = channel.localAddress ?? address
+            let channel = try Listener.open(source, setting).wait()
+            if case .address(let address) = source {
+                self.source = .address(channel.localAddress ?? address)
+            } else {
+                self.source = source
+            }
             self.setting = setting
             state = NIOLockedValueBox(State(channel: channel))
         } catch let error as IOError {
-            throw BindError(address: address, code: error.errnoCode)
+            throw BindError(address: source.address, code: error.errnoCode)
         }
     }
 
     /// Begins to accept, connections that have come already first.
     func start() { start(state.withLockedValue(\.channel)) }
 
-    /// Stops listening for good, and waits until it has.
+    /// Stops accepting for good, and waits until it has; what comes from now on waits in the queue.
+    func pause() {
+        let channel = state.withLockedValue { state in
+            state.isClosed = true
+            return state.channel
+        }
+        try? channel.setOption(.autoRead, value: false).wait()
+    }
+
+    /// Stops listening for good, and waits until it has. A passed socket goes on to listen, without this process.
     func close() {
         let channel = state.withLockedValue { state in
             state.isClosed = true
@@ -60,7 +87,7 @@ final class Listener: Sendable {
 
     private func reopen(on eventLoop: any EventLoop) {
         guard !state.withLockedValue(\.isClosed) else { return }
-        Listener.bootstrap(setting).bind(to: address).whenComplete { [self] result in
+        Listener.open(source, setting).whenComplete { [self] result in
             guard case .success(let channel) = result else {
                 setting.warnings.warn("\(address) can't be listened on any more, and is tried again")
                 eventLoop.scheduleTask(in: AcceptPause.pause) { [weak self] in self?.reopen(on: eventLoop) }
@@ -76,9 +103,29 @@ final class Listener: Sendable {
         }
     }
 
+    /// Connections that wait to be accepted; the kernel takes less where net.core.somaxconn is less. (listen(2))
+    private static let backlog: Int32 = 4096
+
+    private static func open(_ source: Source, _ setting: Setting) -> EventLoopFuture<any Channel> {
+        switch source {
+        case .address(let address): return bootstrap(setting).bind(to: address)
+        case .passed(let listener):
+            // A duplicate, since the channel closes its descriptor.
+            let own = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 3)
+            guard own >= 0 else {
+                return setting.group.next().makeFailedFuture(IOError(errnoCode: errno, reason: "dup"))
+            }
+            return bootstrap(setting).withBoundSocket(own).map { channel in
+                // NIO calls listen with a backlog of 128.
+                listen(listener.descriptor, backlog)
+                return channel
+            }
+        }
+    }
+
     private static func bootstrap(_ setting: Setting) -> ServerBootstrap {
         ServerBootstrap(group: setting.group)
-            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.maxMessagesPerRead, value: 16)
             .serverChannelOption(.autoRead, value: false)
@@ -107,7 +154,7 @@ public struct BindError: Error, CustomStringConvertible {
     public let code: CInt
 
     public var description: String {
-        let place = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
+        let place = address.pathname ?? "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
         return "can't listen on \(place): \(String(cString: strerror(code)))"
     }
 }

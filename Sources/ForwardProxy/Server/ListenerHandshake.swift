@@ -57,6 +57,11 @@ extension ListenerHandshake: TimedConnection {
     var activity: ConnectionActivity { .handshake }
 
     func check(now: UInt64) {}
-    func stop() { context?.close(promise: nil) }
+    /// The request comes behind the handshake; see ``ClientConnection/stop()``.
+    func stop() {
+        timer?.cancel()
+        let limit = ClientConnection.lastRequestPatience
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: limit) { [weak self] in self?.cut() }
+    }
     func cut() { context?.close(promise: nil) }
 }

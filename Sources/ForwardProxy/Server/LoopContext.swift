@@ -52,7 +52,7 @@ final class LoopContext: @unchecked Sendable {
         log = AccessLog(
             sink: proxy.logSink, format: configuration.logFormat, showsQueryValues: configuration.logsQueryValues)
         log.needsFlush = { [unowned self] in
-            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { [weak self] in self?.log.flush() }
+            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { [self] in log.flush() }
         }
     }
 
@@ -122,7 +122,7 @@ final class LoopContext: @unchecked Sendable {
         expectTick()
         ticker = eventLoop.scheduleRepeatedTask(
             initialDelay: LoopContext.tick, delay: LoopContext.tick
-        ) { [weak self] _ in self?.checkTimeouts() }
+        ) { [self] _ in checkTimeouts() }
     }
 
     func remove(_ connection: any TimedConnection) {

@@ -71,6 +71,8 @@ public struct ProxyConfiguration: Sendable {
     public var listeners: [SocketAddress] = []
     /// Addresses to listen on with TLS, for clients that speak it to their proxy; the default is none.
     public var secureListeners: [SocketAddress] = []
+    /// Sockets that listen already; the default is none.
+    public var passedListeners: [PassedListener] = []
     /// What the listeners with TLS are known by; without it they are not opened.
     public var listenerIdentity: ListenerIdentity?
     /// The passwords of which a client needs to know one; without them the proxy is everybody's who reaches it.

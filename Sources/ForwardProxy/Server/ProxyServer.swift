@@ -37,24 +37,26 @@ public final class ProxyServer: Sendable {
         configuration: ProxyConfiguration, map: SubstitutionMap, logSink: LogSink, logger: Logger
     ) throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threads))
-        var listeners: [Listener] = []
+        var plain: [Listener] = []
+        var secure: [Listener] = []
         let registry = ContextRegistry()
         let warnings = AcceptWarnings(logger: logger)
         let setting = Listener.Setting(group: group, warnings: warnings, accept: { try registry.accept($0) })
         do {
-            for address in configuration.listeners { listeners.append(try Listener(address, setting)) }
+            for source in configuration.sources(isSecure: false) { plain.append(try Listener(source, setting)) }
             if let identity = configuration.listenerIdentity {
                 let setting = Listener.Setting(
                     group: group, warnings: warnings, accept: { try registry.accept($0, identity) })
-                for address in configuration.secureListeners { listeners.append(try Listener(address, setting)) }
+                for source in configuration.sources(isSecure: true) { secure.append(try Listener(source, setting)) }
             }
         } catch {
-            for listener in listeners { listener.close() }
+            for listener in plain + secure { listener.close() }
             try? group.syncShutdownGracefully()
             throw error
         }
-        addresses = listeners.prefix(configuration.listeners.count).map(\.address)
-        secureAddresses = listeners.dropFirst(configuration.listeners.count).map(\.address)
+        let listeners = plain + secure
+        addresses = plain.map(\.address)
+        secureAddresses = secure.map(\.address)
         var policy = AddressPolicy(allowsPrivateForRemote: configuration.allowsPrivateForRemote)
         var names = OwnNames()
         for address in addresses + secureAddresses {
@@ -102,6 +104,12 @@ public final class ProxyServer: Sendable {
         core.files.unpin { !named.contains($0) }
     }
 
+    /// Calls `body` at intervals, on one of the threads that serve, for as long as all of them take their turns: while one
+    /// is stuck, it is not called.
+    public func pulse(every interval: TimeAmount, _ body: @escaping @Sendable () -> Void) {
+        LoopPulse(contexts, core.transports, body).start(every: interval)
+    }
+
     /// Stops accepting, closes idle connections, waits for the exchanges under way at most
     /// ``ProxyLimits/shutdownGrace``, cuts what is left, and ends all threads.
     public func stop() {
@@ -110,6 +118,7 @@ public final class ProxyServer: Sendable {
             return !state.isStopping
         }
         guard isFirst else { return }
+        settleAccepted()
         for listener in listeners { listener.close() }
         let drained = DispatchGroup()
         for context in contexts {
@@ -132,12 +141,27 @@ public final class ProxyServer: Sendable {
         try? core.filePool.syncShutdownGracefully()
     }
 
+    /// Stops accepting, and waits until each connection that has been accepted is in its loop's hands: NIO drops those that
+    /// are on their way there when the listener closes.
+    private func settleAccepted() {
+        for listener in listeners { listener.pause() }
+        // To the connection's loop, back to the listener's, and to the connection's again.
+        for _ in 0..<3 {
+            for context in contexts { try? context.eventLoop.submit {}.wait() }
+        }
+    }
+
     /// Counts a reload for the metrics.
     public func note(reloadOf subject: ReloadSubject, succeeded: Bool) {
         core.counters.count(reloadOf: subject, succeeded: succeeded)
     }
+}
 
-    private static func ports(of map: SubstitutionMap) -> Set<UInt16> { Set(map.namedHosts().compactMap(\.port)) }
+extension ProxyConfiguration {
+    fileprivate func sources(isSecure: Bool) -> [Listener.Source] {
+        (isSecure ? secureListeners : listeners).map { .address($0) }
+            + passedListeners.filter { $0.isSecure == isSecure }.map { .passed($0) }
+    }
 }
 
 /// The files that a map may answer with, as far as its rules tell: a pinned file that none names is let go.
@@ -177,9 +201,11 @@ private final class ContextRegistry: Sendable {
         let context = contexts.withLockedValue { $0[ObjectIdentifier(channel.eventLoop)] }
         guard let context, context.proxy.admitConnection(channel) else { throw ChannelError.ioOnClosedChannel }
         let remote = channel.remoteAddress
+        let isUnix = channel.localAddress?.protocol == .unix
         let connection = ClientConnection(
-            loop: context, address: remote?.ipAddress ?? "-",
-            isLocal: remote.map { AddressBytes.isThisMachine($0, connectedTo: channel.localAddress) } ?? false,
+            loop: context, address: remote?.ipAddress ?? (isUnix ? "unix" : "-"),
+            isLocal: isUnix
+                || remote.map { AddressBytes.isThisMachine($0, connectedTo: channel.localAddress) } ?? false,
             isEncrypted: identity != nil)
         if let identity {
             try ListenerHandshake.install(connection, identity, on: channel)

@@ -44,10 +44,8 @@ final class RelayHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         RelayHandler.limitReads(of: context.channel)
-        if let first, first.readableBytes > 0 {
-            write(first)
-            context.flush()
-        }
+        // The head that opens the tunnel is none of the bytes that it carries.
+        if let first, first.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(first), promise: nil) }
         first = nil
         // The partner may have been held back until this side was there to write to.
         partner?.resumeReading()

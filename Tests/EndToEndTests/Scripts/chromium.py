@@ -62,12 +62,30 @@ class Browser:
         text, _, self.buffer = self.buffer.partition(b'\0')
         return json.loads(text)
 
-    def call(self, method, session=None, seconds=30, **parameters):
-        self.number += 1
-        request = {'id': self.number, 'method': method, 'params': parameters}
+    @classmethod
+    def start(cls, chromium, proxy, profile):
+        return cls([
+            chromium, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-dev-shm-usage',
+            '--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-sync',
+            '--disable-extensions', '--remote-debugging-pipe', '--window-size=800,400', '--user-data-dir=' + profile,
+            '--proxy-server=http://' + proxy, '--proxy-bypass-list=<-loopback>', 'about:blank',
+        ])
+
+    def attach(self):
+        target = self.call('Target.createTarget', url='about:blank')['targetId']
+        session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        self.call('Page.enable', session)
+        return session
+
+    def post(self, number, method, session=None, **parameters):
+        request = {'id': number, 'method': method, 'params': parameters}
         if session:
             request['sessionId'] = session
         os.write(self.out, json.dumps(request).encode() + b'\0')
+
+    def call(self, method, session=None, seconds=30, **parameters):
+        self.number += 1
+        self.post(self.number, method, session, **parameters)
         deadline = time.monotonic() + seconds
         while True:
             message = self.message(deadline)
@@ -114,17 +132,9 @@ def main():
     for name in ('chromium', 'proxy', 'profile', 'page', 'screenshots'):
         parser.add_argument('--' + name, required=True)
     options = parser.parse_args()
-    browser = Browser([
-        options.chromium, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-dev-shm-usage',
-        '--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-sync',
-        '--disable-extensions', '--remote-debugging-pipe', '--window-size=800,400',
-        '--user-data-dir=' + options.profile, '--proxy-server=http://' + options.proxy,
-        '--proxy-bypass-list=<-loopback>', 'about:blank',
-    ])
+    browser = Browser.start(options.chromium, options.proxy, options.profile)
     try:
-        target = browser.call('Target.createTarget', url='about:blank')['targetId']
-        session = browser.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
-        browser.call('Page.enable', session)
+        session = browser.attach()
         browser.call('Network.enable', session)
         result = {}
         for name, load in (
@@ -146,4 +156,5 @@ def main():
         browser.end()
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -108,9 +108,44 @@ flood("SETTINGS", settings((INITIAL_WINDOW_SIZE, 1)))
 flood("empty SETTINGS", settings())
 flood("PRIORITY", frame(PRIORITY, 0, 1, struct.pack(">IB", 3, 1)))
 flood("unknown frames", frame(0x42, 0, 1, b"x"))
+flood("WINDOW_UPDATE of all streams", window_update(0, 1))
+
+
+def streams_windows(wire):
+    if wire.next_stream == 1:
+        wire.open(wire.request_fields("/o/hang"))
+    return 100 * window_update(1, 1)
+
+
+def resets_of_nothing(wire):
+    if wire.next_stream == 1:
+        wire.response(wire.open())
+    return 100 * reset(1)
+
+
+def blocks_of_nothing(wire):
+    """Header sections of a stream that this side's error has closed."""
+    if wire.next_stream == 1:
+        assert wire.response(wire.open([("x", "1")])).reset == PROTOCOL_ERROR
+    return 100 * headers(1, [("x", "1")])
+
+
+flood("WINDOW_UPDATE of a stream", streams_windows)
+flood("RST_STREAM of a closed stream", resets_of_nothing)
+flood("HEADERS of a closed stream", blocks_of_nothing)
 flood("requests over the number of streams",
       lambda wire: b"".join(headers(wire.next_stream + 2 * n, block(wire.request_fields("/o/hang"))) for n in range(100))
       + (setattr(wire, "next_stream", wire.next_stream + 200) or b""), 2000)
+
+
+@case("PING and WINDOW_UPDATE beside answers are no flood")
+def measured(stage):
+    with stage.wire(seconds=20) as wire:
+        request = block(wire.request_fields())
+        for n in range(1000):
+            wire.send(headers(2 * n + 1, request) + frame(PING, 0, 0, bytes(8)) + 20 * window_update(0, 1))
+            while not (got := wire.read()).flags & END_STREAM or got.kind != DATA:
+                assert got.kind != GOAWAY, (n, got.code)
 
 
 @case("empty DATA")

@@ -313,7 +313,10 @@ def preface_alone(stage):
         wire.send(PREFACE + settings())
         first = wire.read()
         assert first.kind == SETTINGS and not first.flags & ACK and first.stream == 0
-        assert {code for code, _ in struct.iter_unpack(">HI", first.payload)} >= {MAX_CONCURRENT_STREAMS, 6}
+        codes = {code for code, _ in struct.iter_unpack(">HI", first.payload)}
+        assert codes >= {MAX_CONCURRENT_STREAMS, 6}
+        # SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3): browsers then ask for WebSocket over HTTP/1.1.
+        assert 8 not in codes
 
 
 def byte_by_byte(stage):

@@ -4,6 +4,7 @@ import re
 import select
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,16 @@ TEXT = "the map's own answer"
 class Origin:
     """An HTTP/1.1 origin of threads that keeps what it got; the path says what it does."""
 
-    def __init__(self):
+    def __init__(self, identity=None):
+        """`identity`: the files of a certificate and its key, for TLS."""
+        self.context = None
+        if identity:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*identity)
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         self.heads, self.bodies, self.ended, self.lock = [], [], 0, threading.Lock()
-        self.stop_reading = threading.Event()
+        self.stop_reading, self.gate = threading.Event(), threading.Event()
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -38,6 +44,8 @@ class Origin:
 
     def serve(self, connection):
         try:
+            if self.context:
+                connection = self.context.wrap_socket(connection, server_side=True)
             while self.exchange(connection):
                 pass
         except OSError:
@@ -120,6 +128,8 @@ class Origin:
                     self.ended += 1
                 return False
             return True
+        if path in ("/stored", "/gated"):
+            return self.storable(connection, path, count, query.get("cc", "max-age=60"), method, fields)
         if path == "/unread":
             # Takes a body only when told to.
             self.stop_reading.wait(20)
@@ -149,10 +159,38 @@ class Origin:
         return True
 
 
+    def storable(self, connection, path, count, directives, method, fields):
+        """A response with an entity tag that may be stored; /gated gives it when it is told to."""
+        if path == "/gated":
+            self.gate.wait(20)
+        tag = f'"{count}"'
+        if fields.get("if-none-match") == tag:
+            connection.sendall(f"HTTP/1.1 304 Not Modified\r\nETag: {tag}\r\nX-Fresh: 1\r\n\r\n".encode())
+            return True
+        connection.sendall((f"HTTP/1.1 200 OK\r\nContent-Length: {count}\r\nETag: {tag}\r\n"
+                            f"Cache-Control: {directives}\r\n\r\n").encode())
+        if method != "HEAD":
+            connection.sendall(pattern(count))
+        return True
+
+
+def pattern(count):
+    """So many bytes of which none can stand in for another."""
+    return b"".join(b"%07x " % n for n in range(count // 8 + 1))[:count]
+
+
 class Stage:
-    def __init__(self, binary, *options):
+    def __init__(self, binary, *options, is_secure=False):
+        """`is_secure`: whether the origin speaks TLS, so that what no rule answers is stored."""
         self.folder = tempfile.mkdtemp(prefix="subproxy-h2-")
-        self.origin = Origin()
+        identity = (f"{self.folder}/origin.pem", f"{self.folder}/origin-key.pem") if is_secure else None
+        if identity:
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                 "2", "-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}", "-keyout", identity[1], "-out",
+                 identity[0]], check=True, capture_output=True)
+        self.origin = Origin(identity)
+        self.origin_port = self.origin.port if identity else 443
         with open(f"{self.folder}/big.bin", "wb") as file:
             file.truncate(100_000_000)
         with open(f"{self.folder}/page.html", "w") as file:
@@ -167,7 +205,10 @@ class Stage:
   https://{HOST}/blocked: {{ block: true }}
   https://{HOST}/absent: {{ text: "absent", status: 404 }}
   https://{HOST}/o/: {{ forward: "http://127.0.0.1:{self.origin.port}/" }}
-""")
+""" + (f"intercept: [{HOST}]\n" if identity else ""))
+        if identity:
+            options += ("--origin-ca", identity[0], "--resolve", f"{HOST}:{self.origin_port}:127.0.0.1", "--connect-ports",
+                        f"443,{self.origin_port}")
         self.command = [binary, "--map", f"{self.folder}/m.yaml", "--listen", "127.0.0.1:0", "--ca-dir",
                         f"{self.folder}/ca", *options]
         self.start()
@@ -198,6 +239,7 @@ class Stage:
         return f"{self.folder}/ca/ca.pem"
 
     def wire(self, **options):
+        options.setdefault("origin_port", self.origin_port)
         if not os.path.exists(self.authority):
             with socket.create_connection(("127.0.0.1", self.port)) as plain:
                 plain.sendall(f"CONNECT {HOST}:443 HTTP/1.1\r\nHost: {HOST}:443\r\n\r\n".encode())
@@ -206,7 +248,7 @@ class Stage:
 
     def good(self):
         """A good request on a connection of its own is answered."""
-        with self.wire() as wire:
+        with self.wire(origin_port=443) as wire:
             response = wire.get()
             assert (response.status, response.body) == (200, TEXT.encode()), (response.status, response.body)
 
@@ -263,9 +305,9 @@ def run(stage, cases, only=None):
     return not failures
 
 
-def main(cases, *options):
+def main(cases, *options, is_secure=False):
     """`PROGRAM BINARY [WORD]`: runs the cases, or those whose names contain the word."""
-    stage = Stage(sys.argv[1], *options)
+    stage = Stage(sys.argv[1], *options, is_secure=is_secure)
     try:
         is_good = run(stage, cases, *sys.argv[2:3])
     finally:

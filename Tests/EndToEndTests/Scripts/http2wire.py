@@ -182,13 +182,13 @@ class Wire:
     """A connection to `host` in a tunnel that the proxy decrypts."""
 
     def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=8, receive_buffer=None,
-                 initial=(), is_strict=False):
+                 initial=(), is_strict=False, origin_port=443):
         plain = socket.socket()
         if receive_buffer:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         plain.settimeout(seconds)
         plain.connect(("127.0.0.1", port))
-        plain.sendall(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
+        plain.sendall(f"CONNECT {host}:{origin_port} HTTP/1.1\r\nHost: {host}:{origin_port}\r\n\r\n".encode())
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             byte = plain.recv(1)
@@ -202,7 +202,7 @@ class Wire:
         self.socket = context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=not is_strict)
         self.is_strict = is_strict
         self.host, self.buffer, self.fields, self.seconds = host, b"", FieldDecoder(), seconds
-        self.next_stream = 1
+        self.next_stream, self.authority = 1, host if origin_port == 443 else f"{host}:{origin_port}"
         # How many bytes may be sent on each stream, and on all (0).
         self.windows = {0: 65535}
         if handshake:
@@ -260,7 +260,7 @@ class Wire:
             self.buffer += data
 
     def request_fields(self, path="/", method="GET", *more, authority=None, scheme="https"):
-        return [(":method", method), (":scheme", scheme), (":path", path), (":authority", authority or self.host), *more]
+        return [(":method", method), (":scheme", scheme), (":path", path), (":authority", authority or self.authority), *more]
 
     def open(self, fields=None, end=True, path="/"):
         """Sends a request's header section; its stream."""
@@ -307,7 +307,8 @@ class Response:
     """Reads to the end of a stream: its fields, body, trailers, or the code that it was reset with."""
 
     def __init__(self, wire, stream, seconds=None, replenishes=True):
-        self.status, self.fields, self.body, self.trailers, self.interim = None, {}, b"", None, []
+        self.status, self.fields, self.trailers, self.interim = None, {}, None, []
+        self.pieces = []
         self.reset = self.goaway = None
         self.after = None
         ended = False
@@ -333,7 +334,7 @@ class Response:
             elif frame_.stream != stream:
                 continue
             elif frame_.kind == DATA:
-                self.body += frame_.payload
+                self.pieces.append(frame_.payload)
                 if replenishes and frame_.payload and not frame_.flags & END_STREAM:
                     wire.send(window_update(0, len(frame_.payload)) + window_update(stream, len(frame_.payload)))
                 elif frame_.payload:
@@ -342,3 +343,7 @@ class Response:
                 self.reset = frame_.code
                 return
             ended = frame_.kind in (HEADERS, DATA) and frame_.flags & END_STREAM
+
+    @property
+    def body(self):
+        return b"".join(self.pieces)

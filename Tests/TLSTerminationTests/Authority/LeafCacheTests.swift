@@ -14,7 +14,9 @@ struct LeafCacheTests {
 
     private let conditions = Conditions()
 
-    private func cache(capacity: Int = 1000, permitting hosts: [CertificateHost]? = nil) throws -> LeafCache {
+    private func cache(
+        capacity: Int = 1000, maxUses: Int = 1 << 16, permitting hosts: [CertificateHost]? = nil
+    ) throws -> LeafCache {
         // A serial number is all that a certificate asks of the random source.
         let random = RandomBytes { [conditions] count in
             conditions.made.withLock { $0 += 1 }
@@ -22,7 +24,8 @@ struct LeafCacheTests {
         }
         let issuer = try LeafIssuer(authority: try AuthoritySandbox().authority(permitting: hosts), random: random)
         return try LeafCache(
-            issuer: issuer, capacity: capacity, clock: { [conditions] in conditions.time.withLock { $0 } })
+            issuer: issuer, capacity: capacity, maxUses: maxUses,
+            clock: { [conditions] in conditions.time.withLock { $0 } })
     }
 
     private var made: Int { conditions.made.withLock { $0 } }
@@ -79,6 +82,19 @@ struct LeafCacheTests {
         #expect((first === second) == isKept)
         #expect(try cache.context(for: host) === second)
         #expect(cache.count == 1)
+    }
+
+    @Test("After so many uses all contexts are made anew, and with them their memory of sessions goes")
+    func outworn() throws {
+        let cache = try cache(maxUses: 4)
+        let hosts = try ["a.test", "b.test"].map { try CertificateHost($0) }
+        let contexts = try (0..<10).map { try cache.context(for: hosts[$0 % 2]) }
+        #expect(contexts[0] === contexts[2] && contexts[1] === contexts[3])
+        #expect(contexts[4] !== contexts[0] && contexts[5] !== contexts[1])
+        #expect(contexts[4] === contexts[6] && contexts[5] === contexts[7])
+        #expect(contexts[8] !== contexts[4])
+        #expect(made == 6)
+        #expect(cache.count == 2)
     }
 
     @Test("A host that the authority may not sign for fails each time, and others don't suffer")

@@ -1,0 +1,39 @@
+import Glibc
+import Synchronization
+
+/// Looks whether somebody else can change the maps: who writes a map chooses what clients get, and which files of this
+/// user's they can read.
+///
+/// It is warned of and not refused, since a map of another user's may well be meant: that of a developer in a service, or
+/// the host's in a container.
+final class MapOwnership: Sendable {
+    private let told = Mutex<Set<String>>([])
+
+    /// What is to be said of files, each thing once in the program's life.
+    func warnings(of files: [String]) -> [String] {
+        let found = files.compactMap(MapOwnership.warning)
+        return told.withLock { told in found.filter { told.insert($0).inserted } }
+    }
+
+    private static func warning(of file: String) -> String? {
+        var status = stat()
+        guard stat(file, &status) == 0 else { return nil }
+        let rights = "choose what clients get, and read what this program may read"
+        if status.st_mode & S_IWOTH != 0, status.st_mode & S_IFMT == S_IFREG {
+            return "every user of this machine can write \(file), and so \(rights): chmod o-w \(file)"
+        }
+        if status.st_uid != 0, status.st_uid != geteuid() {
+            return "\(file) belongs to another user (\(status.st_uid)), who can so \(rights)"
+        }
+        let folder = folder(of: file)
+        if stat(folder, &status) == 0, status.st_mode & S_IWOTH != 0, status.st_mode & S_ISVTX == 0 {
+            return "every user of this machine can replace \(file), and so \(rights): chmod o-w \(folder)"
+        }
+        return nil
+    }
+
+    private static func folder(of file: String) -> String {
+        guard let slash = file.lastIndex(of: "/") else { return "." }
+        return slash == file.startIndex ? "/" : String(file[..<slash])
+    }
+}
