@@ -185,7 +185,7 @@ extension EndToEnd {
         @Test("The log has the outcomes of the cache in JSON too")
         func jsonLog() throws {
             let origin = try ScriptedOrigin(fields: "Cache-Control: max-age=60\r\n", body: "b")
-            let served = try ServedMap(options: ["--log-format", "json"])
+            let served = try ServedMap(options: ["--log-format", "json", "--threads", "1"])
             let url = "http://127.0.0.1:\(origin.port)/x?secret=1"
             for fields in [[], [], ["Cache-Control: max-age=0"]] { _ = try served.binary.get(url, fields: fields) }
             try Wait.until(seconds: 5) { served.binary.log.split(separator: "\n").count >= 3 }
