@@ -126,6 +126,8 @@ bench: setup ## Measure beside nginx, Squid and others (installs them); ARGS=--h
 
 lint: ## Check the style of all Swift sources
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
+	@# What ends the process has no place where bytes from outside may lead to.
+	@! grep -rnE '(fatalError|preconditionFailure|unsafelyUnwrapped)|as! ' Sources --include='*.swift'
 
 format: ## Bring all Swift sources into style
 	$(SWIFT) format --in-place --recursive Sources Tests Package.swift

@@ -207,8 +207,9 @@ extension EndToEnd {
             try connectOnce(200)
             _ = try idle(300)
             let before = try binary.settle(to: Footprint(residentBytes: 0, openDescriptors: []), memory: 0, seconds: 1)
-            try pipeline(50)
-            try connectOnce(1500)
+            // In its heavy form 100,000 each.
+            try pipeline(isHeavy ? 1000 : 50)
+            try connectOnce(isHeavy ? 100_000 : 1500)
             let clients = try idle(600)
             #expect(Wait.holds(within: 5) { binary.openDescriptors.count >= before.descriptors + 600 })
             #expect((binary.residentBytes - before.residentBytes) / 600 < 20 << 10)

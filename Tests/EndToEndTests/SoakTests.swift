@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 extension EndToEnd {
-    /// All kinds of work at once for a while: 20 seconds, or as many as SUBPROXY_SOAK_SECONDS says.
+    /// All kinds of work at once for a while: 20 seconds, or as many as SUBPROXY_SOAK_SECONDS says (`make soak`).
     @Suite("Soak")
     struct Soak {
         private static let seconds =
@@ -21,11 +21,14 @@ extension EndToEnd {
             var kept: Socket?
 
             mutating func step() throws {
-                let kind = Int.random(in: 0..<20, using: &random)
+                let kind = Int.random(in: 0..<24, using: &random)
                 switch kind {
                 case 0, 1: try breakOff(tunnel: kind == 0)
                 case 2: try tunnel()
                 case 3: try upload()
+                case 20...23:
+                    let size = Int.random(in: 0..<200, using: &random) * 100
+                    try fetch("http://127.0.0.1:\(origin)/stored/\(size)", Soak.page(size), isKept: kind > 21)
                 case 4...8: try fetch("http://mapped.test/x", "x", isKept: kind > 5)
                 case 9...13: try fetch("http://mapped.test/file", Soak.file, isKept: kind > 10)
                 default:
@@ -73,6 +76,20 @@ extension EndToEnd {
             }
         }
 
+        /// What clients do in decrypted tunnels, of HTTP/2 and HTTP/1.1 in turn: 30 requests each, mapped and forwarded,
+        /// over one connection; every fifth is broken off.
+        private static func visitDecrypted(_ arguments: [String], _ origin: UInt16, round: Int) throws {
+            let version = round % 2 == 0 ? "--http2" : "--http1.1"
+            let isBrokenOff = round % 5 == 4
+            let urls = ["mapped.test/x?[1-15]", "mapped.test/file?[1-5]", "mapped.test:\(origin)/page?[1-10]"]
+            let client = try ChildProcess.run(
+                arguments + [version, "--parallel", "--write-out", "%{http_code} "]
+                    + (isBrokenOff ? ["--max-time", "0.0\(round % 7 + 1)"] : [])
+                    + urls.flatMap { ["--output", "/dev/null", "https://\($0)"] })
+            guard !isBrokenOff else { return }
+            #expect(client.output == String(repeating: "200 ", count: 30), "\(client.output) \(client.error)")
+        }
+
         /// A text of so many bytes that can be told from others.
         fileprivate static func page(_ size: Int) -> String {
             String(repeating: "\(size).", count: size / 2 + 1).prefix(size).description
@@ -82,21 +99,37 @@ extension EndToEnd {
         func mix() async throws {
             let origin = try ScriptedOrigin { request, connection in
                 let request = try connection.readBody(of: request)
-                let body = Int(request.target.dropFirst()).map { Soak.page($0) }
-                try connection.respond(body: body ?? String(decoding: request.body, as: UTF8.self))
+                let size = Int(request.target.split(separator: "/").last ?? "")
+                let fields = request.target.hasPrefix("/stored/") ? "Cache-Control: max-age=60\r\n" : ""
+                try connection.respond(
+                    fields: fields, body: size.map { Soak.page($0) } ?? String(decoding: request.body, as: UTF8.self))
                 return true
             }
             let echo = try RawOrigin.echo()
-            let served = try ServedMap(
-                "http://mapped.test/x: { text: x }\nhttp://mapped.test/file: file.txt", files: ["file.txt": Soak.file],
-                tunnelsTo: echo.port)
-            let binary = served.binary
+            let workshop = try CertificateWorkshop()
+            let secure = try TLSOrigin(
+                try workshop.make("mapped.test"), ["--life", "\(Int(Soak.seconds) + 120)"])
+            let rules = ["http://mapped.test/x: { text: x }", "http://mapped.test/file: file.txt"]
+            let secureRules =
+                [
+                    "https://mapped.test/x: { text: x, query: ignore }",
+                    "https://mapped.test:\(secure.port)/x: { text: x }",
+                ]
+                + ["https://mapped.test/file: { file: file.txt, query: ignore }"]
+            let proxy = try DecryptingProxy(
+                (rules + secureRules).joined(separator: "\n"), files: ["file.txt": Soak.file],
+                resolving: [("mapped.test", secure.port)], workshop: workshop,
+                options: ["--connect-ports", "\(echo.port)"])
+            let binary = proxy.binary
+            let curl = proxy.curl([])
+            let securePort = secure.port
+            for round in 0..<2 { try Soak.visitDecrypted(curl, securePort, round: round) }
             let (originPort, echoPort) = (origin.port, echo.port)
             _ = try binary.get("http://mapped.test/file")
             let before = binary.footprint
             let start = Clock.seconds
             let steps = Counter()
-            let residents = try await atOnce(Soak.workers + 1) { index -> [Int] in
+            let residents = try await atOnce(Soak.workers + 2) { index -> [Int] in
                 var samples: [Int] = []
                 var worker = Worker(
                     binary: binary, origin: originPort, echo: echoPort, random: SplitMix64(state: UInt64(index)))
@@ -104,6 +137,8 @@ extension EndToEnd {
                     if index == 0 {
                         samples.append(binary.residentBytes)
                         usleep(100_000)
+                    } else if index == 1 {
+                        try Soak.visitDecrypted(curl, securePort, round: steps.next())
                     } else {
                         try worker.step()
                         steps.add()
@@ -114,7 +149,11 @@ extension EndToEnd {
             let samples = residents[0]
             let quarter = samples.count / 4
             func mean(_ part: ArraySlice<Int>) -> Int { part.reduce(0, +) / max(1, part.count) }
-            #expect(mean(samples.suffix(quarter)) - mean(samples[quarter..<2 * quarter]) < 4 * mebibyte)
+            let growth = mean(samples.suffix(quarter)) - mean(samples[quarter..<2 * quarter])
+            print(
+                "soak: \(steps.value) steps in \(Int(Soak.seconds)) s, \(growth) bytes more in the last quarter than in the",
+                "second, of \(mean(samples.suffix(quarter))); at most \(samples.max() ?? 0)")
+            #expect(growth < 4 * mebibyte)
             #expect(steps.value > Int(Soak.seconds) * 20)
             // libcurl notices that origins have closed kept connections when it looks for one.
             origin.stop()

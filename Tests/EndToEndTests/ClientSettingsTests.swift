@@ -1,0 +1,40 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// What the machine of a developer is set up with for its clients.
+    @Suite("Settings for clients")
+    struct ClientSettings {
+        @Test(
+            "Variables and files that are meant for clients do not reach the way to origins",
+            .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
+        func areNotForTheProxy() throws {
+            let origin = try ScriptedOrigin(body: "forwarded")
+            let home = try TemporaryFolder()
+            // Each of these would send requests elsewhere, change them, or break TLS.
+            try home.write(".curlrc", "proxy = http://127.0.0.1:1\nuser-agent = curlrc\n")
+            try home.write(".netrc", "machine 127.0.0.1 login l password p\n")
+            let trap = "http://127.0.0.1:1"
+            let variables = [
+                "http_proxy": trap, "HTTP_PROXY": trap, "https_proxy": trap, "HTTPS_PROXY": trap, "all_proxy": trap,
+                "ALL_PROXY": trap, "no_proxy": "", "CURL_CA_BUNDLE": "/nonexistent", "SSL_CERT_FILE": "/nonexistent",
+                "SSLKEYLOGFILE": "\(home.path)/keys", "HOME": home.path, "CURL_HOME": home.path,
+                "NETRC": "\(home.path)/.netrc",
+            ]
+            let trace = "\(home.path)/trace"
+            let served = try ServedMap(
+                wrapper: ["env"] + variables.map { "\($0.key)=\($0.value)" } + [
+                    "strace", "-f", "-qq", "-e", "trace=openat,openat2,connect", "-o", trace,
+                ])
+            let response = try served.binary.get("http://127.0.0.1:\(origin.port)/")
+            #expect(response.text == "forwarded")
+            let request = try #require(origin.requests.first)
+            #expect(request.field("Authorization") == nil && request.field("User-Agent") == nil)
+            let calls = try String(contentsOfFile: trace, encoding: .utf8)
+            #expect(calls.contains("htons(\(origin.port))") && !calls.contains("htons(1)"))
+            for name in [".netrc", ".curlrc", "/keys"] { #expect(!calls.contains(name), "\(name)") }
+        }
+    }
+}

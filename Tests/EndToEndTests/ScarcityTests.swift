@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+extension EndToEnd {
+    /// Too little memory, and maps that are too large.
+    @Suite("Scarcity")
+    struct Scarcity {
+        @Test("Where memory runs out it ends or goes on, and the next start is as good as the first")
+        func memoryCap() throws {
+            let body = String(repeating: "m", count: 8 * mebibyte)
+            let origin = try ScriptedOrigin(fields: "Cache-Control: max-age=600\r\n", body: body)
+            let served = try ServedMap(
+                options: ["--cache-memory", "2GiB"], wrapper: ["prlimit", "--data=\(300 * mebibyte)"])
+            var answered = 0
+            for number in 0..<60 {
+                guard let response = try? served.binary.get("http://127.0.0.1:\(origin.port)/\(number)") else { break }
+                if response.isComplete, response.status == 200 {
+                    #expect(response.body.count == body.utf8.count)
+                    answered += 1
+                }
+            }
+            #expect(answered > 5)
+            if Wait.keeps(for: 0.5, { served.binary.process.status == nil }) {
+                #expect(try served.binary.get("http://mapped.test/x").text == "x")
+            }
+            let next = try RunningBinary(map: served.mapPath)
+            #expect(try next.get("http://mapped.test/x").text == "x")
+            #expect(try next.get("http://127.0.0.1:\(origin.port)/0").body.count == body.utf8.count)
+        }
+
+        @Test("A map of 1 GiB is refused by its size, at once")
+        func hugeMap() throws {
+            let folder = try TemporaryFolder()
+            let path = try folder.write("m.yaml", "substitutions: {}\n")
+            #expect(truncate(path, 1 << 30) == 0)
+            let start = Clock.seconds
+            let checked = try ChildProcess.run([
+                "prlimit", "--data=\(512 * mebibyte)", RunningBinary.path, "check", path,
+            ])
+            #expect(checked.status == 1)
+            #expect(checked.error.contains("has more than 268435456 bytes") || checked.output.contains("268435456"))
+            #expect(Clock.seconds - start < 3)
+        }
+
+        @Test(
+            "A million rules load within ten seconds, and each is found", .enabled(if: isHeavy, "takes a release build")
+        )
+        func manyRules() throws {
+            let folder = try TemporaryFolder()
+            var text = "substitutions:\n"
+            text.reserveCapacity(60 << 20)
+            for number in 0..<1_000_000 { text += "  http://h\(number % 9).test/a/\(number): { text: t\(number) }\n" }
+            let path = try folder.write("m.yaml", text)
+            let start = Clock.seconds
+            let binary = try RunningBinary(map: path)
+            #expect(Clock.seconds - start < 10)
+            for number in stride(from: 0, to: 1_000_000, by: 99_991) {
+                #expect(try binary.get("http://h\(number % 9).test/a/\(number)").text == "t\(number)")
+            }
+        }
+    }
+
+    /// Whether tests run their heavy forms: where SUBPROXY_HEAVY is set, best with a release build (SUBPROXY_BINARY).
+    static let isHeavy = ProcessInfo.processInfo.environment["SUBPROXY_HEAVY"] != nil
+}
