@@ -157,6 +157,8 @@ struct ProgramCompiler {
 
         var program = Program()
         program.sets = sets
+        program.instructions.reserveCapacity(order.count)
+        program.bytes.reserveCapacity(order.count)
         for index in order {
             let draft = drafts[index]
             let isSplit = draft.operation == .split

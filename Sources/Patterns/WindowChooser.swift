@@ -104,13 +104,15 @@ struct WindowChooser {
         private let shift: UInt64
 
         init(_ chooser: WindowChooser) {
-            let bits = min(max(UInt64.bitWidth - (2 * chooser.texts.count).leadingZeroBitCount, 14), 22)
+            let bits = min(max(UInt64.bitWidth - chooser.texts.count.leadingZeroBitCount, 14), 20)
             var counts = [UInt16](repeating: 0, count: 1 << bits)
-            var latest = [UInt32](repeating: .max, count: 1 << bits)
+            // The expression counted last, so that each counts once. That numbers 65,536 apart pass for one does no
+            // harm: it makes a count one too small.
+            var latest = [UInt16](repeating: .max, count: 1 << bits)
             let shift = UInt64(64 - bits)
             var text = 0
             for (number, end) in chooser.expressionEnds.enumerated() {
-                let number = UInt32(truncatingIfNeeded: number)
+                let number = UInt16(truncatingIfNeeded: number)
                 let textEnd = end > 0 ? chooser.setEnds[end - 1] : 0
                 while text < textEnd {
                     chooser.forEachWindow(ofText: text) { window in
