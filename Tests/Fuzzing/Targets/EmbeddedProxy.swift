@@ -1,4 +1,5 @@
 #if DEBUG || FUZZING
+import Glibc
 import HTTP1Invariants
 import HTTPSemantics
 import Logging
@@ -98,14 +99,32 @@ struct EmbeddedProxy {
     private static func withoutBoundaries(_ output: [UInt8]) -> [UInt8] {
         var output = output
         let name = Array("boundary=".utf8)
-        guard let first = output.firstRange(of: name) else { return output }
-        for range in output[first.lowerBound...].ranges(of: name) {
-            let boundary = Array(output[range.upperBound...].prefix(32))
-            for place in output.ranges(of: boundary) where boundary.count == 32 {
-                output.replaceSubrange(place, with: repeatElement(0x30, count: 32))
+        var position = 0
+        while let found = next(name, in: output, from: position) {
+            position = found + name.count
+            let boundary = Array(output[position...].prefix(32))
+            guard boundary.count == 32, boundary.contains(where: { $0 != 0x30 }) else { continue }
+            var place = position
+            while let next = next(boundary, in: output, from: place) {
+                output.replaceSubrange(next..<next + 32, with: repeatElement(0x30, count: 32))
+                place = next + 32
             }
         }
         return output
+    }
+
+    /// Where the pattern stands next; the standard library's search takes a thousand times as long.
+    private static func next(_ pattern: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+        bytes.withUnsafeBytes { bytes -> Int? in
+            pattern.withUnsafeBytes { pattern -> Int? in
+                guard start < bytes.count, let base = bytes.baseAddress, let wanted = pattern.baseAddress else {
+                    return nil
+                }
+                return memmem(base + start, bytes.count - start, wanted, pattern.count).map {
+                    UnsafeRawPointer($0) - base
+                }
+            }
+        }
     }
 }
 #endif
