@@ -33,6 +33,6 @@ enum HostField {
 
     @inline(__always)
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        byte.isMember(of: .lowerHost) || byte &- 0x41 < 26
+        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == 0x2e || byte == 0x2d || byte == 0x5f
     }
 }

@@ -11,6 +11,8 @@
 /// where another began, as in RE2.
 public struct LinearExpression: Sendable {
     let program: Program
+    /// The expression as it was written.
+    let pattern: [UInt8]
 
     /// The number of groups that capture, the whole match not included; 99 at most.
     public let groupCount: Int
@@ -25,10 +27,15 @@ public struct LinearExpression: Sendable {
     ///
     /// Empty if the expression is not anchored at the start, or if it begins with what is no literal.
     /// `^https?://a\.example/v\d` has `http://a.example/v` and `https://a.example/v`.
-    public let literalPrefixes: [[UInt8]]
+    /// Found anew each time.
+    public var literalPrefixes: [[UInt8]] {
+        guard isAnchoredAtStart, let tree else { return [] }
+        return LiteralAnalysis.prefixes(of: tree)
+    }
 
     /// Texts of which every URL that matches contains one, for an index; 16 at most, and empty if there are none.
-    public let requiredLiterals: [[UInt8]]
+    /// Found anew each time.
+    public var requiredLiterals: [[UInt8]] { tree.map(LiteralAnalysis.required) ?? [] }
 
     /// Compiles an expression. Throws a `PatternError` with offsets into the UTF-8 form of `pattern`.
     public init(_ pattern: String) throws(PatternError) {
@@ -43,8 +50,13 @@ public struct LinearExpression: Sendable {
         program = try ProgramCompiler.compile(tree, groupCount: parser.groupCount, expressionLength: pattern.count)
         groupCount = parser.groupCount
         groupNames = parser.groupNames
-        literalPrefixes = program.isAnchoredAtStart ? LiteralAnalysis.prefixes(of: tree) : []
-        requiredLiterals = LiteralAnalysis.required(in: tree)
+        self.pattern = pattern
+    }
+
+    /// What was parsed, parsed again: most expressions need it once only, when they are put into an `ExpressionSet`.
+    var tree: SyntaxNode? {
+        var parser = ExpressionParser(pattern)
+        return try? parser.parse()
     }
 
     /// Finds the first match and where its groups lie. `captures` is empty if there is none.

@@ -17,10 +17,13 @@ enum LiteralAnalysis {
 
     /// Texts of which each match contains one; none if there are too many or they would be empty.
     static func required(in tree: SyntaxNode) -> [[UInt8]] {
-        let analysis = contents(of: tree)
-        let found = better(analysis.exact ?? [], analysis.required)
-        guard found.allSatisfy({ !$0.isEmpty }) else { return [] }
+        let found = Contents(of: tree, folds: false).allSets.reduce([], better)
         return found.filter { text in !found.contains { $0.count < text.count && contains(text, $0) } }
+    }
+
+    /// Sets of texts, folded by `foldingCase`: each match, folded, contains a text of every set.
+    static func requiredSets(in tree: SyntaxNode) -> [[[UInt8]]] {
+        Contents(of: tree, folds: true).allSets
     }
 
     // MARK: Beginnings
@@ -84,84 +87,24 @@ enum LiteralAnalysis {
         return (result, isExact && !isCut)
     }
 
-    // MARK: Contents
-
-    private struct Contents {
-        /// All texts that match; nil if there are too many.
-        var exact: [[UInt8]]?
-        /// Texts of which each match contains one; none if unknown.
-        var required: [[UInt8]] = []
-    }
-
-    private static func contents(of node: SyntaxNode) -> Contents {
-        switch node {
-        case .empty, .assertion:
-            return Contents(exact: [[]])
-        case .literal(let bytes):
-            return Contents(exact: [bytes])
-        case .set(let set):
-            return Contents(exact: set.count <= maximumClass ? set.members.map { [$0] } : nil)
-        case .capture(let node, _):
-            return contents(of: node)
-        case .concatenation(let nodes):
-            return contents(of: nodes)
-        case .alternation(let nodes):
-            let branches = nodes.map(contents)
-            let exact = branches.compactMap(\.exact)
-            if exact.count == branches.count {
-                let union = unique(exact.flatMap { $0 })
-                if union.count <= maximumCount { return Contents(exact: union) }
-            }
-            let required = branches.map { better($0.exact ?? [], $0.required) }
-            guard required.allSatisfy({ shortest($0) > 0 }) else { return Contents() }
-            let union = unique(required.flatMap { $0 })
-            return Contents(required: union.count <= maximumCount ? union : [])
-        case .repetition(let node, 0, 1, _, _):
-            let body = contents(of: node).exact.map { unique($0 + [[]]) } ?? []
-            return Contents(exact: 1...maximumCount ~= body.count ? body : nil)
-        case .repetition(_, 0, let maximum, _, _):
-            return Contents(exact: maximum == 0 ? [[]] : nil)
-        case .repetition(let node, let minimum, let maximum, _, _):
-            let body = contents(of: node)
-            if minimum == 1, maximum == 1 { return body }
-            return Contents(required: better(body.exact ?? [], body.required))
-        }
-    }
-
-    private static func contents(of nodes: [SyntaxNode]) -> Contents {
-        var run: [[UInt8]] = [[]]
-        var best: [[UInt8]] = []
-        var isExact = true
-        for part in nodes.map(contents) {
-            if let exact = part.exact, run.count * exact.count <= maximumCount {
-                run = product(run, exact)
-                continue
-            }
-            isExact = false
-            best = better(best, better(run, part.required))
-            run = part.exact ?? [[]]
-        }
-        return isExact ? Contents(exact: run) : Contents(required: better(best, run))
-    }
-
     /// The set that narrows more: the one whose shortest text is longer, then the one with fewer texts.
-    private static func better(_ first: [[UInt8]], _ second: [[UInt8]]) -> [[UInt8]] {
+    static func better(_ first: [[UInt8]], _ second: [[UInt8]]) -> [[UInt8]] {
         let lengths = (shortest(first), shortest(second))
         if lengths.0 != lengths.1 { return lengths.0 > lengths.1 ? first : second }
         return first.count <= second.count ? first : second
     }
 
-    private static func shortest(_ texts: [[UInt8]]) -> Int {
+    static func shortest(_ texts: [[UInt8]]) -> Int {
         texts.lazy.map(\.count).min() ?? 0
     }
 
     // MARK: Sets of texts
 
-    private static func product(_ left: [[UInt8]], _ right: [[UInt8]]) -> [[UInt8]] {
+    static func product(_ left: [[UInt8]], _ right: [[UInt8]]) -> [[UInt8]] {
         unique(left.flatMap { beginning in right.map { beginning + $0 } })
     }
 
-    private static func unique(_ texts: [[UInt8]]) -> [[UInt8]] {
+    static func unique(_ texts: [[UInt8]]) -> [[UInt8]] {
         var seen: Set<[UInt8]> = []
         return texts.filter { seen.insert($0).inserted }
     }

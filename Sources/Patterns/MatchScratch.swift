@@ -1,7 +1,7 @@
 /// Memory that matches work in. Keep one for each event loop and hand it to one match after another.
 ///
 /// It grows to what the largest match needed, a few KiB with URLs and expressions of common sizes and 40 MiB with the
-/// largest, and a match for which it is large enough does not allocate.
+/// largest, and a match for which it is large enough does not allocate. An ``ExpressionSet`` takes 10 MiB at most.
 public struct MatchScratch: Sendable {
     /// What to go back to when a way fails.
     struct Job: Sendable {
@@ -19,6 +19,10 @@ public struct MatchScratch: Sendable {
     var following = ThreadList()
     var working: [Int] = []
     var stars: [StarState] = []
+    /// The expressions of a set that may match.
+    var candidates = CandidateSet()
+    /// The states of the set's automaton.
+    var automaton = LazyAutomaton()
 
     /// The work that the latest match took: instructions run, bytes compared, or positions tried.
     var steps = 0

@@ -1,5 +1,5 @@
 /// A parsed expression.
-indirect enum SyntaxNode: Sendable {
+indirect enum SyntaxNode: Hashable, Sendable {
     case empty
     case literal([UInt8])
     case set(ByteSet)
@@ -12,7 +12,7 @@ indirect enum SyntaxNode: Sendable {
 }
 
 /// A condition on a position, which takes no bytes.
-enum Assertion: Sendable {
+enum Assertion: Hashable, Sendable {
     case start, end, wordBoundary, notWordBoundary
 }
 

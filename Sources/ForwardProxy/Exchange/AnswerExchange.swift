@@ -8,7 +8,8 @@ import Substitution
 final class AnswerExchange: Exchange {
     private let request: Request
     private let loop: LoopContext
-    private weak var client: (any ExchangeClient)?
+    /// Nil from the end of the exchange on. Not weak: an object that ever had a weak reference is slow to count for good.
+    private var client: (any ExchangeClient)?
     private var pieces: ArraySlice<AnswerPlan.Piece> = []
     private var variant: ReadyRepresentation?
     private var rate: Int?

@@ -91,6 +91,7 @@ extension LoopContext {
         proxy.bypassWatch.reset(client.address)
         let bytes = method == .head || isNotModified ? 0 : answer.variants[0].size
         let status = isNotModified ? 304 : answer.status
+        client.record = nil
         if log.isOn {
             var record = record(request, url: uri)
             record.rule = answer.position
@@ -98,9 +99,8 @@ extension LoopContext {
             record.outcome = .substituted
             record.status = status
             record.bodyBytes = bytes
-            client.record = record
+            finish(record, client: client.address)
         } else {
-            client.record = nil
             tally.add(
                 .substituted, status: status, bytes: bytes,
                 duration: monotonicNanoseconds() &- request.receivedAt)

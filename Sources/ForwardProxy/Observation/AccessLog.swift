@@ -180,48 +180,67 @@ final class AccessLog {
     }
 }
 
-/// The time of day as log lines write it; the broken-down time is kept for the second it belongs to.
+/// The time of day as log lines write it; its text is made once a second, up to the milliseconds.
 private struct LogTime {
-    private var second: time_t = -1
-    private var local = tm()
-    private var universal = tm()
-
-    private mutating func read(_ wall: UInt64) -> UInt {
-        let seconds = time_t(truncatingIfNeeded: wall / 1_000_000_000)
-        if seconds != second {
-            second = seconds
-            localtime_r(&second, &local)
-            gmtime_r(&second, &universal)
-        }
-        return UInt(truncatingIfNeeded: wall % 1_000_000_000 / 1_000_000)
-    }
+    private var second: UInt64 = .max
+    /// `14:02:11.`, local time.
+    private var local: [UInt8] = []
+    /// `2026-11-21T14:02:11.`
+    private var internet: [UInt8] = []
 
     /// Writes `14:02:11.123`, local time.
     mutating func writeLocal(_ wall: UInt64, to line: inout LogLine) {
-        let milliseconds = read(wall)
-        LogTime.write(local, milliseconds, to: &line)
+        look(wall)
+        local.withUnsafeBytes { line.write($0) }
+        line.writeDigits(UInt(truncatingIfNeeded: wall % 1_000_000_000 / 1_000_000), 3)
     }
 
     /// Writes `2026-11-21T14:02:11.123Z` (RFC 3339).
     mutating func writeInternet(_ wall: UInt64, to line: inout LogLine) {
-        let milliseconds = read(wall)
-        line.writeDigits(UInt(max(0, Int(universal.tm_year) &+ 1900)), 4)
-        line.write(UInt8(ascii: "-"))
-        line.writeDigits(UInt(max(0, Int(universal.tm_mon) &+ 1)), 2)
-        line.write(UInt8(ascii: "-"))
-        line.writeDigits(UInt(max(0, Int(universal.tm_mday))), 2)
-        line.write(UInt8(ascii: "T"))
-        LogTime.write(universal, milliseconds, to: &line)
+        look(wall)
+        internet.withUnsafeBytes { line.write($0) }
+        line.writeDigits(UInt(truncatingIfNeeded: wall % 1_000_000_000 / 1_000_000), 3)
         line.write(UInt8(ascii: "Z"))
     }
 
-    private static func write(_ time: tm, _ milliseconds: UInt, to line: inout LogLine) {
+    @inline(__always)
+    private mutating func look(_ wall: UInt64) {
+        let second = wall / 1_000_000_000
+        if second != self.second { make(second) }
+    }
+
+    private mutating func make(_ second: UInt64) {
+        self.second = second
+        var seconds = time_t(truncatingIfNeeded: second)
+        var time = tm()
+        localtime_r(&seconds, &time)
+        local = LogTime.text { LogTime.write(time, to: &$0) }
+        gmtime_r(&seconds, &time)
+        internet = LogTime.text { line in
+            line.writeDigits(UInt(max(0, Int(time.tm_year) &+ 1900)), 4)
+            line.write(UInt8(ascii: "-"))
+            line.writeDigits(UInt(max(0, Int(time.tm_mon) &+ 1)), 2)
+            line.write(UInt8(ascii: "-"))
+            line.writeDigits(UInt(max(0, Int(time.tm_mday))), 2)
+            line.write(UInt8(ascii: "T"))
+            LogTime.write(time, to: &line)
+        }
+    }
+
+    private static func text(_ write: (inout LogLine) -> Void) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32) { memory, count in
+            var line = LogLine(UnsafeMutableRawBufferPointer(memory))
+            write(&line)
+            count = line.count
+        }
+    }
+
+    private static func write(_ time: tm, to line: inout LogLine) {
         line.writeDigits(UInt(max(0, Int(time.tm_hour))), 2)
         line.write(UInt8(ascii: ":"))
         line.writeDigits(UInt(max(0, Int(time.tm_min))), 2)
         line.write(UInt8(ascii: ":"))
         line.writeDigits(UInt(max(0, Int(time.tm_sec))), 2)
         line.write(UInt8(ascii: "."))
-        line.writeDigits(milliseconds, 3)
     }
 }

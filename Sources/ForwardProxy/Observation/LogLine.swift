@@ -29,6 +29,7 @@ struct LogLine {
     /// Writes a decimal number; a negative one as 0.
     mutating func writeDecimal(_ number: Int) {
         let number = UInt(max(0, number))
+        if number < 10 { return write(0x30 &+ UInt8(truncatingIfNeeded: number)) }
         var width = 1
         var rest = number / 10
         while rest > 0 {

@@ -35,8 +35,8 @@ extension SubstitutionMap {
     ///
     /// First comes an exact URL, then the folder or pattern with the longest literal prefix, then regular expressions
     /// in their order; rules whose conditions do not hold are passed over. Costs one hash of the URL for exact rules,
-    /// one more for its query, and one for all folders and patterns; only patterns at the same folder and regular
-    /// expressions are tried one by one.
+    /// one more for its query, and one for all folders and patterns; only patterns at the same folder are tried one by
+    /// one, and of regular expressions those that an `ExpressionSet` finds.
     public func lookup(
         _ uri: TargetURI, method: RequestMethod, fields: FieldSection, scratch: inout LookupScratch
     ) -> RuleMatch? {
@@ -139,11 +139,31 @@ struct RuleFinder {
     func expression(
         _ input: ConditionInput, _ method: RequestMethod, _ fields: FieldSection, _ scratch: inout LookupScratch
     ) -> RuleMatch? {
+        if map.storage.expressionSet.isSelective { return candidate(input, method, fields, &scratch) }
         for entry in map.storage.expressions {
             guard
                 entry.expression.firstMatch(
                     in: input.url, scratch: &scratch.match, captures: &scratch.captures),
                 let id = firstHolding(entry.record, input, method, fields, &scratch.memory)
+            else { continue }
+            return RuleMatch(id: RuleID(id), rest: input.pathEnd..<input.pathEnd)
+        }
+        return nil
+    }
+
+    /// The first of many regular expressions, of which few have to be tried.
+    private func candidate(
+        _ input: ConditionInput, _ method: RequestMethod, _ fields: FieldSection, _ scratch: inout LookupScratch
+    ) -> RuleMatch? {
+        map.storage.expressionSet.findCandidates(in: input.url, scratch: &scratch.match)
+        var start = 0
+        while let number = scratch.match.nextCandidate(from: start) {
+            start = number &+ 1
+            // Conditions take less time than a match with its captures.
+            guard
+                let id = firstHolding(map.storage.expressions[number].record, input, method, fields, &scratch.memory),
+                map.storage.expressions[number].expression.firstMatch(
+                    in: input.url, scratch: &scratch.match, captures: &scratch.captures)
             else { continue }
             return RuleMatch(id: RuleID(id), rest: input.pathEnd..<input.pathEnd)
         }

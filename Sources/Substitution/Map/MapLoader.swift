@@ -1,3 +1,4 @@
+import Patterns
 public import YAML
 
 /// How maps are loaded.
@@ -55,6 +56,7 @@ struct MapLoader {
         }
         guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }
         indexer.finish(&builder.storage)
+        builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
         builder.storage.interceptPatterns = intercept
         let map = SubstitutionMap(
             builder.storage, warnings: diagnostics, fileSystem: options.fileSystem, limits: options.limits)

@@ -62,6 +62,8 @@ struct MapStorage: Sendable {
     var templates: [Template] = []
     var patterns: ContiguousArray<Pattern> = []
     var expressions: ContiguousArray<Expression> = []
+    /// What finds those that may match, once all files are read.
+    var expressionSet = ExpressionSet([])
     var exact = ExactIndex()
     var prefixes = PrefixIndex()
     var authorities = AuthorityIndex()

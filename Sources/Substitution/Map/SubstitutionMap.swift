@@ -1,3 +1,4 @@
+import Patterns
 import YAML
 
 /// The rules of one or several map files, immutable, with the indexes that find them.
@@ -71,7 +72,7 @@ public final class SubstitutionMap: Sendable {
     public var memoryFootprint: (texts: Int, index: Int) {
         let index =
             storage.records.count * MemoryLayout<RuleRecord>.stride + storage.exact.table.byteCount
-            + storage.prefixes.byteCount
+            + storage.prefixes.byteCount + storage.expressionSet.byteCount
         return (storage.arena.count, index)
     }
 }
