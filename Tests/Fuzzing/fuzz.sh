@@ -17,7 +17,7 @@ for target in "$@"; do
     mkdir -p "$found/$target" "$folder/Corpus/$target" "$folder/Crashes/$target"
     log=$found/$target.log
     if SUBPROXY_FUZZ_TARGET=$target "$program" -max_total_time="$seconds" -dict="$folder/http.dict" -max_len=4096 \
-        -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$folder/Crashes/$target/" \
+        -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$folder/Crashes/$target/" \
         "$found/$target" "$folder/Corpus/$target" > "$log" 2>&1; then
         echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
     else

@@ -98,14 +98,32 @@ struct EmbeddedProxy {
     private static func withoutBoundaries(_ output: [UInt8]) -> [UInt8] {
         var output = output
         let name = Array("boundary=".utf8)
-        guard let first = output.firstRange(of: name) else { return output }
-        for range in output[first.lowerBound...].ranges(of: name) {
-            let boundary = Array(output[range.upperBound...].prefix(32))
-            for place in output.ranges(of: boundary) where boundary.count == 32 {
-                output.replaceSubrange(place, with: repeatElement(0x30, count: 32))
+        var position = 0
+        while let found = next(name, in: output, from: position) {
+            position = found + name.count
+            let boundary = Array(output[position...].prefix(32))
+            guard boundary.count == 32, boundary.contains(where: { $0 != 0x30 }) else { continue }
+            var place = position
+            while let next = next(boundary, in: output, from: place) {
+                output.replaceSubrange(next..<next + 32, with: repeatElement(0x30, count: 32))
+                place = next + 32
             }
         }
         return output
+    }
+
+    /// Where the pattern stands next; the standard library's search takes a thousand times as long.
+    private static func next(_ pattern: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+        bytes.withUnsafeBufferPointer { bytes -> Int? in
+            var index = start
+            while index + pattern.count <= bytes.count {
+                var length = 0
+                while length < pattern.count, bytes[index + length] == pattern[length] { length += 1 }
+                if length == pattern.count { return index }
+                index += 1
+            }
+            return nil
+        }
     }
 }
 #endif
