@@ -82,7 +82,11 @@ extension Fetch: OriginSink {
             client?.abort()
         case .recording(let recording):
             if failure == nil {
-                if recording.isKept { store(recording) }
+                if recording.isKept {
+                    store(recording)
+                    // Before a client has the whole and comes back: it finds what is stored, and may have that validated.
+                    retireFlight()
+                }
                 recording.body.complete(trailers: trailers)
             } else {
                 recording.body.fail()

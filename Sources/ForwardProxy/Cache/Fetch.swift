@@ -242,7 +242,7 @@ final class Fetch: Exchange {
     }
 
     /// Requests that come from now on don't find this exchange; those that have joined it stay.
-    private func retireFlight() {
+    func retireFlight() {
         guard let flight else { return }
         cache.flights.remove(flight, key)
     }
