@@ -112,6 +112,10 @@ final class AnswerExchange: Exchange {
                 guard sendPaced(bytes) else { return }
             case .range(let range):
                 guard let body = variant?.body else { return sendFromFile(range) }
+                guard rate != nil else {
+                    client.send(body, range)
+                    break
+                }
                 var slices: [AnswerPlan.Piece] = []
                 body.forEachSlice(of: range) { slices.append(.bytes($0)) }
                 pieces.replaceSubrange(pieces.startIndex...pieces.startIndex, with: slices)
@@ -291,7 +295,7 @@ extension AnswerPlan {
                 case .bytes(let bytes): client.send(bytes)
                 case .range(let range):
                     guard let body = variant.body else { return client.abort() }
-                    body.forEachSlice(of: range) { client.send($0) }
+                    client.send(body, range)
                 }
             }
         }

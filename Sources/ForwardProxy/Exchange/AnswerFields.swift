@@ -67,7 +67,7 @@ enum AnswerFields {
         return ReadyRepresentation(
             coding: body.coding, etag: etag, lastModified: lastModified == nil ? nil : body.lastModified,
             size: hasContent ? body.size : 0,
-            body: hasContent ? body.bytes.map { BodySegments($0) } : BodySegments(ByteBuffer()),
+            body: hasContent ? body.bytes.map { BodySegments($0, sealed: body.sealed) } : BodySegments(ByteBuffer()),
             contentLines: contentLines, partLines: contentLines, linesWithoutType: linesWithoutType,
             mediaType: mediaType,
             commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,

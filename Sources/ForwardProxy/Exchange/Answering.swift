@@ -230,7 +230,7 @@ extension AnswerContent {
             bodies: file.variants.map { variant in
                 Body(
                     coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
-                    size: variant.size, bytes: variant.body)
+                    size: variant.size, bytes: variant.body, sealed: variant.sealed)
             },
             mediaType: (options.type ?? types.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
     }

@@ -1,4 +1,5 @@
 import NIOCore
+import Substitution
 
 /// A body in memory, as the buffers that it came in: one for a file, one or more for a response that was stored.
 struct BodySegments {
@@ -6,10 +7,13 @@ struct BodySegments {
     let rest: [ByteBuffer]
     /// Bytes in all.
     let count: Int
+    /// All of it as the kernel sends it by itself, where it is kept so too.
+    let sealed: SealedContent?
 
-    init(_ first: ByteBuffer, rest: [ByteBuffer] = []) {
+    init(_ first: ByteBuffer, rest: [ByteBuffer] = [], sealed: SealedContent? = nil) {
         self.first = first
         self.rest = rest
+        self.sealed = sealed
         count = rest.reduce(first.readableBytes) { $0 &+ $1.readableBytes }
     }
 

@@ -1,6 +1,7 @@
 import HTTPSemantics
 import NIOCore
 import NIOPosix
+import Substitution
 
 /// The head of a response as an exchange gives it to the client's side, which adds what its HTTP version needs.
 struct ResponseStart {
@@ -52,6 +53,8 @@ protocol ExchangeClient: AnyObject {
     func send(_ body: ByteBuffer)
     /// Sends a region of a file; not where ``isEncrypted``.
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)
+    /// Sends a range of content that the kernel sends by itself; not where ``isEncrypted``.
+    func send(_ content: SealedContent, _ range: Range<Int>)
     /// Ends the response; `trailers` are field lines, each with its CRLF.
     func finish(trailers: ByteBuffer?)
     /// Cuts the connection off, so that the client sees an incomplete response.
@@ -67,6 +70,16 @@ protocol ExchangeClient: AnyObject {
     func takeOver() -> (any Channel)?
     /// The bytes that were read behind the request's head, and whether the client has closed its side.
     func takeUnread() -> (bytes: ByteBuffer, inputHasEnded: Bool)
+}
+
+extension ExchangeClient {
+    /// Sends a range of a body in memory, in the way that costs the client's connection least.
+    func send(_ body: BodySegments, _ range: Range<Int>) {
+        guard !isEncrypted, let sealed = body.sealed, range.count >= SealedContent.smallest else {
+            return body.forEachSlice(of: range) { send($0) }
+        }
+        send(sealed, range)
+    }
 }
 
 /// What serves one request; the client's side calls it on its event loop.

@@ -86,6 +86,8 @@ struct AnswerContent {
         var lastModified: Int64?
         var size: Int
         var bytes: ByteBuffer?
+        /// The same as the kernel sends it by itself.
+        var sealed: SealedContent?
     }
 
     var bodies: [Body]

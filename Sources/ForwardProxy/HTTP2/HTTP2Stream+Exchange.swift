@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Substitution
 
 extension HTTP2Stream: ExchangeClient {
     /// HTTP/2 is spoken inside TLS only.
@@ -83,6 +84,8 @@ extension HTTP2Stream: ExchangeClient {
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?) {
         promise?.fail(ChannelError.operationUnsupported)
     }
+
+    func send(_ content: SealedContent, _ range: Range<Int>) { abort() }
 
     func finish(trailers: ByteBuffer?) {
         exchange = nil

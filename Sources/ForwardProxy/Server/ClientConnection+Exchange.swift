@@ -2,6 +2,7 @@ import HTTP1
 import HTTPSemantics
 import NIOCore
 import NIOPosix
+import Substitution
 
 extension ClientConnection: ExchangeClient {
     /// How long an idle connection stays open when the server stops.
@@ -44,8 +45,12 @@ extension ClientConnection: ExchangeClient {
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments) {
         _ = state.startedResponse()
         writeWhole(head)
-        writeWhole(body.first)
-        for segment in body.rest { writeWhole(segment) }
+        if let sealed = body.sealed, !isEncrypted {
+            write(sealed, 0..<sealed.count)
+        } else {
+            writeWhole(body.first)
+            for segment in body.rest { writeWhole(segment) }
+        }
         responseIsComplete()
     }
 
@@ -98,6 +103,11 @@ extension ClientConnection: ExchangeClient {
         handOverDirect()
         channelMayHavePending = true
         context.writeAndFlush(wrapOutboundOut(.fileRegion(region)), promise: promise)
+    }
+
+    func send(_ content: SealedContent, _ range: Range<Int>) {
+        record?.bodyBytes &+= range.count
+        write(content, range)
     }
 
     func finish(trailers: ByteBuffer?) {

@@ -31,14 +31,14 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     var exchangeFields: FieldSection?
     var isHead = false
 
-    private var isInRead = false
+    var isInRead = false
     var isProcessing = false
-    private var needsFlush = false
+    var needsFlush = false
     /// The straight way to the socket; nil where TLS or a test stands between.
-    private var direct: DirectOutput?
+    var direct: DirectOutput?
     /// Whether the channel may still have bytes to send, which nothing may overtake.
     var channelMayHavePending = false
-    private var channel: (any Channel)?
+    var channel: (any Channel)?
     private var readIsPending = false
     private var wait = Wait.nothing
     private var deadline = UInt64.max

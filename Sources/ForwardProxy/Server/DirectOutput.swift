@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import Substitution
 
 /// Sends whole responses to a client's socket past the channel's queue, as long as nothing stands in that.
 ///
@@ -34,11 +35,23 @@ struct DirectOutput {
     /// Sends what was appended, and gives what was not taken to `rest`, in order.
     ///
     /// The channel must be active: a descriptor that is closed may be somebody else's by now.
-    mutating func send(_ rest: (ByteBuffer) -> Void) {
+    ///
+    /// - Parameter moreFollows: whether the last packet may wait for what is sent next.
+    @inline(__always)
+    mutating func send(moreFollows: Bool = false, _ rest: (ByteBuffer) -> Void) {
         guard let buffer = first.take() else { return }
-        guard others.isEmpty else { return send([buffer] + others, rest) }
+        let flags = flags | (moreFollows ? CInt(MSG_MORE) : 0)
+        guard others.isEmpty else { return send([buffer] + others, flags, rest) }
         let sent = buffer.withUnsafeReadableBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, flags)) }
         if sent < buffer.readableBytes { give(buffer, behind: sent, rest) }
+    }
+
+    /// Sends content that the kernel sends by itself; all that was appended has been sent.
+    ///
+    /// - Returns: bytes that the socket took; none where it failed.
+    func send(_ content: SealedContent, _ range: Range<Int>) -> Int {
+        var offset = off_t(range.lowerBound)
+        return min(range.count, max(0, sendfile(descriptor, content.descriptor, &offset, range.count)))
     }
 
     /// Gives all that was appended to `rest`, in order.
@@ -51,9 +64,9 @@ struct DirectOutput {
 
     private var flags: CInt { CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL) }
 
-    private mutating func send(_ buffers: [ByteBuffer], _ rest: (ByteBuffer) -> Void) {
+    private mutating func send(_ buffers: [ByteBuffer], _ flags: CInt, _ rest: (ByteBuffer) -> Void) {
         others = []
-        var sent = sendAll(buffers)
+        var sent = sendAll(buffers, flags)
         for buffer in buffers {
             if sent >= buffer.readableBytes {
                 sent &-= buffer.readableBytes
@@ -69,7 +82,7 @@ struct DirectOutput {
     }
 
     /// Bytes that the socket took; none where it failed, since the channel meets the same error and knows what to do.
-    private func sendAll(_ buffers: [ByteBuffer]) -> Int {
+    private func sendAll(_ buffers: [ByteBuffer], _ flags: CInt) -> Int {
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: buffers.count) { vectors in
             for (index, buffer) in buffers.enumerated() {
                 // The storage outlives the call: `buffers` holds it.

@@ -4,8 +4,16 @@ import NIOCore
 /// Reads a file with its encoded siblings, and tells whether a state that was read is still the file's.
 struct FileLoader: Sendable {
     let bodies: BodyReader
+    /// Room for bodies that the kernel sends by itself.
+    let places: SealedPlaces
     /// Wall-clock nanoseconds.
     let now: @Sendable () -> UInt64
+
+    init(bodies: BodyReader, places: SealedPlaces = SealedPlaces(), now: @escaping @Sendable () -> UInt64) {
+        self.bodies = bodies
+        self.places = places
+        self.now = now
+    }
 
     /// How many seconds an encoded sibling may be older than its file, for tools that write both in any order.
     static let staleAfter: Int64 = 2
@@ -88,10 +96,12 @@ struct FileLoader: Sendable {
         } else {
             etag = EntityTagMaking.tag(of: identity, salt: isSettled ? 0 : reading.start, coding: coding)
         }
+        let kept = outcome.body.flatMap { SealedContent.make($0, places) }
         reading.variants.append(
             FileVariant(
                 coding: coding, identity: identity, etag: etag,
-                size: outcome.body?.readableBytes ?? identity.size, body: outcome.body))
+                size: outcome.body?.readableBytes ?? identity.size, body: kept?.bytes ?? outcome.body,
+                sealed: kept?.sealed))
         reading.seen.append(identity)
         reading.isSettled = reading.isSettled && isSettled
     }

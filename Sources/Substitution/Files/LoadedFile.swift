@@ -43,6 +43,11 @@ public final class LoadedFile: Sendable {
     /// The bytes of all bodies.
     var bodyBytes: Int { variants.reduce(0) { $0 &+ ($1.body?.readableBytes ?? 0) } }
 
+    /// What the bodies take in memory.
+    var bodyCost: Int {
+        bodyBytes &+ variants.reduce(0) { $0 &+ ($1.sealed == nil ? 0 : SealedContent.overhead) }
+    }
+
     /// Whether a response made from the other is right for this one too, byte for byte.
     func answersLike(_ other: LoadedFile) -> Bool {
         variants.elementsEqual(other.variants) { $0.isSameRepresentation(as: $1) }
@@ -55,6 +60,7 @@ public final class LoadedFile: Sendable {
             guard variant.body != nil, let twin else { return variant }
             var variant = variant
             variant.body = twin.body
+            variant.sealed = twin.sealed
             return variant
         }
         return LoadedFile(root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled)
@@ -74,14 +80,20 @@ public struct FileVariant: Sendable {
     public let size: Int
     /// The content; nil where it is over the limit or not to be kept, and is streamed from disk.
     public internal(set) var body: ByteBuffer?
+    /// The same as the kernel sends it by itself; nil where the content is small or there were enough of them.
+    public internal(set) var sealed: SealedContent?
 
-    init(coding: ContentCoding?, identity: FileIdentity, etag: [UInt8], size: Int, body: ByteBuffer?) {
+    init(
+        coding: ContentCoding?, identity: FileIdentity, etag: [UInt8], size: Int, body: ByteBuffer?,
+        sealed: SealedContent? = nil
+    ) {
         self.coding = coding
         self.identity = identity
         self.etag = etag
         lastModified = identity.modified.seconds
         self.size = size
         self.body = body
+        self.sealed = sealed
     }
 
     func isSameRepresentation(as other: FileVariant) -> Bool {

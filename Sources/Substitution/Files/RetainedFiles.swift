@@ -185,7 +185,7 @@ public struct RetentionStatistics: Hashable, Sendable {
     /// Files in memory, pinned ones included.
     public var entries: Int
     public var pinnedEntries: Int
-    /// Bodies of all variants, and 1 KiB for each entry.
+    /// Bodies of all variants, 8 KiB more for each that is sealed, and 1 KiB for each entry.
     public var bytes: Int
     /// Files given up for want of memory.
     public var evictions: Int

@@ -110,6 +110,6 @@ extension RetainedFiles {
             pinnedCost &-= State.cost(file)
         }
 
-        private static func cost(_ file: LoadedFile) -> Int { file.bodyBytes &+ RetainedFiles.entryCost }
+        private static func cost(_ file: LoadedFile) -> Int { file.bodyCost &+ RetainedFiles.entryCost }
     }
 }
