@@ -68,7 +68,7 @@ def chosen(names: list[str] | None) -> list[Case]:
 
 
 def build() -> str:
-    subprocess.run(["swift", "build", "-c", "release", "--product", "subproxy"], cwd=install.ROOT, check=True)
+    subprocess.run(["make", "-s", "release"], cwd=install.ROOT, check=True)
     return os.path.join(install.ROOT, ".build/release/subproxy")
 
 
