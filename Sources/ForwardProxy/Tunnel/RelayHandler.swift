@@ -68,12 +68,12 @@ final class RelayHandler: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// Lets a side read 32 KiB while at most 32 KiB wait to be written to the other: 64 KiB each way at most.
+    /// Lets a side read 64 KiB while nothing waits to be written to the other: 64 KiB each way at most.
     private static func limitReads(of channel: any Channel) {
         guard let options = channel.syncOptions else { return }
         try? options.setOption(.maxMessagesPerRead, value: 1)
-        try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 32 << 10))
-        try? options.setOption(.writeBufferWaterMark, value: .init(low: 16 << 10, high: 32 << 10))
+        try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 64 << 10))
+        try? options.setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
