@@ -44,11 +44,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CLinux"),
 
+        // Its header is the system's; the library itself is opened at first need.
+        .target(name: "CCurl"),
         .target(name: "Curl", dependencies: ["CCurl"], swiftSettings: strict),
         .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: strict),
         .target(name: "Patterns", swiftSettings: strict),
@@ -111,7 +112,8 @@ let package = Package(
         .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioEmbedded, nioPosix,
+                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioEmbedded,
+                nioPosix,
                 nioSSL, nioHTTP2, logging,
             ],
             swiftSettings: strict),

@@ -4,7 +4,8 @@ import Synchronization
 
 /// The thread that owns libcurl's handles: commands go in through a queue, and delegates are called on it.
 ///
-/// Any thread may use it. It ends with ``shutdown()``, or when it is released.
+/// Any thread may use it. It ends with ``shutdown()``, or when it is released. libcurl itself is opened on the thread, at
+/// the first transfer.
 public final class TransferLoop: Sendable {
     /// libcurl's version and that of what it is built on (curl_version).
     public static var version: String { String(cString: curl_version()) }
@@ -23,12 +24,12 @@ public final class TransferLoop: Sendable {
         _ configuration: TransferLoopConfiguration = TransferLoopConfiguration(),
         turnEnded: @escaping @Sendable () -> Void = {}
     ) throws(TransferLoopError) {
-        guard Library.isInitialised else { throw TransferLoopError(reason: "libcurl could not be initialised") }
+        if Library.mustBeInitialisedEarly, let problem = Library.problem { throw TransferLoopError(reason: problem) }
         guard let commands = CommandQueue() else {
             throw TransferLoopError(
                 reason: "no descriptor for the transfer thread: \(String(cString: strerror(errno)))")
         }
-        guard let body = TransferThread(configuration, commands, turnEnded: turnEnded) else {
+        guard let body = TransferThreadStart(configuration, commands, turnEnded: turnEnded) else {
             throw TransferLoopError(
                 reason: "no descriptor for the transfer thread: \(String(cString: strerror(errno)))")
         }
@@ -77,7 +78,7 @@ public final class TransferLoop: Sendable {
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
-    private static func start(_ body: TransferThread) throws(TransferLoopError) -> pthread_t {
+    private static func start(_ body: TransferThreadStart) throws(TransferLoopError) -> pthread_t {
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(body).toOpaque()
         // The thread inherits the mask: signals are for other threads, and a connection that is closed while OpenSSL
@@ -90,12 +91,12 @@ public final class TransferLoop: Sendable {
             &thread, nil,
             { argument in
                 subproxy_name_thread("transfers")
-                if let argument { Unmanaged<TransferThread>.fromOpaque(argument).takeRetainedValue().run() }
+                if let argument { Unmanaged<TransferThreadStart>.fromOpaque(argument).takeRetainedValue().run() }
                 return nil
             }, argument)
         pthread_sigmask(SIG_SETMASK, &before, nil)
         guard code == 0 else {
-            Unmanaged<TransferThread>.fromOpaque(argument).release()
+            Unmanaged<TransferThreadStart>.fromOpaque(argument).release()
             throw TransferLoopError(reason: "no thread for transfers: \(String(cString: strerror(code)))")
         }
         return thread
@@ -106,22 +107,4 @@ public final class TransferLoop: Sendable {
 public struct TransferLoopError: Error, CustomStringConvertible {
     public let reason: String
     public var description: String { reason }
-}
-
-/// libcurl as a whole.
-private enum Library {
-    /// Whether curl_global_init went well; it is called once in the process's life.
-    static let isInitialised: Bool = {
-        // libcurl looks into this variable here, and would write the keys of all TLS connections to the file it names.
-        let name = "SSLKEYLOGFILE"
-        let file = getenv(name).map { strdup($0) }
-        if file != nil { unsetenv(name) }
-        defer {
-            if let file, let file {
-                setenv(name, file, 1)
-                free(file)
-            }
-        }
-        return curl_global_init(subproxy_global_all) == CURLE_OK
-    }()
 }

@@ -19,6 +19,8 @@ public struct TransferResult: Sendable, Equatable {
         case success, cancelled, silence, hostNotFound, proxyNotFound, notConnected, connectTimeout, incomplete, reset
         /// The system had no descriptor or memory for a connection.
         case noResources
+        /// libcurl itself can't be used.
+        case noLibrary
         case tlsCertificate, tlsProtocol, malformed, other
     }
 
@@ -72,6 +74,7 @@ public struct TransferResult: Sendable, Equatable {
         if isSilence { return .silence }
         switch CURLcode(rawValue: code) {
         case CURLE_OK: return .success
+        case CURLE_FAILED_INIT: return .noLibrary
         case CURLE_COULDNT_RESOLVE_HOST: return .hostNotFound
         case CURLE_COULDNT_RESOLVE_PROXY: return .proxyNotFound
         case CURLE_COULDNT_CONNECT where [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(osErrno): return .noResources

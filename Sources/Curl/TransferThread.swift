@@ -3,7 +3,7 @@ import Glibc
 
 /// What runs on a loop's thread: the multi handle, all easy handles, and the descriptors they wait for.
 ///
-/// Made by the starter, and from then on touched by the thread only.
+/// Made and touched by the thread only.
 final class TransferThread {
     /// How long an origin may leave Expect: 100-continue unanswered, in milliseconds; then the body is sent.
     static let continueMilliseconds: Int64 = 1000
@@ -32,9 +32,10 @@ final class TransferThread {
     var hasDelivered = false
 
     init?(
-        _ configuration: TransferLoopConfiguration, _ commands: CommandQueue, turnEnded: @escaping @Sendable () -> Void
+        _ configuration: TransferLoopConfiguration, _ commands: CommandQueue, _ poll: SocketPoll,
+        turnEnded: @escaping @Sendable () -> Void
     ) {
-        guard let poll = SocketPoll(wakeup: commands.descriptor), let multi = curl_multi_init() else { return nil }
+        guard let multi = curl_multi_init() else { return nil }
         self.configuration = configuration
         self.commands = commands
         self.poll = poll
@@ -57,16 +58,11 @@ final class TransferThread {
 
     // MARK: Turns
 
-    /// Runs until the stop command; then all transfers are cancelled, and nothing is taken any more.
-    func run() {
-        var batch: [Command] = []
+    /// Carries the first commands out and runs until the stop command; then all transfers are cancelled, and nothing is
+    /// taken any more.
+    func run(_ first: [Command]) {
+        var batch = first
         turns: while true {
-            poll.wait(commands.mayWait() ? waitMilliseconds : 0) {
-                now = monotonicMilliseconds()
-            } _: { socket, bits in
-                act(socket, bits)
-            }
-            commands.take(&batch)
             for command in batch {
                 guard perform(command) else { break turns }
             }
@@ -75,6 +71,12 @@ final class TransferThread {
             if now >= nextScan { scan() }
             recheckAll()
             endTurn()
+            poll.wait(commands.mayWait() ? waitMilliseconds : 0) {
+                now = monotonicMilliseconds()
+            } _: { socket, bits in
+                act(socket, bits)
+            }
+            commands.take(&batch)
         }
         // What stood behind the stop command, and what was added since.
         for command in batch + commands.close() {

@@ -29,6 +29,12 @@ extension ProxyError {
             advice: "Try again, or raise the proxy's limit on open files.")
     }
 
+    static func noLibrary(_ why: String) -> ProxyError {
+        ProxyError(
+            status: 500, type: "proxy_internal_error", failure: "Nothing can be forwarded: \(why).",
+            advice: "Install libcurl (Debian's package libcurl4) where the proxy runs; mapped URLs do without it.")
+    }
+
     static func connectTimeout(_ host: String) -> ProxyError {
         ProxyError(
             status: 504, type: "connection_timeout", failure: "The connection to \(host) was not made in time.",

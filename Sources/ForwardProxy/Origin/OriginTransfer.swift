@@ -276,6 +276,7 @@ extension ProxyError {
             // libcurl's own text does not say why.
             let why = result.osErrno == 0 ? "" : " (\(String(cString: strerror(result.osErrno))))"
             self = .notReached(host, result.message + why)
+        case .noLibrary: self = .noLibrary(result.message)
         case .noResources: self = .noResources(host, String(cString: strerror(result.osErrno)))
         case .connectTimeout: self = .connectTimeout(host)
         case .incomplete: self = .terminated(host, "its response is incomplete")

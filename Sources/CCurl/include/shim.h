@@ -1,6 +1,7 @@
 // Typed wrappers of libcurl's variadic functions, which Swift can't call: each fixes the one C type that its options
 // take, so that a wrong type is a compiler's error and not a wrong argument. Also the parts of epoll(7) and eventfd(2)
-// that the transfer thread needs, and constants whose C type differs between versions of libcurl.
+// that the transfer thread needs, and constants whose C type differs between versions of libcurl. The functions of
+// libcurl are those of library.c, which hand on to the library.
 #ifndef SUBPROXY_CCURL_SHIM_H
 #define SUBPROXY_CCURL_SHIM_H
 
@@ -11,6 +12,9 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+
+// Opens libcurl unless it is open; what keeps it from being opened, or NULL.
+const char *subproxy_library_problem(void);
 
 // CURLOPTTYPE_LONG and CURLOPTTYPE_VALUES: a C int in their place is read with garbage in its upper half.
 static inline CURLcode subproxy_setopt_long(CURL *handle, CURLoption option, long value) {

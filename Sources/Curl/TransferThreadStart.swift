@@ -1,0 +1,75 @@
+import CCurl
+
+/// A transfer thread before its first transfer: it waits, and has not opened libcurl yet.
+///
+/// Made by the starter, and from then on touched by the thread only.
+final class TransferThreadStart {
+    private let configuration: TransferLoopConfiguration
+    private let commands: CommandQueue
+    private let poll: SocketPoll
+    private let turnEnded: @Sendable () -> Void
+
+    init?(
+        _ configuration: TransferLoopConfiguration, _ commands: CommandQueue, turnEnded: @escaping @Sendable () -> Void
+    ) {
+        guard let poll = SocketPoll(wakeup: commands.descriptor) else { return nil }
+        self.configuration = configuration
+        self.commands = commands
+        self.poll = poll
+        self.turnEnded = turnEnded
+    }
+
+    /// Runs until the stop command; the first transfer has the thread go on as ``TransferThread``.
+    ///
+    /// Where libcurl can't be had, every transfer ends with that as soon as it starts.
+    func run() {
+        var refusal: TransferResult?
+        while true {
+            let batch = nextCommands()
+            for (index, command) in batch.enumerated() {
+                switch command {
+                case .start(let transfer):
+                    if refusal == nil {
+                        switch makeThread() {
+                        case .success(let thread): return thread.run(Array(batch[index...]))
+                        case .failure(let reason): refusal = TransferResult(code: reason.code, message: reason.message)
+                        }
+                    }
+                    if let refusal { transfer.finish(refusal) }
+                case .call(let body): body()
+                case .resumeReceiving, .resumeSending, .cancel: continue
+                case .stop:
+                    for case .start(let transfer) in batch[index...] + commands.close() { transfer.finish(.cancelled) }
+                    return turnEnded()
+                }
+            }
+            turnEnded()
+        }
+    }
+
+    private func nextCommands() -> [Command] {
+        var next: [Command] = []
+        while next.isEmpty {
+            if commands.mayWait() {
+                poll.wait(-1) {
+                } _: { _, _ in
+                }
+            }
+            commands.take(&next)
+        }
+        return next
+    }
+
+    private struct Refusal: Error {
+        var code: CURLcode
+        var message: String
+    }
+
+    private func makeThread() -> Result<TransferThread, Refusal> {
+        if let problem = Library.problem { return .failure(Refusal(code: CURLE_FAILED_INIT, message: problem)) }
+        guard let thread = TransferThread(configuration, commands, poll, turnEnded: turnEnded) else {
+            return .failure(Refusal(code: CURLE_OUT_OF_MEMORY, message: "no memory for transfers"))
+        }
+        return .success(thread)
+    }
+}
