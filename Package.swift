@@ -76,7 +76,9 @@ let package = Package(
                 "Curl", "ForwardProxy", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore, logging,
                 argumentParser,
             ],
-            swiftSettings: strict),
+            swiftSettings: strict,
+            // Of the linkers only lld packs relative relocations, and it is quicker than gold by far.
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(configuration: .release))]),
 
         .target(name: "ProxyTestKit", swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
