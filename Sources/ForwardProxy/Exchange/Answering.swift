@@ -95,7 +95,7 @@ extension LoopContext {
                 current.map(exchange.serve)
             case .success(.current(let loaded)), .success(.changed(let loaded)):
                 let content = AnswerContent.file(
-                    loaded, options: options, types: proxy.mediaTypes, now: dateStamp().unixSeconds)
+                    loaded, options: options, now: dateStamp().unixSeconds)
                 exchange.serve(make(content, use, checkedAt: request.receivedAt))
             case .success(.gone(let refusal)): missing(refusal)
             case .failure(let refusal): missing(refusal)
@@ -128,7 +128,9 @@ extension LoopContext {
         onFilePool(
             { () throws(FileRefusal) -> FileCheck in
                 if let loaded { return files.recheck(loaded) }
-                return .current(try files.load(root, path, mode: RetentionMode(retain)))
+                let file = try files.load(root, path, mode: RetentionMode(retain))
+                SystemMediaTypes.prepare(forPath: file.path)
+                return .current(file)
             }, completion)
     }
 
@@ -157,7 +159,7 @@ extension LoopContext {
         load(file.root, file.path, options.retain, nil) { [self] result in
             guard case .success(.current(let loaded)) = result else { return completion(nil) }
             let content = AnswerContent.file(
-                loaded, options: options, types: proxy.mediaTypes, now: dateStamp().unixSeconds)
+                loaded, options: options, now: dateStamp().unixSeconds)
             completion(
                 ReadyAnswer(
                     options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0))
@@ -224,7 +226,7 @@ extension AnswerContent {
     /// - Parameter now: the time of the message in Unix seconds; of a file whose time is later, Last-Modified says this
     ///   instead (RFC 9110 §8.8.2.1).
     static func file(
-        _ file: LoadedFile, options: RuleOptions, types: ExtensionTable, now: Int64
+        _ file: LoadedFile, options: RuleOptions, now: Int64
     ) -> AnswerContent {
         AnswerContent(
             bodies: file.variants.map { variant in
@@ -232,6 +234,6 @@ extension AnswerContent {
                     coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body, sealed: variant.sealed)
             },
-            mediaType: (options.type ?? types.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
+            mediaType: (options.type ?? SystemMediaTypes.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
     }
 }

@@ -112,7 +112,7 @@ public struct DecisionPreview: Sendable {
     /// The media type that a file would be answered with by a rule.
     public static func mediaType(ofFile path: [UInt8], by rule: Rule) -> String {
         if let type = rule.options.type { return type.withDefaultCharset.description }
-        return ExtensionTable.system().type(forPath: path).withDefaultCharset.description
+        return SystemMediaTypes.type(forPath: path).withDefaultCharset.description
     }
 }
 

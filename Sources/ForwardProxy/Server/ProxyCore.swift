@@ -27,7 +27,6 @@ final class ProxyCore: Sendable {
     let access: AccessControl?
     let ownNames: OwnNames
     let transports: TransferLoops
-    let mediaTypes: ExtensionTable
     private let folders = Mutex<[String: FolderRoot]>([:])
 
     /// The folder of a path, one for all event loops, so that its descriptor is opened once.
@@ -58,7 +57,6 @@ final class ProxyCore: Sendable {
         self.ownNames = ownNames
         transports = try TransferLoops(configuration)
         access = configuration.passwords.map { AccessControl($0) }
-        mediaTypes = ExtensionTable.system()
     }
 }
 
@@ -139,24 +137,5 @@ struct OwnNames: Sendable {
     func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
         guard authority.count < 300 else { return false }
         return authorities.contains(String(decoding: authority.map { $0.asciiLowercased }, as: UTF8.self))
-    }
-}
-
-extension ExtensionTable {
-    /// The built-in media types, and beyond them those of `/etc/mime.types` where there is one of at most 1 MiB.
-    static func system() -> ExtensionTable {
-        let descriptor = open("/etc/mime.types", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return builtIn }
-        defer { close(descriptor) }
-        var text = [UInt8](repeating: 0, count: 1 << 20)
-        var length = 0
-        while length < text.count {
-            let count = text.withUnsafeMutableBytes { space in
-                space.baseAddress.map { read(descriptor, $0 + length, space.count - length) } ?? 0
-            }
-            guard count > 0 else { break }
-            length += count
-        }
-        return builtIn.adding(mimeTypes: Array(text[..<length]))
     }
 }
