@@ -115,8 +115,14 @@ final class MapReloader: Sendable {
 
     /// Says who else can change the maps, and which files do not exist; a map may be right before its files are there, so
     /// this stops nothing.
+    ///
+    /// A look at the files of a large map takes nearly as long as loading it did, and nobody waits for that.
     private func warnOfFiles(_ map: SubstitutionMap) {
         for warning in ownership.warnings(of: map.files) { messages.logger.warning("\(warning)") }
+        IdleThread.run { [messages] in MapReloader.warnOfMissingFiles(map, messages) }
+    }
+
+    private static func warnOfMissingFiles(_ map: SubstitutionMap, _ messages: ProgramMessages) {
         let check = map.checkFiles(limit: 20)
         for message in check.diagnostics { messages.report(message) }
         let more = check.missing + check.unusable - check.diagnostics.count

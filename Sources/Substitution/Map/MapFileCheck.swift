@@ -15,18 +15,22 @@ public struct MapFileCheck: Sendable {
 extension SubstitutionMap {
     /// Looks whether the files and folders exist that rules name; those with captures can't be looked for.
     ///
-    /// Takes about a microsecond or two a rule, so a proxy does it beside its work.
+    /// Takes about a microsecond a rule, so a proxy does it beside its work.
     ///
     /// - Parameter limit: How many messages are made at most; all are counted. The default is 50.
     public func checkFiles(limit: Int = 50) -> MapFileCheck {
         var result = MapFileCheck()
         var found: [(record: Int, severity: Diagnostic.Severity, message: String)] = []
+        // Rules that stand together often name the same file, which is looked for once.
+        var last: (record: RuleRecord, problem: FileProblem?)?
         for (index, record) in storage.records.enumerated()
         where record.source == .file && !record.isTemplate && !record.isSecondScheme {
             result.checked += 1
-            guard let (severity, problem) = problem(record) else { continue }
-            if severity == .warning { result.missing += 1 } else { result.unusable += 1 }
-            if found.count < limit { found.append((index, severity, problem)) }
+            if let last, namesSameFile(last.record, record) {} else { last = (record, problem(record)) }
+            guard let problem = last?.problem else { continue }
+            if problem.isMissing { result.missing += 1 } else { result.unusable += 1 }
+            guard found.count < limit else { continue }
+            found.append((index, problem.isMissing ? .warning : .error, message(problem, record)))
         }
         var excerpts = RuleExcerpts(self)
         result.diagnostics = found.map { entry in
@@ -38,22 +42,48 @@ extension SubstitutionMap {
         return result
     }
 
-    private func problem(_ record: RuleRecord) -> (Diagnostic.Severity, String)? {
-        let root = storage.files[Int(record.file)].root
-        var path = Array(storage.arena[record.sourceRange])
-        if record.kind != .folder, path.isEmpty || path.last == UInt8(ascii: "/") { path += "index.html".utf8 }
-        let kind = fileSystem.kind(root, path)
-        let name = PathText.joined(root, String(decoding: path, as: UTF8.self))
+    private func namesSameFile(_ one: RuleRecord, _ other: RuleRecord) -> Bool {
+        guard one.file == other.file, (one.kind == .folder) == (other.kind == .folder),
+            one.sourceRange.count == other.sourceRange.count
+        else { return false }
+        return storage.arena[one.sourceRange].elementsEqual(storage.arena[other.sourceRange])
+    }
+
+    private func problem(_ record: RuleRecord) -> FileProblem? {
+        let kind = fileSystem.kind(storage.files[Int(record.file)].root, path(record))
         let wanted: MappedKind = record.kind == .folder ? .folder : .file
         guard kind != wanted else { return nil }
         switch (wanted, kind) {
-        case (.folder, nil): return (.warning, "the folder '\(name)' does not exist")
-        case (.folder, _): return (.error, "a folder is mapped to a file; '\(name)' is no folder")
-        case (_, nil): return (.warning, "the file '\(name)' does not exist")
-        case (_, .folder): return (.error, "'\(name)' is a folder; end key and value in '/' to map the folder")
-        default: return (.error, "'\(name)' is no regular file")
+        case (_, nil): return .missing
+        case (.folder, _): return .isNoFolder
+        case (_, .folder): return .isFolder
+        default: return .isNoRegularFile
         }
     }
+
+    private func path(_ record: RuleRecord) -> [UInt8] {
+        let path = Array(storage.arena[record.sourceRange])
+        guard record.kind != .folder, path.isEmpty || path.last == UInt8(ascii: "/") else { return path }
+        return path + Array("index.html".utf8)
+    }
+
+    private func message(_ problem: FileProblem, _ record: RuleRecord) -> String {
+        let root = storage.files[Int(record.file)].root
+        let name = PathText.joined(root, String(decoding: path(record), as: UTF8.self))
+        switch problem {
+        case .missing: return "the \(record.kind == .folder ? "folder" : "file") '\(name)' does not exist"
+        case .isNoFolder: return "a folder is mapped to a file; '\(name)' is no folder"
+        case .isFolder: return "'\(name)' is a folder; end key and value in '/' to map the folder"
+        case .isNoRegularFile: return "'\(name)' is no regular file"
+        }
+    }
+}
+
+/// Why what a rule names can't be served.
+private enum FileProblem {
+    case missing, isNoFolder, isFolder, isNoRegularFile
+
+    var isMissing: Bool { self == .missing }
 }
 
 /// Finds the lines of map files again, for messages that come after loading.

@@ -120,7 +120,12 @@ private enum SystemFiles {
     @Sendable
     static func kind(_ root: String, _ path: [UInt8]) -> MappedKind? {
         var status = stat()
-        let full = Array(root.utf8) + [UInt8(ascii: "/")] + path + [0]
+        var full: [UInt8] = []
+        full.reserveCapacity(root.utf8.count + path.count + 2)
+        full += root.utf8
+        full.append(UInt8(ascii: "/"))
+        full += path
+        full.append(0)
         let result = full.withUnsafeBytes { bytes -> Int32 in
             guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
             return stat(path, &status)
