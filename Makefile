@@ -13,7 +13,7 @@ SOAK_SECONDS ?= 600
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
 PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
-DEB_PACKAGES = debhelper dpkg-dev
+DEB_PACKAGES = build-essential debhelper dpkg-dev
 DEB_TEST_PACKAGES = debootstrap lintian curl
 
 # The runtime of Swift is linked statically, so that the program runs where no Swift is, and its calls are cheaper. Checks
@@ -121,13 +121,13 @@ fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60): make fuzz FUZZ_SECONDS=60
 fuzz-corpus: ## Keep what fuzzing has found, as few and small inputs, for the tests to replay
 	@Tests/Fuzzing/keep-corpus.sh .build-fuzz/release/Fuzzer $(FUZZ_TARGETS)
 
-soak: setup-test ## Run a mix of everything against a release build for SOAK_SECONDS (600), and see that nothing grows
-	$(SWIFT) build -c release --product subproxy
+soak: setup-test release ## Run a mix of everything against a release build for SOAK_SECONDS (600), and see that nothing grows
 	$(SWIFT) build --build-tests
-	SUBPROXY_SOAK_SECONDS=$(SOAK_SECONDS) SUBPROXY_BINARY="$$($(SWIFT) build -c release --show-bin-path)/subproxy" \
+	SUBPROXY_SOAK_SECONDS=$(SOAK_SECONDS) SUBPROXY_BINARY="$(CURDIR)/$(RELEASE)" \
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter 'Soak'
 
 bench: setup ## Measure beside nginx, Squid and others (installs them); ARGS=--help lists options
+	$(call install,python3 python3-venv)
 	python3 Tests/Benchmarks/bench.py $(ARGS)
 
 lint: ## Check the style of all Swift sources

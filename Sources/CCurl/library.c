@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -30,7 +31,8 @@ static struct {
 // Hidden, or what libcurl calls of its own could end here, since the names are the same.
 #define HIDDEN __attribute__((visibility("hidden")))
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool opened;
 static char problem[512];
 
 static void *find(void *handle, const char *name) {
@@ -52,9 +54,18 @@ static void open_library(void) {
     FUNCTIONS(FIND)
 }
 
+// A failure is tried again at the next call: descriptors or memory may have been short.
 static bool is_open(void) {
-    pthread_once(&once, open_library);
-    return problem[0] == 0;
+    if (atomic_load_explicit(&opened, memory_order_acquire)) return true;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load_explicit(&opened, memory_order_relaxed)) {
+        problem[0] = 0;
+        open_library();
+        if (problem[0] == 0) atomic_store_explicit(&opened, true, memory_order_release);
+    }
+    bool is = atomic_load_explicit(&opened, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return is;
 }
 
 HIDDEN const char *subproxy_library_problem(void) { return is_open() ? NULL : problem; }

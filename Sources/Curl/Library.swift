@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Synchronization
 
 /// libcurl as a whole.
 enum Library {
@@ -11,8 +12,20 @@ enum Library {
 
     /// What keeps libcurl from being used; nil where nothing does.
     ///
-    /// It is opened and initialised at the first call, which takes some 10 ms (curl_global_init).
-    static let problem: String? = {
+    /// It is opened and initialised at the first call, which takes some 10 ms (curl_global_init). What fails is tried anew at
+    /// the next one: descriptors or memory may have been short.
+    static var problem: String? {
+        isReady.withLock { isReady in
+            guard !isReady else { return nil }
+            let problem = prepare()
+            isReady = problem == nil
+            return problem
+        }
+    }
+
+    private static let isReady = Mutex(false)
+
+    private static func prepare() -> String? {
         if let problem = subproxy_library_problem() { return "libcurl can't be used: \(String(cString: problem))" }
         // libcurl looks into this variable here, and would write the keys of all TLS connections to the file it names.
         let file = getenv(keyLogVariable).map { strdup($0) }
@@ -24,5 +37,5 @@ enum Library {
             }
         }
         return curl_global_init(subproxy_global_all) == CURLE_OK ? nil : "libcurl could not be initialised"
-    }()
+    }
 }

@@ -23,9 +23,9 @@ final class TransferThreadStart {
     ///
     /// Where libcurl can't be had, every transfer ends with that as soon as it starts.
     func run() {
-        var refusal: TransferResult?
         while true {
             let batch = nextCommands()
+            var refusal: TransferResult?
             for (index, command) in batch.enumerated() {
                 switch command {
                 case .start(let transfer):

@@ -76,12 +76,15 @@ struct UnionProgram: Sendable {
     /// Some nodes and those that they lead to with nothing.
     private static func closure(of nodes: [UInt32], edges: [Edge], starts: [UInt32]) -> [UInt32] {
         var found = nodes
+        var isFound = [Bool](repeating: false, count: max(0, starts.count - 1))
+        for node in nodes { isFound[Int(node)] = true }
         var index = 0
         while index < found.count {
             let node = Int(found[index])
             index += 1
             for edge in edges[Int(starts[node])..<Int(starts[node + 1])]
-            where edge.label == .nothing && !found.contains(edge.target) {
+            where edge.label == .nothing && !isFound[Int(edge.target)] {
+                isFound[Int(edge.target)] = true
                 found.append(edge.target)
             }
         }

@@ -2,7 +2,7 @@
 struct UnionProgramBuilder {
     /// The most nodes after which another expression is added.
     static let maximumNodes = 1 << 18
-    private static let maximumSets = 60_000
+    private static let maximumSets = 50_000
 
     private struct Branch: Hashable {
         var node: UInt32

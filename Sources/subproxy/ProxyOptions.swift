@@ -158,6 +158,14 @@ struct ProxyOptions: ParsableArguments {
                 throw ValidationError("\(address.hostAndPort) is given twice in --listen")
             }
         }
+        for listener in listeners {
+            for address in listener.addresses
+            where passed.contains(where: { $0.address == address && $0.isSecure != listener.isSecure }) {
+                throw ValidationError(
+                    "\(address.hostAndPort) is passed as a socket for \(listener.isSecure ? "http" : "https") and "
+                        + "given in --listen for the other; FileDescriptorName=https names a socket for https")
+            }
+        }
         if let originCA, let reason = LocalFile.unreadableReason(originCA) {
             throw ValidationError("the file '\(originCA)' of --origin-ca can't be read: \(reason)")
         }
@@ -199,8 +207,10 @@ struct ProxyOptions: ParsableArguments {
     }
 
     /// What is to be thought of before other machines are let in; nil where they are not, or have to give a password.
-    var openness: String? {
-        guard passwordFile == nil, listeners.flatMap(\.addresses).contains(where: { !$0.isLoopback }) else {
+    func openness(_ configuration: ProxyConfiguration) -> String? {
+        let addresses =
+            configuration.listeners + configuration.secureListeners + configuration.passedListeners.map(\.address)
+        guard passwordFile == nil, addresses.contains(where: { !$0.isLoopback && $0.port != nil }) else {
             return nil
         }
         return "everybody who reaches this machine can use the proxy; --auth asks for a name and a password"

@@ -51,7 +51,7 @@ struct RunningProxy {
         accessLog.whenLinesAreLost {
             logger.warning("the access log can't be written, or not as fast as it comes: lines are dropped")
         }
-        if let openness = options.openness { messages.logger.warning("\(openness)") }
+        if let openness = options.openness(configuration) { messages.logger.warning("\(openness)") }
         warnIfExposed()
     }
 

@@ -27,10 +27,10 @@ struct ServiceEnvironment {
 
     /// Half of what the manager allows to pass between two messages.
     static func watchdogInterval(_ variable: (String) -> String?, process: pid_t) -> TimeAmount? {
-        guard let text = variable("WATCHDOG_USEC"), let allowed = DecimalNumber.parse(text.utf8), allowed > 0,
-            allowed <= Int(Int64.max / 1000)
+        guard let text = variable("WATCHDOG_USEC"), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let allowed = Int64(text), allowed > 0, allowed <= Int64.max / 1000
         else { return nil }
         if let owner = variable("WATCHDOG_PID"), DecimalNumber.parse(owner.utf8) != Int(process) { return nil }
-        return .microseconds(max(1, Int64(allowed) / 2))
+        return .microseconds(max(1, allowed / 2))
     }
 }

@@ -166,5 +166,34 @@ extension EndToEnd {
             }
             #expect((peak - before) / 50 < 512 << 10)
         }
+
+        @Test("A client that only asks has few answers pile up, however many it asks for")
+        func onlyAsks() throws {
+            let served = try ServedMap("\(HostileClients.url): a.txt", files: ["a.txt": "mapped"])
+            let binary = served.binary
+            _ = try binary.get(HostileClients.url)
+            let before = binary.residentBytes
+            // Each is answered with an error page of its own, some forty times as long.
+            let request = Array("GET /x HTTP/1.1\r\nHost: localhost:\(binary.port)\r\n\r\n".utf8)
+            let many = Array(repeatElement(request, count: 1000).joined())
+            let client = try binary.connect(receiveBuffer: 8192)
+            var rest = many
+            // Until the proxy has stopped reading and the kernel's buffers are full, or 40 MB have gone.
+            for _ in 0..<800 {
+                var isBlocked = false
+                while !rest.isEmpty, !isBlocked {
+                    isBlocked = Wait.keeps(for: 0.3) {
+                        let sent = client.sendWithoutWaiting(rest)
+                        rest.removeFirst(sent)
+                        return sent == 0
+                    }
+                }
+                if isBlocked { break }
+                rest = many
+            }
+            #expect(!rest.isEmpty)
+            #expect(binary.residentBytes - before < 16 << 20)
+            #expect(try binary.get(HostileClients.url).body.count == 6)
+        }
     }
 }

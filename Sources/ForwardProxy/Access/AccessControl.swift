@@ -110,7 +110,14 @@ final class AccessControl: Sendable {
             count(.missing)
             return .missing
         }
-        let fingerprint = HMAC<SHA256>.authenticationCode(for: Array(value), using: key)
+        guard let credentials = BasicCredentials(value) else {
+            count(.missing)
+            return .missing
+        }
+        // Of what was meant, not of the bytes: else the same could be said in many ways, each of them unknown. Neither
+        // part has a NUL.
+        let fingerprint = HMAC<SHA256>.authenticationCode(
+            for: credentials.name + [0] + credentials.password, using: key)
         let list = passwords.list
         let isKnown = state.withLock { state in
             if state.list !== list {
@@ -122,10 +129,6 @@ final class AccessControl: Sendable {
             return true
         }
         if isKnown { return .known }
-        guard let credentials = BasicCredentials(value) else {
-            count(.missing)
-            return .missing
-        }
         return .unknown(Attempt(fingerprint: fingerprint, credentials: credentials))
     }
 

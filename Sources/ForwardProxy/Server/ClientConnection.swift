@@ -93,7 +93,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     func read(context: ChannelHandlerContext) {
-        if state.wantsBytes(bodyIsWanted: bodyIsWanted) {
+        if state.wantsBytes(bodyIsWanted: bodyIsWanted), !isHeldBack {
             context.read()
         } else {
             readIsPending = true
@@ -115,8 +115,15 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { exchange?.clientBecameWritable() }
+        guard context.channel.isWritable else { return }
+        exchange?.clientBecameWritable()
+        process()
+        resumeReading()
     }
+
+    /// Whether the next request has to wait until the client has taken more of the responses before it: else one that
+    /// only asks would have answers pile up here.
+    private var isHeldBack: Bool { channelMayHavePending && state.isIdle && !isWritable }
 
     func channelInactive(context: ChannelHandlerContext) {
         state.closed()
@@ -139,6 +146,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .lingering, .relaying, .closed: return
             case .exchange(requestIsComplete: true, _): return
             case .idle, .draining, .exchange: break
+            }
+            if isHeldBack {
+                if wait == .nothing { expect(.request) }
+                return
             }
             do throws(HTTP1Error) {
                 var framing = BodyFraming.none
@@ -315,13 +326,13 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     /// Bytes that are written and have not left yet.
-    private var pendingBytes: Int {
+    var pendingBytes: Int {
         guard let options = context?.channel.syncOptions else { return 0 }
         return (try? options.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     func resumeReading() {
-        guard readIsPending, state.wantsBytes(bodyIsWanted: bodyIsWanted), let context else { return }
+        guard readIsPending, state.wantsBytes(bodyIsWanted: bodyIsWanted), !isHeldBack, let context else { return }
         readIsPending = false
         context.read()
     }
@@ -333,21 +344,6 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         channelMayHavePending = true
         needsFlush = true
         if !isInRead { loop.flushLater(self) }
-    }
-
-    /// Writes a whole response in memory, past the channel's queue where that is empty.
-    func writeWhole(_ response: ByteBuffer) {
-        if channelMayHavePending, direct != nil, pendingBytes == 0 { channelMayHavePending = false }
-        guard isInRead, !channelMayHavePending, direct?.isFull == false else { return write(.byteBuffer(response)) }
-        direct?.append(response)
-        needsFlush = true
-    }
-
-    /// Gives the channel what stands in front of what it is given next.
-    func handOverDirect() {
-        guard direct?.isEmpty == false, let context else { return }
-        direct?.handOver { context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil) }
-        channelMayHavePending = true
     }
 
     func flushIfNeeded() {
