@@ -95,6 +95,8 @@ extension EndToEnd {
             let served = try ServedMap(tunnelsTo: origin.port)
             // The watch of the map's folder, which is no socket, may begin only now.
             func sockets(_ binary: RunningBinary) -> Int { binary.openDescriptors.count { $0.contains("socket:") } }
+            // The first transfer makes what all of a thread's transfers use.
+            _ = try? served.binary.get("http://127.0.0.1:1/")
             let before = sockets(served.binary)
             let client = try served.binary.tunnel(to: origin.port)
             try client.send("x")

@@ -158,7 +158,12 @@ def main():
     url = urllib.parse.urlsplit(options.url)
     differences = []
     for name, sent, chop in CASES:
-        without, with_ = (transcript(options, url, through, sent, chop) for through in (False, True))
+        # An origin that closes with bytes unread resets the connection, which may overtake its answer, without the proxy
+        # too: what differs by that does not differ every time.
+        for _ in range(4):
+            without, with_ = (transcript(options, url, through, sent, chop) for through in (False, True))
+            if without == with_ and without:
+                break
         if without != with_ or not without:
             differences.append(f'{name}: {len(without)} bytes {without[:40]}, through the proxy {len(with_)} {with_[:40]}')
     if differences:
