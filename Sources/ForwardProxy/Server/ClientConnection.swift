@@ -103,7 +103,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .some(.inputClosed) = event as? ChannelEvent else { return }
         let wasInExchange = exchange != nil
-        let action = state.inputEnded()
+        let action = state.inputEnded(requestsWait: isHeldBack)
         // Where the output is being finished already, its end closes the rest; where it is, this does.
         if outputIsFinished || wait != .closing { perform(outputIsFinished ? .abort : action) }
         if wasInExchange, exchange != nil {

@@ -149,8 +149,11 @@ struct ConnectionState: Equatable {
     }
 
     /// The client has closed its side of the connection.
-    mutating func inputEnded() -> Action {
+    ///
+    /// - Parameter requestsWait: whether whole requests have come that are not begun yet; they are answered first.
+    mutating func inputEnded(requestsWait: Bool = false) -> Action {
         inputHasEnded = true
+        if requestsWait, isIdle { return .none }
         switch phase {
         case .idle, .draining, .lingering:
             phase = .closed
