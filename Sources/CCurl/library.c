@@ -32,6 +32,7 @@ static struct {
 #define HIDDEN __attribute__((visibility("hidden")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *opened_handle;
 static atomic_bool opened;
 static char problem[512];
 
@@ -50,6 +51,7 @@ static void open_library(void) {
         snprintf(problem, sizeof problem, "%s", text == NULL ? "libcurl.so.4 can't be opened" : text);
         return;
     }
+    opened_handle = handle;
 #define FIND(name) library.name = (__typeof__(library.name))find(handle, #name);
     FUNCTIONS(FIND)
 }
@@ -69,6 +71,8 @@ static bool is_open(void) {
 }
 
 HIDDEN const char *subproxy_library_problem(void) { return is_open() ? NULL : problem; }
+
+HIDDEN void *subproxy_library_symbol(const char *name) { return is_open() ? dlsym(opened_handle, name) : NULL; }
 
 #define HAND_ON(type, name, parameters, arguments, otherwise) \
     HIDDEN type name parameters { return is_open() ? library.name arguments : otherwise; }

@@ -81,6 +81,8 @@ final class EasyHandle {
         set(CURLOPT_SSL_VERIFYPEER, 1)
         set(CURLOPT_SSL_VERIFYHOST, 2)
         set(CURLOPT_SSLVERSION, subproxy_tls_1_2)
+        // The rest of a certificate is verified also where libcurl's TLS can't do this.
+        _ = subproxy_setopt_refuse_revoked(pointer)
         // Where a session is resumed, the origin shows no certificate, and none is verified.
         set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         set(CURLOPT_TCP_NODELAY, 1)
@@ -218,6 +220,9 @@ final class EasyHandle {
             && transfer?.request.body != .chunked
     }
 
+    /// OpenSSL's text of SSL_R_INVALID_STATUS_RESPONSE: the handshake was ended by `check_status` of CCurl.
+    private static let staplingRefusal = "invalid status response"
+
     /// What is known of the transfer at its end; to be asked before the handle leaves the multi handle.
     func result(_ code: CURLcode) -> TransferResult {
         var message = ""
@@ -225,6 +230,11 @@ final class EasyHandle {
             message = "the request's body ended before its announced length"
         } else if code != CURLE_OK {
             message = errorBuffer[0] != 0 ? String(cString: errorBuffer) : String(cString: curl_easy_strerror(code))
+        }
+        var code = code
+        if code == CURLE_SSL_CONNECT_ERROR, message.contains(EasyHandle.staplingRefusal) {
+            code = CURLE_SSL_INVALIDCERTSTATUS
+            message = "certificate was revoked, as the OCSP answer says that comes with it"
         }
         var result = TransferResult(code: code, message: message)
         result.isAborted = progress.isAborted

@@ -108,6 +108,24 @@ final class CertificateWorkshop {
         }
     }
 
+    /// A file of the OCSP answer (RFC 6960) about the certificate that was made last.
+    ///
+    /// - Parameters:
+    ///   - isRevoked: whether the authority revokes it before.
+    ///   - signer: whose answer it is; only the authority's own is to be believed.
+    func statusAnswer(isRevoked: Bool, signer: String = "root") throws -> String {
+        if isRevoked {
+            try openssl(
+                "ca", "-config", "ca.cnf", "-cert", "root.pem", "-keyfile", "root-key.pem", "-revoke", "leaf.pem")
+        }
+        if signer != "root" { try makeRoot(signer) }
+        try openssl("ocsp", "-issuer", "root.pem", "-cert", "leaf.pem", "-no_nonce", "-reqout", "request.der")
+        try openssl(
+            "ocsp", "-index", "index", "-CA", "root.pem", "-rsigner", "\(signer).pem", "-rkey", "\(signer)-key.pem",
+            "-ndays", "1", "-reqin", "request.der", "-respout", "answer.der")
+        return "\(folder.path)/answer.der"
+    }
+
     private func intermediate(_ name: String, _ section: String) throws {
         try request(name, name, key: CertificateWorkshop.goodKey)
         try sign(name, issuer: "root", section, [])

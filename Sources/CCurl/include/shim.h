@@ -16,6 +16,13 @@
 // Opens libcurl unless it is open; what keeps it from being opened, or NULL.
 const char *subproxy_library_problem(void);
 
+// A function of libcurl or of a library that it uses, once it is open; NULL where there is none of that name.
+void *subproxy_library_symbol(const char *name);
+
+// Has every new connection of the handle ask for the state of the certificate, and refuse one that is revoked
+// (CURLOPT_SSL_CTX_FUNCTION; RFC 6066 §8). Where libcurl's TLS is not OpenSSL, nothing is asked.
+CURLcode subproxy_setopt_refuse_revoked(CURL *handle);
+
 // CURLOPTTYPE_LONG and CURLOPTTYPE_VALUES: a C int in their place is read with garbage in its upper half.
 static inline CURLcode subproxy_setopt_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
