@@ -8,6 +8,8 @@ struct RequestHeadScanner {
     private var fieldFraming = FramingFields()
     private var method = Method.other
     private var isInFields = false
+    private var memo = FieldMemo()
+    private var isFromMemo = false
 
     /// Scans on, and tells whether the head is complete.
     mutating func scan(_ bytes: UnsafeRawBufferPointer, _ limits: MessageLimits) throws(HTTP1Error) -> Bool {
@@ -16,8 +18,15 @@ struct RequestHeadScanner {
             isInFields = true
             fieldFraming.version = requestLine.version
             fieldLines.beginHeaders(at: requestLine.position, limits, noting: FramingFields.requestNames)
+            if let displacement = memo.displacement(at: requestLine.position, in: bytes, requestLine.version) {
+                fieldLines.adopt(memo, displacement: displacement)
+                fieldFraming = memo.framing
+                isFromMemo = true
+            }
         }
-        guard try fieldLines.scan(bytes, noting: &fieldFraming) else { return false }
+        if !isFromMemo {
+            guard try fieldLines.scan(bytes, noting: &fieldFraming) else { return false }
+        }
         method = Method(bytes.rebased(requestLine.methodRange))
         return true
     }
@@ -31,6 +40,8 @@ struct RequestHeadScanner {
     /// The complete head, whose bytes these are; the scanner then expects another.
     mutating func takeHead(_ bytes: ByteBuffer) -> RequestHead {
         let present = fieldLines.present
+        if !isFromMemo { memo.keep(bytes, from: requestLine.position, fieldLines.lines, present, fieldFraming) }
+        isFromMemo = false
         let fields = FieldSection(bytes: bytes, lines: fieldLines.takeLines(), present: present)
         let head = RequestHead(
             method: method, version: requestLine.version, methodRange: requestLine.methodRange,
