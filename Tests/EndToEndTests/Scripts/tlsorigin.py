@@ -203,7 +203,7 @@ def connection(raw, context, options):
         stream.unwrap()
     except (OSError, EOFError, ValueError):
         pass
-    stream.close()
+    linger(stream)
 
 
 def plain(stream, options):
@@ -211,6 +211,19 @@ def plain(stream, options):
     try:
         serve(stream, options)
     except (OSError, EOFError, ValueError):
+        pass
+    linger(stream)
+
+
+def linger(stream):
+    """Ends the output and reads on to the peer's end: a close with bytes unread resets what the peer has not read yet."""
+    try:
+        # This leaves TLS too.
+        stream.shutdown(socket.SHUT_WR)
+        stream.settimeout(10)
+        while stream.recv(1 << 18):
+            pass
+    except OSError:
         pass
     stream.close()
 

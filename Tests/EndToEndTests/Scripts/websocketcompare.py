@@ -141,7 +141,7 @@ def transcript(options, url, through, sent, chop):
         while data := stream.recv(1 << 18):
             got.append(data)
     except ConnectionResetError:
-        # The origin has closed with bytes unread; how far the client got before is chance.
+        # What the client had sent was too late to be read; how far it got before is chance.
         pass
     sender.join()
     stream.close()
@@ -158,8 +158,8 @@ def main():
     url = urllib.parse.urlsplit(options.url)
     differences = []
     for name, sent, chop in CASES:
-        # An origin that closes with bytes unread resets the connection, which may overtake its answer, without the proxy
-        # too: what differs by that does not differ every time.
+        # Bytes that arrive behind the end of their reader reset the connection, which may overtake the answer, without the
+        # proxy too: what differs by that does not differ every time.
         for _ in range(4):
             without, with_ = (transcript(options, url, through, sent, chop) for through in (False, True))
             if without == with_ and without:
