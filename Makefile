@@ -14,7 +14,7 @@ SOAK_SECONDS ?= 600
 PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools
 DEB_PACKAGES = build-essential debhelper dpkg-dev
-DEB_TEST_PACKAGES = debootstrap lintian curl
+DEB_TEST_PACKAGES = debootstrap lintian curl python3
 
 # The runtime of Swift is linked statically, so that the program runs where no Swift is, and its calls are cheaper. Checks
 # of exclusive access at run time, which tests make in debug builds, cost packages and program a seventh of a mapped hit.
@@ -44,8 +44,8 @@ VERSION = $(shell sed -n 's/^let programVersion = "\(.*\)"$$/\1/p' Sources/subpr
 DEB = .build/subproxy_$(VERSION)_$$(dpkg --print-architecture).deb
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release install uninstall deb deb-test test bench fuzz fuzz-corpus soak lint format setup \
-	setup-test setup-deb clean
+.PHONY: help run build release install uninstall deb deb-test deb-service test bench fuzz fuzz-corpus soak lint format \
+	setup setup-test setup-deb clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
@@ -105,6 +105,10 @@ deb: setup-deb release ## Build the Debian package .build/subproxy_VERSION_ARCHI
 deb-test: deb ## Install, run, upgrade and purge the package in a bare Debian of its own (root)
 	$(call install,$(DEB_TEST_PACKAGES))
 	Tests/Packaging/debian-package.sh $(DEB) .build/deb-test
+
+deb-service: deb ## Upgrade the package under a systemd of its own, beside clients that must not notice (root)
+	$(call install,$(DEB_TEST_PACKAGES))
+	Tests/Packaging/service-upgrade.sh $(DEB) .build/deb-test
 
 # What works with sockets and bounds in time runs by itself, one test after the other: beside tests that keep all cores
 # busy, a bound says nothing.

@@ -10,28 +10,14 @@ package=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 project=$(cd "$(dirname "$0")/../.." && pwd)
-suite=${SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
-system=$folder/$suite
+. "$(dirname "$0")/bare-system.sh"
 proxy=
-
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-ok() { echo "ok: $*"; }
-trap 'echo "FAILED: line $LINENO" >&2' ERR
-
-# In the system, with nothing of this one's environment, and an end.
-inside() {
-    timeout 300 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive \
-        ${http_proxy:+http_proxy="$http_proxy"} chroot "$system" "$@" </dev/null
-}
 
 leave() {
     [ -z "$proxy" ] || kill "$proxy" 2>/dev/null || true
-    ! mountpoint -q "$system/proc" || umount "$system/proc"
-    rm -rf --one-file-system "$system"
+    remove_system
 }
+trap 'echo "FAILED: line $LINENO" >&2' ERR
 
 [ "$(id -u)" = 0 ] || fail "a system of its own takes root"
 version=$(dpkg-deb -f "$package" Version)
@@ -40,29 +26,10 @@ version=$(dpkg-deb -f "$package" Version)
 lintian --allow-root --fail-on error "$package"
 ok "lintian has no error"
 
-# A bare system.
 trap leave EXIT
-leave
-if [ ! -e "$folder/$suite.tar" ]; then
-    timeout 900 debootstrap --variant=minbase "$suite" "$system" ${MIRROR:+"$MIRROR"} >"$folder/debootstrap.log"
-    tar -cf "$folder/$suite.tar.new" -C "$system" .
-    mv "$folder/$suite.tar.new" "$folder/$suite.tar"
-else
-    mkdir "$system"
-    tar -xf "$folder/$suite.tar" -C "$system"
-fi
-cp /etc/resolv.conf "$system/etc/resolv.conf"
-mount -t proc proc "$system/proc"
-
-# An older package, made up of this one: another version, another default map, another unit.
+make_system
 older=$folder/older
-rm -rf "$older" "$older.deb"
-dpkg-deb -R "$package" "$older"
-sed -i 's/^Version: .*/Version: 0.0.1/' "$older/DEBIAN/control"
-sed -i '1i # A map of the older package.' "$older/etc/subproxy/substitutions.yaml"
-unit=$(find "$older" -path '*/systemd/system/subproxy.service')
-sed -i 's/^Description=.*/Description=The older one/' "$unit"
-dpkg-deb --root-owner-group -Zgzip -b "$older" "$older.deb" >/dev/null
+make_older "$older" "$package"
 cp "$older.deb" "$system/tmp/older.deb"
 cp "$package" "$system/tmp/package.deb"
 
