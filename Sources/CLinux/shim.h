@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -53,6 +54,12 @@ static inline int linux_memfd(void) {
 static inline int linux_seal(int descriptor) {
     const int add_seals = 1033, seal = 1, shrink = 2, grow = 4, write = 8;
     return syscall(SYS_fcntl, descriptor, add_seals, seal | shrink | grow | write) < 0 ? -errno : 0;
+}
+
+// madvise(2), MADV_COLLAPSE: the pages that are mapped become as few as can be. Kernels before 6.1 know nothing of it.
+static inline int linux_collapse(void *start, size_t length) {
+    const int collapse = 25;
+    return syscall(SYS_madvise, start, length, collapse) < 0 ? -errno : 0;
 }
 
 // statfs(2): whether a path is on a file system whose files others change without inotify(7) telling.

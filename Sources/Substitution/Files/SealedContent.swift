@@ -43,7 +43,10 @@ public final class SealedContent: Sendable {
         }
         // From here on it closes the descriptor and gives the place back.
         let sealed = SealedContent(descriptor, count: bytes.readableBytes, places)
-        guard write(bytes, to: descriptor), linux_seal(descriptor) == 0,
+        guard write(bytes, to: descriptor) else { return nil }
+        LargePages.gather(descriptor, count: bytes.readableBytes)
+        // It may be longer where it could not be cut off again, which nobody would seal.
+        guard lseek(descriptor, 0, SEEK_END) == bytes.readableBytes, linux_seal(descriptor) == 0,
             let mapped = MappedMemory.buffer(of: descriptor, count: bytes.readableBytes)
         else { return nil }
         return (sealed, mapped)

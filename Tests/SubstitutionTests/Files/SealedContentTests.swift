@@ -48,6 +48,21 @@ struct SealedContentTests {
         #expect(variant.body == ByteBuffer(bytes: content))
     }
 
+    @Test(
+        "Large content is the same in large pages, and takes no more memory than its bytes",
+        arguments: [600_000, 1 << 20, (2 << 20) + 5, 3_000_000, 4 << 20])
+    func largePages(count: Int) throws {
+        let content = Self.content(count)
+        let made = try #require(SealedContent.make(ByteBuffer(bytes: content), SealedPlaces()))
+        #expect(made.bytes == ByteBuffer(bytes: content))
+        #expect(sent(made.sealed) == content)
+        var status = stat()
+        #expect(fstat(made.sealed.descriptor, &status) == 0)
+        #expect(status.st_size == count)
+        #expect(status.st_blocks * 512 < count + 4096)
+        #expect(ftruncate(made.sealed.descriptor, 1) == -1 && errno == EPERM)
+    }
+
     @Test("A buffer of sealed content that is written to, or grows, is a copy")
     func copies() throws {
         let content = Self.content(100_000)
