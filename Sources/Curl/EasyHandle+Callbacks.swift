@@ -34,9 +34,14 @@ extension EasyHandle {
     fileprivate func receive(body: UnsafeRawBufferPointer) -> Int {
         guard let transfer, let delegate, !body.isEmpty else { return 0 }
         guard !progress.isOver else { return body.count }
+        // The delegate took its last before, of which libcurl is not told while there may be something to send.
+        if progress.receivingIsPaused, sendsBody { return subproxy_write_pause }
         noteReceived()
         switch delegate.transfer(transfer, didReceiveBody: body) {
         case .consumed: return body.count
+        case .consumedLast:
+            if !progress.receivingIsPaused { thread.pauseReceiving(self) }
+            return body.count
         case .abort: return abort()
         case .pause:
             progress.receivingIsPaused = true

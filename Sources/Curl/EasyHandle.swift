@@ -30,6 +30,9 @@ final class EasyHandle {
     /// The place in the thread's list of running transfers.
     var index = 0
 
+    /// Whether the request has a body.
+    var sendsBody: Bool { shape == .upload }
+
     /// Which options make the request's method and body.
     private enum Shape { case get, head, upload }
 
@@ -88,7 +91,7 @@ final class EasyHandle {
         set(CURLOPT_TCP_NODELAY, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        set(CURLOPT_BUFFERSIZE, 64 << 10)
+        set(CURLOPT_BUFFERSIZE, configuration.receiveBytes)
         set(CURLOPT_UPLOAD_BUFFERSIZE, 64 << 10)
         set(CURLOPT_MAXAGE_CONN, configuration.keptConnectionSeconds)
         set(CURLOPT_DNS_CACHE_TIMEOUT, 60)

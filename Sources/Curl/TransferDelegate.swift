@@ -4,6 +4,9 @@ public enum HeaderVerdict: Sendable { case proceed, abort }
 /// What the receiver of a body says.
 public enum BodyVerdict: Sendable {
     case consumed
+    /// The bytes were taken, and what libcurl has read already will be; nothing more is read before
+    /// ``Transfer/resumeReceiving()``.
+    case consumedLast
     /// The bytes were not taken; they are offered again after ``TransferLoop/resumeReceiving(_:)``.
     case pause
     case abort
@@ -26,7 +29,8 @@ public enum ReadVerdict: Sendable {
 public protocol TransferDelegate: AnyObject, Sendable {
     /// A raw line with its line end: status lines and fields of interim and final heads, empty lines, trailers.
     func transfer(_ transfer: Transfer, didReceiveHeaderLine line: UnsafeRawBufferPointer) -> HeaderVerdict
-    /// Bytes of the response's body, transfer coding removed and content coding left alone; at most 64 KiB.
+    /// Bytes of the response's body, transfer coding removed and content coding left alone; at most 16 KiB
+    /// (CURL_MAX_WRITE_SIZE), and any number of times in a turn.
     func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> BodyVerdict
     /// Asks for bytes of the request's body, never for more than the request announced.
     func transfer(_ transfer: Transfer, readBodyInto space: UnsafeMutableRawBufferPointer) -> ReadVerdict

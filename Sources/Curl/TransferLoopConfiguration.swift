@@ -14,6 +14,9 @@ public struct TransferLoopConfiguration: Sendable {
     public var connectTimeoutMilliseconds = 10_000
     /// How long an origin may be silent while it is waited for, in milliseconds; the default is 60,000.
     public var silenceTimeoutMilliseconds = 60_000
+    /// Bytes that are read from an origin at a time; the default is 64 KiB, libcurl takes 1 KiB to 512 KiB
+    /// (CURLOPT_BUFFERSIZE).
+    public var receiveBytes = 64 << 10
     /// Connections kept for reuse; the default is 256 (CURLMOPT_MAXCONNECTS).
     public var keptConnections = 256
     /// How long a kept connection may be idle to be used again, in seconds; the default is 60 (CURLOPT_MAXAGE_CONN).

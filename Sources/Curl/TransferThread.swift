@@ -208,10 +208,21 @@ final class TransferThread {
         setPauses(handle)
     }
 
+    /// Pauses receiving while the delegate is called: libcurl gives what it has read, and reads no more. By what the
+    /// callback returns it would copy what it holds.
+    func pauseReceiving(_ handle: EasyHandle) {
+        handle.progress.receivingIsPaused = true
+        if !handle.sendsBody { curl_easy_pause(handle.pointer, subproxy_pause_receiving | subproxy_pause_sending) }
+    }
+
     /// Tells libcurl both pauses. It may call the delegate before it returns, which may pause again.
+    ///
+    /// libcurl 7.88.1 reads once more, into memory of its own, when it is told to pause receiving and not sending. So where
+    /// there is nothing to send that is paused too; else receiving is paused by what the callback returns.
     private func setPauses(_ handle: EasyHandle) {
         let receiving = handle.progress.receivingIsPaused ? subproxy_pause_receiving : 0
-        let sending = handle.progress.sendingIsHeld ? subproxy_pause_sending : 0
+        let holdsAll = handle.progress.receivingIsPaused && !handle.sendsBody
+        let sending = handle.progress.sendingIsHeld || holdsAll ? subproxy_pause_sending : 0
         let code = curl_easy_pause(handle.pointer, receiving | sending)
         // The transfer itself doesn't learn of a failure that is told here. Without a connection there is nothing to
         // pause, which is none.

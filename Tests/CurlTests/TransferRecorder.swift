@@ -111,7 +111,7 @@ final class TransferRecorder: TransferDelegate {
         let verdict = onBody(transfer, bytes.count)
         note { record in
             record.bodyCalls += 1
-            if verdict == .consumed, keepsBody { record.body.append(contentsOf: bytes) }
+            if verdict == .consumed || verdict == .consumedLast, keepsBody { record.body.append(contentsOf: bytes) }
         }
         return verdict
     }

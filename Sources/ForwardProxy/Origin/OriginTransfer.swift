@@ -9,8 +9,9 @@ import Synchronization
 /// One request to an origin through libcurl: the bridge between the transfer thread, where libcurl calls, and the
 /// client's event loop, where the exchange is.
 ///
-/// Bytes on their way are counted in both directions: the transfer is paused while as many as
-/// ``ProxyLimits/bodyBytes`` allows wait for the client, and the client's reading while as many wait for the origin.
+/// Bytes on their way are counted in both directions: the transfer is paused before more than ``ProxyLimits/bodyBytes``
+/// would wait for the client, what is read at a time included, and the client's reading while half of that waits for the
+/// origin.
 final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendable {
     // Unchecked: `sink`, `transfer` and `stage` are the event loop's, `parser` and what follows it the transfer thread's, and
     // what both touch is atomic or behind the mutex.
@@ -32,6 +33,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private let loop: LoopContext
     private let clientIsLocal: Bool
     private let limit: Int
+    /// As many bytes may wait for the client before the transfer is paused.
+    private let mark: Int
 
     private weak var sink: (any OriginSink)?
     private var transfer: Transfer?
@@ -43,6 +46,9 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private let upload = Mutex(Upload())
 
     private var outbox: TransferOutbox?
+    /// What came of the body in the turn `pieceTurn`.
+    private var piece: BodyPiece?
+    private var pieceTurn: UInt64 = 0
     private var parser: ResponseHeadParser
     private var hasHead = false
     private var hasAskedForBody = false
@@ -54,6 +60,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         self.loop = loop
         self.clientIsLocal = clientIsLocal
         limit = loop.proxy.configuration.limits.bodyBytes
+        // What has been read along with the byte that reaches the mark comes too.
+        mark = max(1, limit &- loop.proxy.transports.receiveBytes)
         parser = ResponseHeadParser(limits: loop.proxy.configuration.limits.message)
     }
 
@@ -163,24 +171,26 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             failure = .originProtocol("sent something that is no HTTP response")
             return .abort
         }
-        guard delivered.load(ordering: .sequentiallyConsistent) < limit / 2 else {
-            isPaused.store(true, ordering: .sequentiallyConsistent)
-            // The client may have taken all of it between the two lines above: then nobody else would resume.
-            if delivered.load(ordering: .sequentiallyConsistent) > limit / 4
-                || !isPaused.exchange(false, ordering: .sequentiallyConsistent)
-            {
-                return .pause
-            }
-            return take(bytes)
+        take(bytes)
+        let waiting = delivered.add(bytes.count, ordering: .sequentiallyConsistent).newValue
+        guard waiting >= mark else { return .consumed }
+        isPaused.store(true, ordering: .sequentiallyConsistent)
+        // The client may have taken all of it between the lines above: then nobody else would resume.
+        if delivered.load(ordering: .sequentiallyConsistent) <= limit / 4,
+            isPaused.exchange(false, ordering: .sequentiallyConsistent)
+        {
+            return .consumed
         }
-        return take(bytes)
+        return .consumedLast
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) -> BodyVerdict {
-        delivered.add(bytes.count, ordering: .sequentiallyConsistent)
-        let body = ByteBuffer(bytes: bytes)
-        deliver { $0.originSentBody(body) }
-        return .consumed
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        guard let outbox else { return }
+        if let piece, outbox.turn == pieceTurn, piece.append(bytes) { return }
+        let piece = outbox.makePiece(bytes)
+        self.piece = piece
+        pieceTurn = outbox.turn
+        deliver { $0.originSentBody(piece.take()) }
     }
 
     func transfer(_ transfer: Transfer, readBodyInto space: UnsafeMutableRawBufferPointer) -> ReadVerdict {

@@ -23,10 +23,17 @@ final class TransferLoops: Sendable {
         configuration.caFile = proxy.originCAFile
         configuration.connectTimeoutMilliseconds = proxy.limits.connectTimeout.milliseconds
         configuration.silenceTimeoutMilliseconds = proxy.limits.silenceTimeout.milliseconds
+        configuration.receiveBytes = TransferLoops.receiveBytes(limit: proxy.limits.bodyBytes)
         self.configuration = configuration
         let outbox = outbox
         local = try TransferLoop(configuration) { outbox.flush() }
     }
+
+    /// Bytes that are read from an origin at a time: a quarter of what may wait for a client, so that it needn't wait for
+    /// the next, at most 64 KiB, which stay in the processor's cache on their way, and never less than libcurl's least.
+    static func receiveBytes(limit: Int) -> Int { min(64 << 10, max(1 << 10, limit / 4)) }
+
+    var receiveBytes: Int { configuration.receiveBytes }
 
     /// The thread for a client's transfers, and where its events are gathered.
     ///
@@ -66,6 +73,10 @@ extension TimeAmount {
 final class TransferOutbox: @unchecked Sendable {
     // Unchecked: touched on one transfer thread only, by delegates and at the end of its turns.
 
+    /// Counts the turns of the thread.
+    private(set) var turn: UInt64 = 0
+    private var memory = PieceMemory()
+    private var pieces: [BodyPiece] = []
     private var batches: [(loop: LoopContext, events: [@Sendable () -> Void])] = []
 
     func add(_ loop: LoopContext, _ event: @escaping @Sendable () -> Void) {
@@ -76,7 +87,17 @@ final class TransferOutbox: @unchecked Sendable {
         batches.append((loop, [event]))
     }
 
+    /// A piece of a body with its first bytes, which takes what else comes of it in this turn.
+    func makePiece(_ bytes: UnsafeRawBufferPointer) -> BodyPiece {
+        let piece = memory.make(bytes)
+        pieces.append(piece)
+        return piece
+    }
+
     func flush() {
+        turn &+= 1
+        for piece in pieces { memory.complete(piece) }
+        pieces.removeAll(keepingCapacity: true)
         guard !batches.isEmpty else { return }
         let gathered = batches
         batches.removeAll(keepingCapacity: true)
