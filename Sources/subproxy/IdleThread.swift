@@ -1,29 +1,53 @@
 import Glibc
+import Synchronization
 
-/// Threads for what nobody waits for: they leave the processor to requests.
-enum IdleThread {
-    /// Starts a thread that does `work` at a low priority (nice 10) and ends; where there is no thread to be had,
-    /// nothing is done.
-    static func run(_ work: @escaping @Sendable () -> Void) {
-        let argument = Unmanaged.passRetained(Work(work)).toOpaque()
+/// A thread for what nobody waits for: it leaves the processor to requests.
+///
+/// One piece of work is done at a time; of those that come meanwhile the last alone is done after it.
+final class IdleThread: Sendable {
+    private struct State {
+        var isRunning = false
+        var next: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Does `work` at a low priority (nice 10), on a thread that ends when there is no more of it; where there is no thread
+    /// to be had, nothing is done.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        let mustStart = state.withLock { state in
+            state.next = work
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if mustStart { start() }
+    }
+
+    private func start() {
+        let argument = Unmanaged.passRetained(self).toOpaque()
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
             { argument in
                 guard let argument else { return nil }
-                let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
+                let queue = Unmanaged<IdleThread>.fromOpaque(argument).takeRetainedValue()
                 // On Linux 0 is the calling thread, and not its process.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-                work.body()
+                while let work = queue.takeNext() { work() }
                 return nil
             }, argument)
-        guard code == 0 else { return Unmanaged<Work>.fromOpaque(argument).release() }
+        guard code == 0 else {
+            state.withLock { $0 = State() }
+            return Unmanaged<IdleThread>.fromOpaque(argument).release()
+        }
         pthread_detach(thread)
     }
 
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    /// The work that waits; where there is none, the thread has to end.
+    private func takeNext() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            state.isRunning = state.next != nil
+            return state.next.take()
+        }
     }
 }

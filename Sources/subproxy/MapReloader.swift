@@ -23,6 +23,7 @@ final class MapReloader: Sendable {
     private let notifier: ServiceNotifier
     private let status: @Sendable (SubstitutionMap) -> String
     private let ownership = MapOwnership()
+    private let idle = IdleThread()
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "subproxy.map-reload")
 
@@ -119,7 +120,7 @@ final class MapReloader: Sendable {
     /// A look at the files of a large map takes nearly as long as loading it did, and nobody waits for that.
     private func warnOfFiles(_ map: SubstitutionMap) {
         for warning in ownership.warnings(of: map.files) { messages.logger.warning("\(warning)") }
-        IdleThread.run { [messages] in MapReloader.warnOfMissingFiles(map, messages) }
+        idle.run { [messages] in MapReloader.warnOfMissingFiles(map, messages) }
     }
 
     private static func warnOfMissingFiles(_ map: SubstitutionMap, _ messages: ProgramMessages) {
