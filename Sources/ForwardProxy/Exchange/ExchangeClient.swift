@@ -48,7 +48,9 @@ protocol ExchangeClient: AnyObject {
     func sendSerialised(_ response: ByteBuffer)
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments)
     /// The same as a header block and a body, nil for none; only where ``takesFieldBlocks`` too.
-    func send(fieldBlock: ByteBuffer, _ body: BodySegments?)
+    ///
+    /// - Parameter status: the one that the block has.
+    func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?)
     func start(_ response: ResponseStart)
     func send(_ body: ByteBuffer)
     /// Sends a region of a file; not where ``isEncrypted``.

@@ -95,7 +95,7 @@ struct ReadyRepresentation {
     {
         if client.takesFieldBlocks {
             if blockSecond != second { stampBlock(second, tail()) }
-            return client.send(fieldBlock: block, isHead || size == 0 ? nil : body)
+            return client.send(fieldBlock: block, status: status, isHead || size == 0 ? nil : body)
         }
         if readySecond != second { stamp(second, tail()) }
         if isHead {

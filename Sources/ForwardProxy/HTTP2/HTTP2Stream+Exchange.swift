@@ -29,8 +29,8 @@ extension HTTP2Stream: ExchangeClient {
     func sendSerialised(_ response: ByteBuffer) { fail(.internalError) }
     func sendSerialised(_ head: ByteBuffer, _ body: BodySegments) { fail(.internalError) }
 
-    func send(fieldBlock: ByteBuffer, _ body: BodySegments?) {
-        write(fieldBlock, status: record?.status ?? 200, length: body?.count ?? 0)
+    func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?) {
+        write(fieldBlock, status: status, length: body?.count ?? 0)
         responseIsComplete = true
         finishRecord()
         exchange = nil

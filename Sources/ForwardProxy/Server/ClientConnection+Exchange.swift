@@ -16,7 +16,7 @@ extension ClientConnection: ExchangeClient {
 
     var takesFieldBlocks: Bool { false }
 
-    func send(fieldBlock: ByteBuffer, _ body: BodySegments?) { fail(.internalError) }
+    func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?) { fail(.internalError) }
 
     func sendContinue() {
         guard state.awaitsContinue else { return }

@@ -143,6 +143,19 @@ def slow(stage):
         assert last.flags & END_STREAM
 
 
+@case("an error of a rule is sent whole to a GET with a body, also where its answer is ready")
+def ready_error(stage):
+    for _ in range(2):
+        with stage.wire() as wire:
+            assert wire.get("/absent").status == 404
+            stream = wire.open(wire.request_fields("/absent"), end=False)
+            # The silence timeout is not waited for.
+            response = wire.response(stream, 1.5)
+            assert (response.status, response.body) == (404, b"absent"), (response.status, response.body)
+            wire.send(frame(DATA, END_STREAM, stream, b"x"))
+            assert wire.ping()
+
+
 @case("a reset of such a request, and a body that is longer than told, end the stream")
 def broken(stage):
     with stage.wire() as wire:
