@@ -44,8 +44,11 @@ final class HTTP2Stream {
     /// How much of a response is held before its source is stopped, and down to what it is started again: bytes.
     private static let highWatermark = 64 << 10
     private static let lowWatermark = 32 << 10
-    /// A client that takes less than this within the silence timeout is taken for silent: bytes.
+    /// A client that takes less than this within the silence timeout, or sends less of a request that is answered already,
+    /// is taken for silent: bytes.
     private static let leastProgress = 4 << 10
+    /// Bytes of the request that came since ``lastProgress``.
+    private var discardedBytes = 0
 
     init(_ id: UInt32, _ connection: HTTP2Connection) {
         self.id = id
@@ -86,7 +89,7 @@ final class HTTP2Stream {
         if let expectedBytes, receivedBytes > expectedBytes || (isLast && receivedBytes < expectedBytes) {
             throw .stream(id, .protocolError)
         }
-        lastProgress = monotonicNanoseconds()
+        noteReceived(content.readableBytes)
         requestIsComplete = isLast
         if responseIsComplete { return discardRequest() }
         if bodyIsWanted {
@@ -96,6 +99,16 @@ final class HTTP2Stream {
             held.writeImmutableBuffer(content)
             if isLast { heldEnd = .some(nil) }
         }
+    }
+
+    /// What is thrown away has to come at some speed: nothing else bounds how long the stream and its response are held.
+    private func noteReceived(_ count: Int) {
+        if responseIsComplete {
+            discardedBytes &+= count
+            guard discardedBytes >= HTTP2Stream.leastProgress else { return }
+            discardedBytes = 0
+        }
+        lastProgress = monotonicNanoseconds()
     }
 
     func receiveTrailers(_ block: FieldBlock) throws(HTTP2Violation) {

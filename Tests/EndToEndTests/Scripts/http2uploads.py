@@ -131,7 +131,7 @@ def slow(stage):
         stream = wire.open(wire.request_fields("/", "POST"), end=False)
         deadline = time.monotonic() + 4
         while time.monotonic() < deadline:
-            wire.send(frame(DATA, 0, stream, b"x"))
+            wire.send(frame(DATA, 0, stream, bytes(2048)))
             try:
                 while (got := wire.read(0.3)).kind != RST_STREAM:
                     assert not got.flags & END_STREAM or got.kind not in (DATA, HEADERS)
@@ -141,6 +141,26 @@ def slow(stage):
         wire.send(frame(DATA, END_STREAM, stream, b"x"))
         last, = frames_of(wire, stream, 1)
         assert last.flags & END_STREAM
+
+
+@case("a client that goes on in drops gets the end, and then that of the stream")
+def drops(stage):
+    with stage.wire() as wire:
+        stream = wire.open(wire.request_fields("/", "POST"), end=False)
+        deadline = time.monotonic() + 8
+        has_ended, code = False, None
+        while code is None:
+            assert time.monotonic() < deadline, has_ended
+            wire.send(frame(DATA, 0, stream, b"x"))
+            try:
+                while code is None:
+                    got = wire.read(0.3)
+                    has_ended |= got.kind == DATA and got.flags & END_STREAM != 0
+                    code = got.code if got.kind == RST_STREAM else None
+            except TimeoutError:
+                continue
+        assert has_ended and code == NO_ERROR, (has_ended, code)
+        assert wire.ping() and wire.get().status == 200
 
 
 @case("an error of a rule is sent whole to a GET with a body, also where its answer is ready")
