@@ -236,6 +236,83 @@ struct AccessControlTests {
         #expect(unknown > known / 2 && unknown < known * 2, "\(known), \(unknown)")
     }
 
+    /// Gives credentials that have to be checked.
+    private func attempt(_ text: String, _ access: AccessControl) -> AccessControl.Attempt? {
+        var fields = FieldSection()
+        fields.append(name: "Proxy-Authorization".utf8, value: Self.basic(text).utf8)
+        guard case .unknown(let attempt) = access.judge(fields, .proxyAuthorization) else { return nil }
+        return attempt
+    }
+
+    /// Has credentials checked at once from one address: what came of each, by its status.
+    private func checkTogether(_ credentials: [String], users: String) throws -> [Int] {
+        let path = FileManager.default.temporaryDirectory.appending(path: "users-\(UUID().uuidString)").path
+        try users.write(toFile: path, atomically: true, encoding: .utf8)
+        let access = AccessControl(try Passwords(file: path), clock: { 0 })
+        defer { access.shutdown() }
+        let results = Mutex<[Int: Int]>([:])
+        for (index, attempt) in credentials.compactMap({ attempt($0, access) }).enumerated() {
+            let refusal = access.check(attempt, by: "192.0.2.1") { outcome in
+                let status =
+                    switch outcome {
+                    case .right: 200
+                    case .wrong: 407
+                    case .refused(let error): error.status
+                    }
+                results.withLock { $0[index] = status }
+            }
+            if let refusal { results.withLock { $0[index] = refusal.status } }
+        }
+        #expect(Wait.holds(within: 20) { results.withLock(\.count) == credentials.count })
+        return results.withLock { results in results.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    @Test("right credentials from behind one address are no failures, however many are checked at once")
+    func manyRight() throws {
+        let users = (0..<20).map { "u\($0):\(PasswordListTests.ann.dropFirst("ann:".count))" }
+        let statuses = try checkTogether(
+            (0..<20).map { "u\($0):secret" }, users: users.joined(separator: "\n") + "\n")
+        #expect(statuses == Array(repeating: 200, count: 20))
+    }
+
+    @Test("many guesses at once are no way around the wait")
+    func manyWrong() throws {
+        let statuses = try checkTogether((0..<20).map { "ann:wrong\($0)" }, users: Self.users)
+        #expect(statuses.count { $0 == 407 } == FailedAttempts.free + 1)
+        #expect(statuses.count { $0 == 429 } == 20 - FailedAttempts.free - 1)
+    }
+
+    @Test("the answer to a request that had to be checked has the time at which it was let in")
+    func timeOfAnswer() throws {
+        // Of `secret`, with a cost at which a check takes more than a tenth of a second.
+        let hash = "$2y$12$abcdefghijklmnopqrstuuT1Iwu6o8Wx7BoOyIMHfgVJq6JO/IJhW"
+        let (proxy, _) = try proxy(users: "ann:\(hash)\nbob:\(hash)\n")
+        let socket = try proxy.connect(seconds: 60)
+        func ask(_ name: String) throws -> ProxyResponse {
+            try socket.sendRequest(
+                "GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic("\(name):secret"))"])
+            return try socket.receiveResponse()
+        }
+        // Where no answer is ready the time is read later.
+        for _ in 0..<2 { #expect(try ask("ann").status == 200) }
+        var second = 0
+        try Wait.until(seconds: 60) {
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            second = now.tv_sec
+            return now.tv_nsec > 950_000_000
+        }
+        let date = try #require(try ask("bob").field("Date"))
+        let stamp = try #require(Array(date.utf8).withUnsafeBytes { HTTPDate.parse($0, now: Int64(second)) })
+        #expect(stamp > second)
+    }
+
+    @Test("who needs credentials for a page of the proxy's own is told of --user, else of --proxy-user")
+    func advice() {
+        #expect(ProxyError.credentialsNeeded(.authorization).advice.contains("curl --user "))
+        #expect(ProxyError.credentialsNeeded(.proxyAuthorization).advice.contains("curl --proxy-user "))
+    }
+
     /// Has credentials checked for 200 clients at once: how many were refused unchecked, and how many found right.
     private func check(_ credentials: (Int) -> String) throws -> (refused: Int, right: Int) {
         let path = FileManager.default.temporaryDirectory.appending(path: "users-\(UUID().uuidString)").path
@@ -246,16 +323,14 @@ struct AccessControlTests {
         let right = Atomic<Int>(0)
         var refused = 0
         for index in 0..<200 {
-            var fields = FieldSection()
-            fields.append(name: "Proxy-Authorization".utf8, value: Self.basic(credentials(index)).utf8)
-            guard case .unknown(let attempt) = access.judge(fields, .proxyAuthorization) else {
+            guard let attempt = attempt(credentials(index), access) else {
                 // Checked meanwhile.
                 right.add(1, ordering: .relaxed)
                 done.add(1, ordering: .sequentiallyConsistent)
                 continue
             }
-            let refusal = access.check(attempt, by: "198.51.100.\(index)", now: 0) { isRight in
-                if isRight { right.add(1, ordering: .relaxed) }
+            let refusal = access.check(attempt, by: "198.51.100.\(index)") { outcome in
+                if case .right = outcome { right.add(1, ordering: .relaxed) }
                 done.add(1, ordering: .sequentiallyConsistent)
             }
             if let refusal {

@@ -34,30 +34,43 @@ final class AccessControl: Sendable {
         case delayed
     }
 
-    /// Told on any thread whether the credentials were right.
-    typealias Completion = @Sendable (_ isRight: Bool) -> Void
+    /// What came of a check.
+    enum Outcome {
+        case right, wrong
+        /// There was none, because of failures of the same client meanwhile.
+        case refused(ProxyError)
+    }
+
+    /// Told on any thread what came of the check.
+    typealias Completion = @Sendable (Outcome) -> Void
+
+    /// Credentials that are checked, or wait for that, for one request.
+    private struct Waiter: Sendable {
+        let attempt: Attempt
+        let completion: Completion
+    }
 
     private struct State {
         /// The passwords that `verified` is about.
         var list: PasswordList
         var verified: Set<HMAC<SHA256>.MAC> = []
-        var checks: [HMAC<SHA256>.MAC: [(client: FailedAttempts.Client, completion: Completion)]] = [:]
-        var failures = FailedAttempts()
+        var checks = CredentialChecks<HMAC<SHA256>.MAC, Waiter>()
         var counts: [Result: Int] = [:]
     }
 
     /// Credentials that are remembered as right.
     private static let capacity = 4096
-    /// Checks under way and waiting; more are refused.
-    private static let checksLimit = 64
 
     private let passwords: Passwords
     private let state: Mutex<State>
     private let key = SymmetricKey(size: .bits256)
     private let pool = NIOThreadPool(numberOfThreads: 2)
+    private let clock: @Sendable () -> UInt64
 
-    init(_ passwords: Passwords) {
+    /// - Parameter clock: nanoseconds of the monotonic clock.
+    init(_ passwords: Passwords, clock: @escaping @Sendable () -> UInt64 = { monotonicNanoseconds() }) {
         self.passwords = passwords
+        self.clock = clock
         state = Mutex(State(list: passwords.list))
         pool.start()
     }
@@ -69,24 +82,30 @@ final class AccessControl: Sendable {
     ///
     /// - Parameters:
     ///   - field: where the credentials are: Proxy-Authorization for the proxy, Authorization for its own pages.
-    ///   - begin: begins the exchange, now or when a check is done.
+    ///   - begin: begins the exchange, now or when a check is done; then the request's time is that of then.
     func admit(
         _ request: Request, _ client: any ExchangeClient, by field: FieldName,
-        begin: @escaping () -> (any Exchange)?
+        begin: @escaping (Request) -> (any Exchange)?
     ) -> (any Exchange)? {
         switch judge(request.head.fields, field) {
-        case .known: return begin()
+        case .known: return begin(request)
         case .missing:
             client.fail(.credentialsNeeded(field))
             return nil
         case .unknown(let attempt):
             let exchange = AdmissionExchange(client, hasBody: request.hasBody)
             let loop = client.loop
-            let admission = NIOLoopBound((exchange: exchange, begin: begin), eventLoop: loop.eventLoop)
-            let refusal = check(attempt, by: client.address, now: request.receivedAt) { isRight in
+            let admission = NIOLoopBound((exchange, request, begin), eventLoop: loop.eventLoop)
+            let refusal = check(attempt, by: client.address) { outcome in
                 loop.eventLoop.execute {
-                    let (exchange, begin) = admission.value
-                    loop.batch { isRight ? exchange.admit(begin) : exchange.refuse(.credentialsWrong(field)) }
+                    let (exchange, request, begin) = admission.value
+                    loop.batch {
+                        switch outcome {
+                        case .right: exchange.admit { begin(request.admitted(at: monotonicNanoseconds())) }
+                        case .wrong: exchange.refuse(.credentialsWrong(field))
+                        case .refused(let error): exchange.refuse(error)
+                        }
+                    }
                 }
             }
             guard let refusal else { return exchange }
@@ -134,56 +153,76 @@ final class AccessControl: Sendable {
 
     /// Checks credentials on another thread; the same ones that come meanwhile wait for the same check.
     ///
-    /// - Parameters:
-    ///   - address: the client's.
-    ///   - now: nanoseconds of the monotonic clock.
+    /// - Parameter address: the client's.
     /// - Returns: why they are not checked; then `completion` is not called.
-    func check(
-        _ attempt: Attempt, by address: String, now: UInt64, completion: @escaping Completion
-    ) -> ProxyError? {
-        let client = FailedAttempts.Client(address)
-        let (refusal, isFirst) = state.withLock { state -> (ProxyError?, Bool) in
-            let wait = state.failures.wait(client, now: now)
-            guard wait == 0 else {
-                state.counts[.delayed, default: 0] &+= 1
-                return (.tooManyFailures(seconds: Int(clamping: wait / 1_000_000_000) &+ 1), false)
-            }
-            if state.checks[attempt.fingerprint] != nil {
-                state.checks[attempt.fingerprint]?.append((client, completion))
-                return (nil, false)
-            }
-            guard state.checks.count < AccessControl.checksLimit else {
-                state.counts[.delayed, default: 0] &+= 1
-                return (.tooManyChecks, false)
-            }
-            state.checks[attempt.fingerprint] = [(client, completion)]
-            // Now, not when it has failed: else a client could have many checked at once.
-            state.failures.failed(client, now: now)
-            return (nil, true)
-        }
-        guard isFirst else { return refusal }
-        pool.submit { [self] poolState in
-            let list = passwords.list
-            let isRight =
-                poolState == .active && list.accepts(attempt.credentials.name, attempt.credentials.password)
-            finish(attempt, isRight, by: list)
+    func check(_ attempt: Attempt, by address: String, completion: @escaping Completion) -> ProxyError? {
+        let now = clock()
+        let waiter = Waiter(attempt: attempt, completion: completion)
+        switch state.withLock({ place(waiter, of: FailedAttempts.Client(address), now: now, &$0) }) {
+        case .begins: begin(attempt)
+        case .waits: break
+        case .refused(let error): return error
         }
         return nil
     }
 
-    private func finish(_ attempt: Attempt, _ isRight: Bool, by list: PasswordList) {
-        let waiting = state.withLock { state in
-            let waiting = state.checks.removeValue(forKey: attempt.fingerprint) ?? []
-            state.counts[isRight ? .verified : .failed, default: 0] &+= waiting.count
-            guard isRight else { return waiting }
-            for (client, _) in waiting { state.failures.succeeded(client) }
-            if state.list === list {
+    private enum Placement {
+        case begins, waits
+        case refused(ProxyError)
+    }
+
+    private func place(
+        _ waiter: Waiter, of client: FailedAttempts.Client, now: UInt64, _ state: inout State
+    ) -> Placement {
+        switch state.checks.add(waiter, of: client, key: waiter.attempt.fingerprint, now: now) {
+        case .begins: return .begins
+        case .waits: return .waits
+        case .mustWait(let nanoseconds):
+            state.counts[.delayed, default: 0] &+= 1
+            return .refused(.tooManyFailures(seconds: Int(clamping: nanoseconds / 1_000_000_000) &+ 1))
+        case .tooMany:
+            state.counts[.delayed, default: 0] &+= 1
+            return .refused(.tooManyChecks)
+        }
+    }
+
+    private func begin(_ attempt: Attempt) {
+        pool.submit { [self] poolState in
+            let list = passwords.list
+            // A check that the end of the threads has cancelled says nothing about the client.
+            let isRight =
+                poolState == .active ? list.accepts(attempt.credentials.name, attempt.credentials.password) : nil
+            finish(attempt, isRight, by: list)
+        }
+    }
+
+    private func finish(_ attempt: Attempt, _ isRight: Bool?, by list: PasswordList) {
+        let now = clock()
+        let (told, next) = state.withLock { state in
+            let (done, postponed) = state.checks.finish(attempt.fingerprint, isRight: isRight, now: now)
+            state.counts[isRight == true ? .verified : .failed, default: 0] &+= done.count
+            if isRight == true, state.list === list {
                 if state.verified.count >= AccessControl.capacity { _ = state.verified.popFirst() }
                 state.verified.insert(attempt.fingerprint)
             }
-            return waiting
+            var told: [(Waiter, Outcome)] = done.map { ($0, isRight == true ? .right : .wrong) }
+            var next: [Attempt] = []
+            for (client, waiter) in postponed {
+                if state.verified.contains(waiter.attempt.fingerprint) {
+                    state.counts[.known, default: 0] &+= 1
+                    told.append((waiter, .right))
+                    continue
+                }
+                switch place(waiter, of: client, now: now, &state) {
+                case .begins: next.append(waiter.attempt)
+                case .waits: break
+                case .refused(let error): told.append((waiter, .refused(error)))
+                }
+            }
+            return (told, next)
         }
-        for (_, completion) in waiting { completion(isRight) }
+        for attempt in next { begin(attempt) }
+        for (waiter, outcome) in told { waiter.completion(outcome) }
     }
 
     private func count(_ result: Result) { state.withLock { $0.counts[result, default: 0] &+= 1 } }
@@ -199,10 +238,12 @@ final class AccessControl: Sendable {
 extension ProxyError {
     /// The response that asks for credentials: 407 by the proxy, 401 by its own pages (RFC 9110 §15.5.2, §15.5.8).
     static func credentialsNeeded(_ field: FieldName) -> ProxyError {
-        ProxyError(
-            status: field == .proxyAuthorization ? 407 : 401, type: "http_request_denied",
-            failure: "This proxy needs a user name and a password.",
-            advice: "Give them to the client, as in curl --proxy-user NAME.", isRefusal: true)
+        let isForProxying = field == .proxyAuthorization
+        return ProxyError(
+            status: isForProxying ? 407 : 401, type: "http_request_denied",
+            failure: "\(isForProxying ? "This proxy" : "This page of the proxy") needs a user name and a password.",
+            advice: "Give them to the client, as in curl \(isForProxying ? "--proxy-user" : "--user") NAME.",
+            isRefusal: true)
     }
 
     static func credentialsWrong(_ field: FieldName) -> ProxyError {

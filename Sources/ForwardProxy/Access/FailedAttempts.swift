@@ -48,6 +48,12 @@ struct FailedAttempts {
         return waited < wait ? wait &- waited : 0
     }
 
+    /// How often the client has failed lately.
+    func count(_ client: Client, now: UInt64) -> Int {
+        guard let entry = entries[client], FailedAttempts.age(entry, now) <= FailedAttempts.memory else { return 0 }
+        return entry.failures
+    }
+
     mutating func failed(_ client: Client, now: UInt64) {
         var entry = entries[client] ?? Entry(failures: 0, last: now)
         if FailedAttempts.age(entry, now) > FailedAttempts.memory { entry.failures = 0 }

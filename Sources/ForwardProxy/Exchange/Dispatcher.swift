@@ -26,7 +26,7 @@ extension LoopContext {
         if let secured = client.secured { return begin(request, target, in: secured, client) }
         if let access = proxy.access, target.isForProxying {
             client.record = record(request, url: target.uri)
-            return access.admit(request, client, by: .proxyAuthorization) { [self] in begin(request, target, client) }
+            return access.admit(request, client, by: .proxyAuthorization) { [self] in begin($0, target, client) }
         }
         return begin(request, target, client)
     }
@@ -103,7 +103,7 @@ extension LoopContext {
         } else {
             tally.add(
                 .substituted, status: status, bytes: bytes,
-                duration: monotonicNanoseconds() &- request.receivedAt)
+                duration: monotonicNanoseconds() &- request.startedAt)
         }
         if isNotModified {
             answer.sendNotModified(to: client, date: date)
@@ -251,7 +251,7 @@ extension LoopContext {
             url?.bytes
             ?? bytes.getSlice(at: bytes.readerIndex &+ head.targetRange.lowerBound, length: head.targetRange.count)
             ?? ByteBuffer()
-        return ExchangeRecord(startedAt: request.receivedAt, method: method, url: target)
+        return ExchangeRecord(startedAt: request.startedAt, method: method, url: target)
     }
 
     func noteRule(_ position: String, on client: any ExchangeClient) {

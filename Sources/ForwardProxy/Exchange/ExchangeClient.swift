@@ -98,9 +98,29 @@ struct Request {
     var head: RequestHead
     /// Bytes of the body: nil where it is chunked, 0 where there is none.
     var bodyLength: Int?
-    /// The monotonic time at which its head was complete, in nanoseconds.
+    /// The monotonic time at which its head was complete, in nanoseconds; where its credentials had to be checked, that at
+    /// which it was let in.
     var receivedAt: UInt64
+    /// How long it had waited by then: nanoseconds.
+    private(set) var waited: UInt64 = 0
 
     var hasBody: Bool { bodyLength != 0 }
     var isHead: Bool { head.method == .head }
+
+    init(head: RequestHead, bodyLength: Int?, receivedAt: UInt64) {
+        self.head = head
+        self.bodyLength = bodyLength
+        self.receivedAt = receivedAt
+    }
+
+    /// The monotonic time at which its head was complete, whatever it waited for since.
+    var startedAt: UInt64 { receivedAt &- waited }
+
+    /// The request as it is let in later than it came, so that its answer is of that time.
+    func admitted(at now: UInt64) -> Request {
+        var request = self
+        request.waited = now > receivedAt ? now &- receivedAt : 0
+        request.receivedAt = receivedAt &+ request.waited
+        return request
+    }
 }

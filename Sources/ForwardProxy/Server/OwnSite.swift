@@ -102,7 +102,7 @@ extension LoopContext {
         // In absolute-form it has been asked for Proxy-Authorization before.
         guard !isProxied else { return answer(with: resource, request, client) }
         return access.admit(request, client, by: .authorization) { [self] in
-            answer(with: resource, request, client)
+            answer(with: resource, $0, client)
         }
     }
 
