@@ -12,9 +12,14 @@ final class AcceptPause: ChannelInboundHandler {
     static let pause = TimeAmount.milliseconds(200)
 
     private let warnings: AcceptWarnings
+    private let mayAccept: () -> Bool
     private var isPaused = false
 
-    init(_ warnings: AcceptWarnings) { self.warnings = warnings }
+    /// - Parameter mayAccept: whether the listener is still to accept; asked on its event loop when the pause is over.
+    init(_ warnings: AcceptWarnings, mayAccept: @escaping () -> Bool) {
+        self.warnings = warnings
+        self.mayAccept = mayAccept
+    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is IOError, !isPaused else { return context.fireErrorCaught(error) }
@@ -24,6 +29,8 @@ final class AcceptPause: ChannelInboundHandler {
         try? channel.syncOptions?.setOption(.autoRead, value: false)
         context.eventLoop.assumeIsolated().scheduleTask(in: AcceptPause.pause) { [self] in
             isPaused = false
+            // A listener that stops has switched reading off for good.
+            guard mayAccept() else { return }
             try? channel.syncOptions?.setOption(.autoRead, value: true)
         }
     }

@@ -3,15 +3,19 @@ import Logging
 import NIOConcurrencyHelpers
 public import NIOCore
 import NIOPosix
+import Synchronization
 
 /// A socket that listens on one address until ``close()``.
 ///
 /// NIO closes a listener for errors of accept(2) that it takes for final, among them some that speak of one connection
 /// only. The proxy would live on and hear nobody, so the address is listened on anew then.
 final class Listener: Sendable {
-    private struct State {
-        var channel: any Channel
-        var isClosed = false
+    /// Says that nothing is accepted any more.
+    private final class Ending: Sendable {
+        private let state = Atomic<Bool>(false)
+
+        var hasCome: Bool { state.load(ordering: .sequentiallyConsistent) }
+        func come() { state.store(true, ordering: .sequentiallyConsistent) }
     }
 
     /// What connections are accepted with.
@@ -39,65 +43,62 @@ final class Listener: Sendable {
     let source: Source
     var address: SocketAddress { source.address }
     private let setting: Setting
-    private let state: NIOLockedValueBox<State>
+    private let channel: NIOLockedValueBox<any Channel>
+    private let ending = Ending()
 
     /// Listens, and accepts nothing yet.
     ///
     /// - Throws: ``BindError``.
     init(_ source: Source, _ setting: Setting) throws {
         do {
-            let channel = try Listener.open(source, setting).wait()
+            let channel = try Listener.open(source, setting, ending).wait()
             if case .address(let address) = source {
                 self.source = .address(channel.localAddress ?? address)
             } else {
                 self.source = source
             }
             self.setting = setting
-            state = NIOLockedValueBox(State(channel: channel))
+            self.channel = NIOLockedValueBox(channel)
         } catch let error as IOError {
             throw BindError(address: source.address, code: error.errnoCode)
         }
     }
 
     /// Begins to accept, connections that have come already first.
-    func start() { start(state.withLockedValue(\.channel)) }
+    func start() { start(channel.withLockedValue { $0 }) }
 
     /// Stops accepting for good, and waits until it has; what comes from now on waits in the queue.
     func pause() {
-        let channel = state.withLockedValue { state in
-            state.isClosed = true
-            return state.channel
-        }
-        try? channel.setOption(.autoRead, value: false).wait()
+        ending.come()
+        try? channel.withLockedValue { $0 }.setOption(.autoRead, value: false).wait()
     }
 
     /// Stops listening for good, and waits until it has. A passed socket goes on to listen, without this process.
     func close() {
-        let channel = state.withLockedValue { state in
-            state.isClosed = true
-            return state.channel
-        }
-        try? channel.close().wait()
+        ending.come()
+        try? channel.withLockedValue { $0 }.close().wait()
     }
 
     private func start(_ channel: any Channel) {
         channel.closeFuture.whenComplete { [weak self] _ in self?.reopen(on: channel.eventLoop) }
-        channel.setOption(.autoRead, value: true).whenComplete { _ in channel.read() }
+        channel.eventLoop.execute { [ending] in
+            // On the channel's event loop, where ``pause()`` switches reading off before this or behind it.
+            guard !ending.hasCome else { return }
+            try? channel.syncOptions?.setOption(.autoRead, value: true)
+            channel.read()
+        }
     }
 
     private func reopen(on eventLoop: any EventLoop) {
-        guard !state.withLockedValue(\.isClosed) else { return }
-        Listener.open(source, setting).whenComplete { [self] result in
+        guard !ending.hasCome else { return }
+        Listener.open(source, setting, ending).whenComplete { [self] result in
             guard case .success(let channel) = result else {
                 setting.warnings.warn("\(address) can't be listened on any more, and is tried again")
                 eventLoop.scheduleTask(in: AcceptPause.pause) { [weak self] in self?.reopen(on: eventLoop) }
                 return
             }
-            let isClosed = state.withLockedValue { state in
-                state.channel = channel
-                return state.isClosed
-            }
-            guard !isClosed else { return channel.close(promise: nil) }
+            self.channel.withLockedValue { $0 = channel }
+            guard !ending.hasCome else { return channel.close(promise: nil) }
             // Clients wait in its queue meanwhile.
             eventLoop.scheduleTask(in: AcceptPause.pause) { [weak self] in self?.start(channel) }
         }
@@ -106,16 +107,18 @@ final class Listener: Sendable {
     /// Connections that wait to be accepted; the kernel takes less where net.core.somaxconn is less. (listen(2))
     private static let backlog: Int32 = 4096
 
-    private static func open(_ source: Source, _ setting: Setting) -> EventLoopFuture<any Channel> {
+    private static func open(
+        _ source: Source, _ setting: Setting, _ ending: Ending
+    ) -> EventLoopFuture<any Channel> {
         switch source {
-        case .address(let address): return bootstrap(setting).bind(to: address)
+        case .address(let address): return bootstrap(setting, ending).bind(to: address)
         case .passed(let listener):
             // A duplicate, since the channel closes its descriptor.
             let own = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 3)
             guard own >= 0 else {
                 return setting.group.next().makeFailedFuture(IOError(errnoCode: errno, reason: "dup"))
             }
-            return bootstrap(setting).withBoundSocket(own).map { channel in
+            return bootstrap(setting, ending).withBoundSocket(own).map { channel in
                 // NIO calls listen with a backlog of 128.
                 listen(listener.descriptor, backlog)
                 return channel
@@ -123,7 +126,7 @@ final class Listener: Sendable {
         }
     }
 
-    private static func bootstrap(_ setting: Setting) -> ServerBootstrap {
+    private static func bootstrap(_ setting: Setting, _ ending: Ending) -> ServerBootstrap {
         ServerBootstrap(group: setting.group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -131,7 +134,8 @@ final class Listener: Sendable {
             .serverChannelOption(.autoRead, value: false)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptPause(setting.warnings))
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptPause(setting.warnings) { !ending.hasCome })
                 }
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
