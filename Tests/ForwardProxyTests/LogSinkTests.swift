@@ -39,6 +39,43 @@ struct LogSinkTests {
         #expect(sink.droppedBytes == 5)
     }
 
+    @Test("What waits behind a write that is stuck is dropped when the time is over, and so is what comes later")
+    func stuck() throws {
+        let line = String(repeating: "x", count: 99_999) + "\n"
+        let sink = try makeSink()
+        let reader = pipe.fileHandleForReading
+        func read(_ count: Int) throws -> Int {
+            var received = 0
+            while received < count, let data = try reader.read(upToCount: count - received), !data.isEmpty {
+                received += data.count
+            }
+            return received
+        }
+        for _ in 0..<4 { sink.submit(ByteBuffer(string: line)) }
+        // The first byte of the second line shows that the others are in one batch with it, or wait behind it.
+        #expect(try read(100_001) == 100_001)
+        sink.close(waitingAtMost: 0)
+        sink.submit(ByteBuffer(string: "late\n"))
+        try pipe.fileHandleForWriting.close()
+        #expect(try read(400_000) == 99_999)
+        #expect(sink.droppedLines == 3)
+        #expect(sink.droppedBytes == 200_005)
+    }
+
+    @Test("A write goes to the file that the sink was given, whatever its number is by then")
+    func reusedNumber() throws {
+        let number = dup(pipe.fileHandleForWriting.fileDescriptor)
+        let sink = try LogSink(.descriptor(number))
+        let other = Pipe()
+        #expect(dup2(other.fileHandleForWriting.fileDescriptor, number) == number)
+        sink.submit(ByteBuffer(string: "line\n"))
+        sink.close(waitingAtMost: 10)
+        close(number)
+        try other.fileHandleForWriting.close()
+        #expect(try written() == "line\n")
+        #expect(try other.fileHandleForReading.readToEnd() ?? Data() == Data())
+    }
+
     @Test("Lines that a full disk does not take are dropped and counted, and the first loss is told of once")
     func fullDisk() throws {
         let sink = try LogSink(.file("/dev/full"))

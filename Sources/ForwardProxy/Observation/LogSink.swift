@@ -44,7 +44,7 @@ public final class LogSink: Sendable {
 
     /// What the sink writes to.
     public enum Destination: Sendable {
-        /// An open descriptor that somebody else owns, such as standard output.
+        /// An open descriptor that somebody else owns, such as standard output; the sink has a duplicate of it.
         case descriptor(CInt)
         /// A file, opened for appending and opened anew by ``reopen()``.
         case file(String)
@@ -65,7 +65,7 @@ public final class LogSink: Sendable {
         self.capacity = capacity
         let descriptor: CInt
         switch destination {
-        case .descriptor(let open): descriptor = open
+        case .descriptor(let open): descriptor = try LogSink.duplicate(open)
         case .file(let path): descriptor = try LogSink.open(path)
         }
         state = Mutex(State(descriptor: descriptor))
@@ -73,7 +73,8 @@ public final class LogSink: Sendable {
     }
 
     deinit {
-        if case .file = destination { Glibc.close(state.withLock(\.descriptor)) }
+        let descriptor = state.withLock(\.descriptor)
+        if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
     /// Whether what is written goes to the null device, so that it need not be made.
@@ -109,7 +110,8 @@ public final class LogSink: Sendable {
         guard case .file(let path) = destination else { return }
         queue.async {
             guard let fresh = try? LogSink.open(path) else { return }
-            let old = self.state.withLock { state in
+            let old = self.state.withLock { state -> CInt in
+                guard !state.isClosed else { return fresh }
                 defer {
                     state.descriptor = fresh
                     state.isInsideLine = false
@@ -117,30 +119,42 @@ public final class LogSink: Sendable {
                 return state.descriptor
             }
             Glibc.close(old)
+            guard old != fresh else { return }
             self.discards.store(LogSink.isNullDevice(fresh), ordering: .relaxed)
         }
     }
 
-    /// Waits until all that was submitted has been written, at most `seconds`; what comes later is dropped.
-    ///
-    /// Whoever owns a descriptor may close it then: its number may be another file's at once.
+    /// Waits until all that was submitted has been written, at most `seconds`; what has not been begun by then, and what
+    /// comes later, is dropped.
     public func close(waitingAtMost seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
         _ = done.wait(timeout: .now() + seconds)
         state.withLock { $0.isClosed = true }
+        // Behind the last write, so that its number is not another file's by then.
+        queue.async {
+            let descriptor = self.state.withLock { state in
+                defer { state.descriptor = -1 }
+                return state.descriptor
+            }
+            if descriptor >= 0 { Glibc.close(descriptor) }
+        }
     }
 
     private func drain() {
         while true {
             var (batch, descriptor, isInsideLine) = state.withLock { state in
                 defer { state.waiting = [] }
-                if state.isClosed { state.waiting = [] }
                 if state.waiting.isEmpty { state.isScheduled = false }
                 return (state.waiting, state.descriptor, state.isInsideLine)
             }
             guard !batch.isEmpty else { return }
             for buffer in batch {
+                let isClosed = state.withLock { state in
+                    if state.isClosed { state.drop(Loss(buffer)) }
+                    return state.isClosed
+                }
+                guard !isClosed else { continue }
                 let loss = Loss(buffer, behind: LogSink.write(buffer, to: descriptor, &isInsideLine))
                 state.withLock { state in
                     state.waitingBytes &-= buffer.readableBytes
@@ -187,6 +201,14 @@ public final class LogSink: Sendable {
         let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "opening the log file \(path)") }
         return descriptor
+    }
+
+    /// A duplicate, so that a write that is late never goes to another file that has got the owner's number.
+    private static func duplicate(_ descriptor: CInt) throws -> CInt {
+        let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        // Where there is none, all lines are lost.
+        guard own >= 0 || errno == EBADF else { throw IOError(errnoCode: errno, reason: "duplicating a descriptor") }
+        return own
     }
 
     private static func isNullDevice(_ descriptor: CInt) -> Bool {
