@@ -61,11 +61,12 @@ private final class ConnectionStage {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         pool.start()
-        core = try ProxyCore(
+        core = ProxyCore(
             configuration: configuration, addressPolicy: AddressPolicy(allowsPrivateForRemote: false),
             logSink: try LogSink(.file("/dev/null")), logger: logger,
             files: RetainedFiles(limits: configuration.retention, now: { 0 }, onEvict: { _ in }), filePool: pool,
-            identity: ProxyIdentity(), ownNames: OwnNames())
+            identity: ProxyIdentity(), ownNames: OwnNames(),
+            transports: try TransferLoops(configuration))
         context = LoopContext(eventLoop: loop, proxy: core, map: map, tunnelPolicy: TunnelPolicy(map))
         secured = SecureAuthority(Authority(host: "h.test", port: 443))
     }

@@ -41,8 +41,9 @@ final class ProxyCore: Sendable {
 
     init(
         configuration: ProxyConfiguration, addressPolicy: AddressPolicy, logSink: LogSink, logger: Logger,
-        files: RetainedFiles, filePool: NIOThreadPool, identity: ProxyIdentity, ownNames: OwnNames
-    ) throws {
+        files: RetainedFiles, filePool: NIOThreadPool, identity: ProxyIdentity, ownNames: OwnNames,
+        transports: TransferLoops
+    ) {
         self.configuration = configuration
         self.addressPolicy = addressPolicy
         self.logSink = logSink
@@ -55,7 +56,7 @@ final class ProxyCore: Sendable {
         originSecurity = OriginSecurity(rootsFile: configuration.originCAFile, pool: filePool)
         self.identity = identity
         self.ownNames = ownNames
-        transports = try TransferLoops(configuration)
+        self.transports = transports
         access = configuration.passwords.map { AccessControl($0) }
     }
 }

@@ -32,13 +32,15 @@ public final class ProxyServer: Sendable {
     ///   - map: the map in force until ``adopt(_:)``.
     ///   - logSink: where the access log goes.
     ///   - logger: the program's own messages.
-    /// - Throws: ``BindError`` where an address can't be listened on; nothing is left running then.
+    /// - Throws: ``BindError`` where an address can't be listened on, `TransferLoopError` where there is no thread for
+    ///   transfers; nothing is left running then.
     public init(
         configuration: ProxyConfiguration, map: SubstitutionMap, logSink: LogSink, logger: Logger
     ) throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.threads))
         var plain: [Listener] = []
         var secure: [Listener] = []
+        let transports: TransferLoops
         let registry = ContextRegistry()
         let warnings = AcceptWarnings(logger: logger)
         let setting = Listener.Setting(group: group, warnings: warnings, accept: { try registry.accept($0) })
@@ -49,6 +51,8 @@ public final class ProxyServer: Sendable {
                     group: group, warnings: warnings, accept: { try registry.accept($0, identity) })
                 for source in configuration.sources(isSecure: true) { secure.append(try Listener(source, setting)) }
             }
+            // The last that may fail: from here on there is more to end than is ended below.
+            transports = try TransferLoops(configuration)
         } catch {
             for listener in plain + secure { listener.close() }
             try? group.syncShutdownGracefully()
@@ -68,9 +72,10 @@ public final class ProxyServer: Sendable {
         let evictions = EvictionRelay()
         let files = RetainedFiles(
             limits: configuration.retention, now: { wallNanoseconds() }, onEvict: { evictions.tell($0) })
-        core = try ProxyCore(
+        core = ProxyCore(
             configuration: configuration, addressPolicy: policy, logSink: logSink, logger: logger, files: files,
-            filePool: filePool, identity: ProxyIdentity(), ownNames: names)
+            filePool: filePool, identity: ProxyIdentity(), ownNames: names,
+            transports: transports)
         self.group = group
         self.listeners = listeners
         let core = core

@@ -24,10 +24,11 @@ struct EmbeddedProxy {
         var logger = Logger(label: "fuzzing")
         logger.logLevel = .critical
         // Lines that are written to no descriptor are dropped.
-        return try ProxyCore(
+        return ProxyCore(
             configuration: configuration, addressPolicy: AddressPolicy(), logSink: try LogSink(.descriptor(-1)),
             logger: logger, files: RetainedFiles(now: { 0 }), filePool: NIOThreadPool(numberOfThreads: 1),
-            identity: ProxyIdentity(random: 1), ownNames: OwnNames())
+            identity: ProxyIdentity(random: 1), ownNames: OwnNames(),
+            transports: try TransferLoops(configuration))
     }
 
     private static let map = SubstitutionMap.load(
