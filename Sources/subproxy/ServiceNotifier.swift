@@ -24,6 +24,8 @@ final class ServiceNotifier: Sendable {
     /// The address as `sun_path` has it; empty where nobody listens.
     private let path: [UInt8]
     private let state = Mutex(State())
+    /// Whether a sign of life has yet to be sent.
+    private let owesSign = Atomic<Bool>(false)
 
     /// How long a message may wait for room in the manager's queue, in seconds.
     private static let patience = 5
@@ -76,8 +78,26 @@ final class ServiceNotifier: Sendable {
         }
     }
 
-    /// Every thread that serves has taken a turn lately. Never waits.
-    func alive() { tell(flags: CInt(MSG_DONTWAIT)) { _ in "WATCHDOG=1" } }
+    /// Every thread that serves has taken a turn lately. Never waits: while another message does, that one's thread sends
+    /// the sign behind it.
+    func alive() {
+        guard descriptor >= 0 else { return }
+        owesSign.store(true, ordering: .sequentiallyConsistent)
+        sendOwed()
+    }
+
+    private func sendOwed() {
+        // Whoever has the lock comes here when it has given it back.
+        while owesSign.load(ordering: .sequentiallyConsistent) {
+            let hadLock: Bool? = state.withLockIfAvailable { state in
+                if owesSign.exchange(false, ordering: .sequentiallyConsistent), !state.isStopping {
+                    send("WATCHDOG=1", CInt(MSG_DONTWAIT))
+                }
+                return true
+            }
+            guard hadLock == true else { return }
+        }
+    }
 
     /// Exchanges under way are being finished; it is the last message.
     ///
@@ -94,15 +114,16 @@ final class ServiceNotifier: Sendable {
     }
 
     /// Sends what `message` makes, under the lock, so that messages arrive in the order of what they tell.
-    private func tell(flags: CInt = 0, _ message: (inout State) -> String) {
+    private func tell(_ message: (inout State) -> String) {
         guard descriptor >= 0 else { return }
         state.withLock { state in
             guard !state.isStopping else { return }
-            send(message(&state), flags)
+            send(message(&state))
         }
+        sendOwed()
     }
 
-    private func send(_ message: String, _ flags: CInt) {
+    private func send(_ message: String, _ flags: CInt = 0) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
