@@ -18,16 +18,32 @@ final class MapOwnership: Sendable {
     private static func warning(of file: String) -> String? {
         var status = stat()
         guard stat(file, &status) == 0 else { return nil }
+        let path = folder(of: file)
+        var folder = stat()
+        let isFolderKnown = stat(path, &folder) == 0
+        return warning(of: file, status, in: path, isFolderKnown ? folder : nil, user: geteuid())
+    }
+
+    /// What is to be said of a file and its folder, as stat(2) sees them.
+    ///
+    /// A group whose number is the owner's is taken for the owner's alone, as systems make one for each user.
+    static func warning(of file: String, _ status: stat, in path: String, _ folder: stat?, user: uid_t) -> String? {
         let rights = "choose what clients get, and read what this program may read"
         if status.st_mode & S_IWOTH != 0, status.st_mode & S_IFMT == S_IFREG {
             return "every user of this machine can write \(file), and so \(rights): chmod o-w \(file)"
         }
-        if status.st_uid != 0, status.st_uid != geteuid() {
+        if status.st_uid != 0, status.st_uid != user {
             return "\(file) belongs to another user (\(status.st_uid)), who can so \(rights)"
         }
-        let folder = folder(of: file)
-        if stat(folder, &status) == 0, status.st_mode & S_IWOTH != 0, status.st_mode & S_ISVTX == 0 {
-            return "every user of this machine can replace \(file), and so \(rights): chmod o-w \(folder)"
+        if status.isOpenToGroup, status.st_mode & S_IFMT == S_IFREG {
+            return "every user of the group \(status.st_gid) can write \(file), and so \(rights): chmod g-w \(file)"
+        }
+        guard let folder, folder.st_mode & S_ISVTX == 0 else { return nil }
+        if folder.st_mode & S_IWOTH != 0 {
+            return "every user of this machine can replace \(file), and so \(rights): chmod o-w \(path)"
+        }
+        if folder.isOpenToGroup {
+            return "every user of the group \(folder.st_gid) can replace \(file), and so \(rights): chmod g-w \(path)"
         }
         return nil
     }
@@ -36,4 +52,8 @@ final class MapOwnership: Sendable {
         guard let slash = file.lastIndex(of: "/") else { return "." }
         return slash == file.startIndex ? "/" : String(file[..<slash])
     }
+}
+
+extension stat {
+    fileprivate var isOpenToGroup: Bool { st_mode & S_IWGRP != 0 && st_gid != 0 && st_gid != st_uid }
 }
