@@ -1,7 +1,8 @@
 /// Memory that matches work in. Keep one for each event loop and hand it to one match after another.
 ///
 /// It grows to what the largest match needed, a few KiB with URLs and expressions of common sizes and 40 MiB with the
-/// largest, and a match for which it is large enough does not allocate. An ``ExpressionSet`` takes 10 MiB at most.
+/// largest, and a match for which it is large enough does not allocate. What an ``ExpressionSet`` needs of it is 10 MiB
+/// at most, in arrays that may have grown to twice that.
 public struct MatchScratch: Sendable {
     /// What to go back to when a way fails.
     struct Job: Sendable {
