@@ -68,6 +68,21 @@ struct CacheRangeTests {
         #expect(stage.count == 1)
     }
 
+    @Test("a part of what is stored whole and stale is passed on, and not called stored")
+    func partOfStaleWhole() throws {
+        let stage = try stage("ETag: \"v1\"")
+        _ = try stage.get()
+        stage.clock.advance(seconds: 61)
+        let part = try stage.get("/", "Range: bytes=2-5")
+        #expect(part.status == 206)
+        #expect(part.body == "2345")
+        #expect(part.cacheStatus == "subproxy; fwd=stale; fwd-status=206")
+        // It is not there: the same part is asked for again.
+        #expect(try stage.get("/", "Range: bytes=2-5").cacheStatus == "subproxy; fwd=stale; fwd-status=206")
+        #expect(stage.count == 3)
+        #expect(try stage.get("/", "Cache-Control: max-stale").body == CacheRangeTests.content)
+    }
+
     @Test("a stored part answers what lies inside it, and nothing else")
     func part() throws {
         let stage = try stage("ETag: \"v1\"", "X-A: 1")

@@ -33,7 +33,7 @@ extension Fetch: OriginSink {
         if request.isHead { return passHead(response, head) }
         switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
         case .store(let stored):
-            if let refusal = refusal(of: head) { return pass(head, refusal) }
+            if let refusal = refusal(of: head, stored) { return pass(head, refusal) }
             record(head, stored)
         case .refuse(let refusal):
             if isReplacing(head.status) { cache.remove(key, selectedBy: request.head.fields) }
@@ -48,9 +48,10 @@ extension Fetch: OriginSink {
     }
 
     /// Reasons against storing that are not RFC 9111's.
-    private func refusal(of head: ResponseHead) -> NotStored? {
+    private func refusal(of head: ResponseHead, _ stored: StoredResponse) -> NotStored? {
         if let length = head.contentLength, length > cache.store.maximumEntry { return .tooLarge }
         if uri.scheme == .https, head.contentLength == nil, !head.isChunked { return .unframed }
+        if cache.holdsWhole(of: stored, key: key, for: cacheRequest) { return .heldWhole }
         return nil
     }
 

@@ -58,14 +58,27 @@ final class ResponseCache: Sendable {
             insert(stored, content, key: key, replacing: others, epoch)
             return
         }
+        guard !others.contains(where: { ResponseCache.isPart(stored, of: $0) }) else { return }
         for held in others {
-            // A whole response of the same representation says all that a part of it could.
-            if held.metadata.part == nil, let etag = stored.etag, held.metadata.etag == etag { return }
             guard let combined = Combination.combine(held.metadata, with: stored) else { continue }
             let joined = ResponseCache.combine(held, with: stored, content, to: combined)
             return insert(combined, joined, key: key, replacing: others, epoch)
         }
         insert(stored, content, key: key, replacing: others, epoch)
+    }
+
+    /// Whether a part of a representation would not be kept, because all of the same one is stored.
+    func holdsWhole(of stored: StoredResponse, key: CacheKey, for request: CacheRequest) -> Bool {
+        guard stored.part != nil else { return false }
+        return store.entries(for: key).contains {
+            $0.metadata.selection.matches(request.fields) && ResponseCache.isPart(stored, of: $0)
+        }
+    }
+
+    /// A whole response of the same representation says all that a part of it could.
+    private static func isPart(_ stored: StoredResponse, of held: StoredEntry) -> Bool {
+        guard held.metadata.part == nil, let etag = stored.etag else { return false }
+        return held.metadata.etag == etag
     }
 
     private func insert(

@@ -62,11 +62,13 @@ struct NotStored {
             }
     }
 
-    private init(_ reason: StaticString) {
+    private init(_ reason: StaticString, isTold: Bool = true) {
         self.reason = reason
-        isTold = true
+        self.isTold = isTold
     }
 
+    /// A part of what is stored whole.
+    static let heldWhole = NotStored("stored whole already", isTold: false)
     static let tooLarge = NotStored("too large")
     /// Where only the end of the connection ends the body, TLS can't tell a whole one from one that was cut off.
     static let unframed = NotStored("no length over TLS")
