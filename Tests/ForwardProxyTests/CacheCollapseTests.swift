@@ -278,6 +278,33 @@ struct CacheCollapseTests {
         #expect(origin.requests.count == 1)
     }
 
+    @Test("a validation that fails is made once too, where what is stored may stand in", arguments: ["503 X", "dies"])
+    func failedValidation(_ status: String) throws {
+        let gate = Gate()
+        let stage = try CacheStage { request, number in
+            guard number > 1 else {
+                return response("200 OK", "Cache-Control: max-age=5, stale-if-error=60", "ETag: \"v1\"", body: "1")
+            }
+            gate.pass()
+            return status == "dies" ? nil : response(status)
+        }
+        _ = try stage.get()
+        stage.clock.advance(seconds: 6)
+        let leader = try stage.begin()
+        try gate.awaitArrivals()
+        let followers = try (0..<5).map { _ in try stage.begin() }
+        try stage.settle()
+        let before = stage.count
+        gate.open()
+        for socket in [leader] + followers {
+            let answer = try answer(socket)
+            #expect(answer.body == "1")
+            #expect(answer.cacheStatus?.contains("stale-if-error") == true)
+        }
+        // A kept connection that dies is no answer yet: the request is sent once more.
+        #expect(stage.count - before <= (status == "dies" ? 1 : 0))
+    }
+
     @Test("a validation is made once for all who ask for the stale response meanwhile")
     func validation() throws {
         let gate = Gate()

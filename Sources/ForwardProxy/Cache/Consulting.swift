@@ -56,10 +56,12 @@ extension LoopContext {
 
     /// Answers a request that no rule answers from the store, or takes it to the origin.
     ///
-    /// - Parameter mayCollapse: whether it may wait for another's response.
+    /// - Parameters:
+    ///   - mayCollapse: whether it may wait for another's response.
+    ///   - phase: what came of another's exchange that it has waited for.
     func consult(
         _ cache: ResponseCache, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient,
-        mayCollapse: Bool = true
+        mayCollapse: Bool = true, after phase: Flight.Phase = .waiting
     ) -> (any Exchange)? {
         guard !UpgradeRequest.isWanted(request) else {
             return forward(request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: ""))
@@ -80,6 +82,12 @@ extension LoopContext {
             }
             return exchange
         case .validate(let entry, let reason):
+            // The origin has just failed to validate this very response, so it is not asked once more for each client.
+            if case .failed(let failed, let status) = phase, failed === entry,
+                Reuse.mayStandIn(entry.metadata, for: cacheRequest, status: status, at: now, policy: cache.policy)
+            {
+                return serve(entry, .standIn(status: status), request, key: key, client)
+            }
             client.record?.reason = "\(reason.reason)"
             return fetch(
                 request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client,
@@ -115,8 +123,8 @@ extension LoopContext {
             return begin(request, uri, key, plan, cache, client, flight)
         }
         let follower = FollowerExchange(request, key: key, reason: plan.reason, cache: cache, client: client) {
-            [unowned self] client in
-            client.resume { consult(cache, request, uri, client, mayCollapse: false) }
+            [unowned self] client, phase in
+            client.resume { consult(cache, request, uri, client, mayCollapse: false, after: phase) }
         }
         switch follower.begin(flight) {
         case .joined: return follower

@@ -165,6 +165,8 @@ extension Fetch: OriginSink {
     /// The stored response is served although the origin was asked for a newer one.
     private func standIn(_ selected: StoredEntry, status: Int?) {
         transfer?.cancel()
+        retireFlight()
+        flight?.standIn(selected, status: status)
         serve(selected, .standIn(status: status))
     }
 

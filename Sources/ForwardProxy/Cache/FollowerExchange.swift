@@ -17,12 +17,12 @@ final class FollowerExchange: Exchange {
     private var ticket: Int?
     private var timer: Scheduled<Void>?
     private var subscription: BodySubscription?
-    /// Begins anew without waiting for anybody.
-    private var goAlone: ((any ExchangeClient) -> Void)?
+    /// Begins anew without waiting for anybody, knowing what came of the others' exchange.
+    private var goAlone: ((any ExchangeClient, Flight.Phase) -> Void)?
 
     init(
         _ request: Request, key: CacheKey, reason: ForwardReason, cache: ResponseCache, client: any ExchangeClient,
-        goAlone: @escaping (any ExchangeClient) -> Void
+        goAlone: @escaping (any ExchangeClient, Flight.Phase) -> Void
     ) {
         self.request = request
         cacheRequest = CacheRequest(request)
@@ -57,7 +57,7 @@ final class FollowerExchange: Exchange {
         self.ticket = ticket
         self.flight = flight
         switch phase {
-        case .over: return .refused
+        case .over, .failed: return .refused
         case .streaming(let response):
             guard start(response) else { return .refused }
             return subscription?.isOver == true ? .answered : .joined
@@ -87,17 +87,17 @@ final class FollowerExchange: Exchange {
         ticket = nil
         timer?.cancel()
         if case .streaming(let response) = phase, start(response) { return }
-        leave()
+        leave(phase)
     }
 
     /// The leader takes too long: nobody else is to wait for it, nor for its like.
     private func leaveHanging() {
         if let flight { cache.flights.remove(flight, key) }
         loop.uncollapsible.insert(key)
-        leave()
+        leave(.waiting)
     }
 
-    private func leave() {
+    private func leave(_ phase: Flight.Phase) {
         timer?.cancel()
         if let ticket { flight?.leave(ticket) }
         ticket = nil
@@ -107,7 +107,7 @@ final class FollowerExchange: Exchange {
         self.client = nil
         self.goAlone = nil
         guard let client else { return }
-        goAlone?(client)
+        goAlone?(client, phase)
     }
 
     private func start(_ response: SharedResponse) -> Bool {
