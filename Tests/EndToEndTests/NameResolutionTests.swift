@@ -9,7 +9,7 @@ extension EndToEnd {
         .enabled(if: NetworkNamespace.isAvailableWithMounts, "needs root, for namespaces of networks and mounts"))
     struct NameResolution {
         /// A network whose only name server is `Scripts/nameserver.py`.
-        private final class Network {
+        final class Network {
             let server: ChildProcess
             private let folder: TemporaryFolder
 

@@ -13,12 +13,16 @@ final class SecureTunnels: Sendable {
         case failed(String)
     }
 
+    typealias Opened = (authority: CertificateAuthority, leaves: LeafCache)
+
     private let folder: String?
     private let pool: NIOThreadPool
     private let logger: Logger
     private let state = Mutex(State.unopened)
     /// Held while the files are read or made, so that event loops never wait for that.
     private let opening = Mutex(())
+    /// Those who wait while the files are read or made; nil while nobody does that.
+    private let waiting = Mutex<[EventLoopPromise<Opened>]?>(nil)
     private let distrusting = Mutex(Set<String>())
 
     /// - Parameter folder: where the authority is kept; nil takes the default.
@@ -57,19 +61,29 @@ final class SecureTunnels: Sendable {
         opened(on: loop).map(\.authority)
     }
 
-    private func opened(
-        on loop: any EventLoop
-    ) -> EventLoopFuture<(authority: CertificateAuthority, leaves: LeafCache)> {
-        let promise = loop.makePromise(of: (authority: CertificateAuthority, leaves: LeafCache).self)
+    /// The authority, opened by one thread for all who come meanwhile: if each of them took one, none would be left for
+    /// files while the disk is slow.
+    private func opened(on loop: any EventLoop) -> EventLoopFuture<Opened> {
+        let promise = loop.makePromise(of: Opened.self)
+        let isFirst = waiting.withLock { waiting in
+            guard waiting == nil else {
+                waiting?.append(promise)
+                return false
+            }
+            waiting = [promise]
+            return true
+        }
+        guard isFirst else { return promise.futureResult }
         pool.submit { _ in
-            promise.completeWith(Result { try self.open() })
+            let result = Result { try self.open() }
+            for promise in self.waiting.withLock({ $0.take() }) ?? [] { promise.completeWith(result) }
         }
         return promise.futureResult
     }
 
     /// Opens the authority; blocks. One that can't be opened is told of once, and tried again at the next need.
     @discardableResult
-    func open() throws -> (authority: CertificateAuthority, leaves: LeafCache) {
+    func open() throws -> Opened {
         try opening.withLock { _ in
             let earlier = state.withLock { $0 }
             if case .ready(let authority, let leaves) = earlier { return (authority, leaves) }
