@@ -24,8 +24,12 @@ public final class Socket: @unchecked Sendable {
 
     /// Connects to a port of 127.0.0.1.
     ///
-    /// - Parameter seconds: how long a read or a write may take before it fails.
-    public static func connect(port: UInt16, seconds: Int = 10, receiveBuffer: CInt? = nil) throws -> Socket {
+    /// - Parameters:
+    ///   - source: the address to come from, when it is to be another one than 127.0.0.1.
+    ///   - seconds: how long a read or a write may take before it fails.
+    public static func connect(
+        port: UInt16, from source: String? = nil, seconds: Int = 10, receiveBuffer: CInt? = nil
+    ) throws -> Socket {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
         let socket = Socket(taking: descriptor)
@@ -33,6 +37,7 @@ public final class Socket: @unchecked Sendable {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
         socket.setTimeout(seconds)
+        if let source { try socket.comeFrom(source) }
         var address = loopback(port)
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -221,6 +226,17 @@ public final class Socket: @unchecked Sendable {
         guard descriptor >= 0 else { return }
         Glibc.close(descriptor)
         descriptor = -1
+    }
+
+    private func comeFrom(_ source: String) throws {
+        var address = Socket.loopback(0)
+        address.sin_addr.s_addr = inet_addr(source)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure.failed("bind", code: errno) }
     }
 
     private static func loopback(_ port: UInt16) -> sockaddr_in {
