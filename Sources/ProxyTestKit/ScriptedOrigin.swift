@@ -30,8 +30,10 @@ public final class ScriptedOrigin: Sendable {
         public let socket: Socket
         fileprivate let origin: ScriptedOrigin
 
-        /// Reads the body of `request` and records it.
-        public func readBody(of request: Request) throws -> Request {
+        /// Reads the body of `request`, and records the request.
+        ///
+        /// - Parameter isKept: whether it is recorded; not where requests come by the million.
+        public func readBody(of request: Request, isKept: Bool = true) throws -> Request {
             var request = request
             if let length = request.field("Content-Length").flatMap({ Int($0) }) {
                 request.body = try socket.receive(exactly: length)
@@ -48,7 +50,7 @@ public final class ScriptedOrigin: Sendable {
                     _ = try socket.receive(exactly: 2)
                 }
             }
-            origin.state.withLock { $0.requests.append(request) }
+            if isKept { origin.state.withLock { $0.requests.append(request) } }
             return request
         }
 

@@ -98,7 +98,7 @@ extension EndToEnd {
         @Test("A mix of everything leaves no wrong answer, no descriptor, and no memory that grows")
         func mix() async throws {
             let origin = try ScriptedOrigin { request, connection in
-                let request = try connection.readBody(of: request)
+                let request = try connection.readBody(of: request, isKept: false)
                 let size = Int(request.target.split(separator: "/").last ?? "")
                 let fields = request.target.hasPrefix("/stored/") ? "Cache-Control: max-age=60\r\n" : ""
                 try connection.respond(
