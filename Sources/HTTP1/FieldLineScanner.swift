@@ -61,21 +61,6 @@ struct FieldLineScanner {
         if lines.isEmpty { swap(&lines, &spareLines) } else { lines.removeAll(keepingCapacity: true) }
     }
 
-    /// Takes a whole section as found before, which begins where this one does but for `displacement`.
-    mutating func adopt(_ memo: FieldMemo, displacement: Int) {
-        lines.append(contentsOf: memo.lines)
-        if displacement != 0 {
-            let distance = UInt32(truncatingIfNeeded: displacement)
-            for index in lines.indices {
-                lines[index].nameStart &+= distance
-                lines[index].valueStart &+= distance
-            }
-        }
-        present = memo.present
-        position &+= memo.count
-        state = .complete
-    }
-
     /// Gives the lines away.
     mutating func takeLines() -> ContiguousArray<FieldSection.Line> {
         var taken: ContiguousArray<FieldSection.Line> = []

@@ -1,4 +1,3 @@
-import Glibc
 import HTTPSemantics
 import NIOCore
 
@@ -14,43 +13,57 @@ struct FieldMemo {
     private var bytes: [UInt8] = []
     /// Where the section began, which the lines' offsets count with.
     private var start = 0
-    private(set) var lines: ContiguousArray<FieldSection.Line> = []
+    private var lines: ContiguousArray<FieldSection.Line> = []
     private(set) var present = FieldNameSet()
     private(set) var framing = FramingFields()
     /// Whether a section has been seen: the first one isn't kept, since many connections carry a single request.
     private var hasSeenOne = false
 
-    /// How far the lines' offsets have to be moved for a section that begins at `offset`, if it is this one; else nil.
+    /// Whether the section that begins at `offset` is this one.
     @inline(__always)
-    func displacement(at offset: Int, in all: UnsafeRawBufferPointer, _ version: HTTPVersion) -> Int? {
-        guard !bytes.isEmpty, all.count &- offset >= bytes.count, version == framing.version,
-            let base = all.baseAddress
-        else { return nil }
-        let isSame = bytes.withUnsafeBytes { kept in
-            kept.baseAddress.map { memcmp($0, base + offset, kept.count) == 0 } ?? false
+    func isFound(at offset: Int, in all: UnsafeRawBufferPointer, _ version: HTTPVersion) -> Bool {
+        guard !bytes.isEmpty, all.count &- offset >= bytes.count, version == framing.version else { return false }
+        return bytes.withUnsafeBytes { $0.equals(all.rebased(offset..<offset &+ $0.count)) }
+    }
+
+    /// The lines of the same section where it begins at `offset`.
+    mutating func lines(at offset: Int) -> ContiguousArray<FieldSection.Line> {
+        let distance = UInt32(truncatingIfNeeded: offset &- start)
+        if distance != 0 {
+            for index in lines.indices {
+                lines[index].nameStart &+= distance
+                lines[index].valueStart &+= distance
+            }
+            start = offset
         }
-        return isSame ? offset &- start : nil
+        return lines
+    }
+
+    /// Gives the lines away; another section is to be kept in their place.
+    mutating func takeLines() -> ContiguousArray<FieldSection.Line> {
+        var taken: ContiguousArray<FieldSection.Line> = []
+        swap(&taken, &lines)
+        return taken
     }
 
     /// Length of the section that is kept.
     var count: Int { bytes.count }
 
-    /// Keeps the section that ends a head.
-    mutating func keep(
-        _ head: ByteBuffer, from start: Int, _ lines: ContiguousArray<FieldSection.Line>, _ present: FieldNameSet,
-        _ framing: FramingFields
-    ) {
+    /// Keeps the section that ends a head, and shares its lines.
+    ///
+    /// - Returns: whether it is kept.
+    mutating func keep(_ fields: FieldSection, from start: Int, _ framing: FramingFields) -> Bool {
         guard hasSeenOne else {
             hasSeenOne = true
-            return
+            return false
         }
         bytes.removeAll(keepingCapacity: true)
-        guard head.readableBytes &- start <= FieldMemo.capacity else { return }
-        head.withUnsafeReadableBytes { bytes.append(contentsOf: $0.dropFirst(start)) }
+        guard fields.bytes.readableBytes &- start <= FieldMemo.capacity else { return false }
+        fields.bytes.withUnsafeReadableBytes { bytes.append(contentsOf: $0.dropFirst(start)) }
         self.start = start
-        self.lines.removeAll(keepingCapacity: true)
-        self.lines.append(contentsOf: lines)
-        self.present = present
+        lines = fields.lines
+        present = fields.present
         self.framing = framing
+        return true
     }
 }

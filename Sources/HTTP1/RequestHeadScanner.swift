@@ -10,18 +10,20 @@ struct RequestHeadScanner {
     private var isInFields = false
     private var memo = FieldMemo()
     private var isFromMemo = false
+    /// Whether the memo holds the lines of the head that was taken last.
+    private var memoHoldsLines = false
 
     /// Scans on, and tells whether the head is complete.
     mutating func scan(_ bytes: UnsafeRawBufferPointer, _ limits: MessageLimits) throws(HTTP1Error) -> Bool {
         if !isInFields {
             guard try requestLine.scan(bytes, limits) else { return false }
             isInFields = true
-            fieldFraming.version = requestLine.version
-            fieldLines.beginHeaders(at: requestLine.position, limits, noting: FramingFields.requestNames)
-            if let displacement = memo.displacement(at: requestLine.position, in: bytes, requestLine.version) {
-                fieldLines.adopt(memo, displacement: displacement)
+            if memo.isFound(at: requestLine.position, in: bytes, requestLine.version) {
                 fieldFraming = memo.framing
                 isFromMemo = true
+            } else {
+                fieldFraming.version = requestLine.version
+                fieldLines.beginHeaders(at: requestLine.position, limits, noting: FramingFields.requestNames)
             }
         }
         if !isFromMemo {
@@ -32,17 +34,24 @@ struct RequestHeadScanner {
     }
 
     /// The length of the complete head.
-    var length: Int { fieldLines.position }
+    var length: Int { isFromMemo ? requestLine.position &+ memo.count : fieldLines.position }
 
     /// How the end of the body is found, once the head is complete.
     func framing() throws(HTTP1Error) -> BodyFraming { try fieldFraming.requestFraming(method) }
 
     /// The complete head, whose bytes these are; the scanner then expects another.
-    mutating func takeHead(_ bytes: ByteBuffer) -> RequestHead {
-        let present = fieldLines.present
-        if !isFromMemo { memo.keep(bytes, from: requestLine.position, fieldLines.lines, present, fieldFraming) }
+    mutating func takeHead(_ bytes: consuming ByteBuffer) -> RequestHead {
+        let fields: FieldSection
+        if isFromMemo {
+            memoHoldsLines = true
+            fields = FieldSection(bytes: bytes, lines: memo.lines(at: requestLine.position), present: memo.present)
+        } else {
+            fields = FieldSection(bytes: bytes, lines: fieldLines.takeLines(), present: fieldLines.present)
+            var spent = memo.takeLines()
+            if !spent.isEmpty { fieldLines.recycle(&spent) }
+            memoHoldsLines = memo.keep(fields, from: requestLine.position, fieldFraming)
+        }
         isFromMemo = false
-        let fields = FieldSection(bytes: bytes, lines: fieldLines.takeLines(), present: present)
         let head = RequestHead(
             method: method, version: requestLine.version, methodRange: requestLine.methodRange,
             targetRange: requestLine.targetRange, fields: fields)
@@ -52,5 +61,8 @@ struct RequestHeadScanner {
         return head
     }
 
-    mutating func recycle(_ lines: inout ContiguousArray<FieldSection.Line>) { fieldLines.recycle(&lines) }
+    /// Takes the storage of the lines of the head that was taken last, unless the memo goes on with it.
+    mutating func recycle(_ lines: inout ContiguousArray<FieldSection.Line>) {
+        if !memoHoldsLines { fieldLines.recycle(&lines) }
+    }
 }

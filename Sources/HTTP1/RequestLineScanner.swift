@@ -55,6 +55,14 @@ struct RequestLineScanner {
     }
 
     private mutating func scanMethod(_ bytes: UnsafeRawBufferPointer, _ limit: Int) throws(HTTP1Error) -> Bool {
+        // "GET" and a space are what is nearly always there.
+        if position == 0, bytes.count > 3, limit > 2,
+            UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)) == 0x2054_4547
+        {
+            methodEnd = 3
+            position = 4
+            return true
+        }
         let (end, isCut) = window(bytes, 0, limit)
         var index = position
         while index < end, bytes[index].isTokenByte { index &+= 1 }

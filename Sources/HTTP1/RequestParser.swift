@@ -18,7 +18,8 @@ public enum RequestEvent: Sendable {
 /// stops reading, because what is fed is kept. However the bytes are cut, the events and errors are the same, but that a
 /// body comes in other pieces.
 public struct RequestParser: Sendable {
-    private enum Phase {
+    @usableFromInline
+    enum Phase: Sendable {
         case head
         case body(remaining: Int)
         case chunked
@@ -30,8 +31,9 @@ public struct RequestParser: Sendable {
     private static let maximumEmptyLines = 4
 
     private let limits: MessageLimits
-    private var input = InputBuffer()
-    private var phase = Phase.head
+    // What the short questions need stands open to their callers: the parser is large, and would be copied for them.
+    @usableFromInline var input = InputBuffer()
+    @usableFromInline var phase = Phase.head
     private var emptyLines = 0
     private var scanner = RequestHeadScanner()
     private var decoder: ChunkedDecoder
@@ -48,12 +50,15 @@ public struct RequestParser: Sendable {
     ///
     /// Nothing is copied unless a part of a head is waiting for its rest.
     public mutating func feed(_ buffer: inout ByteBuffer) {
-        if case .failed = phase {
-            buffer = ByteBuffer()
-            return
-        }
+        feed(buffer)
+        buffer = ByteBuffer()
+    }
+
+    /// Takes what was received.
+    public mutating func feed(_ buffer: consuming ByteBuffer) {
+        if case .failed = phase { return }
         isStarved = false
-        input.append(&buffer)
+        input.append(buffer)
     }
 
     /// The next event, or nil where more bytes are needed.
@@ -75,9 +80,9 @@ public struct RequestParser: Sendable {
     /// told, the next event is of the next request.
     @inline(__always)
     public mutating func nextHead(_ framing: inout BodyFraming) throws(HTTP1Error) -> RequestHead? {
-        guard case .head = phase else { return nil }
+        guard case .head = phase, !input.isEmpty else { return nil }
         do throws(HTTP1Error) {
-            guard try RequestParser.scan(input.bytes, &scanner, limits) == .complete else { return nil }
+            guard try RequestParser.scan(input, &scanner, limits) == .complete else { return nil }
             let head = try takeHead(&framing)
             if framing == .none { phase = .head }
             return head
@@ -102,16 +107,16 @@ public struct RequestParser: Sendable {
     }
 
     /// Whether bytes were fed that no event has covered yet.
-    public var hasBufferedBytes: Bool { !input.isEmpty }
+    @inlinable public var hasBufferedBytes: Bool { !input.isEmpty }
 
     /// Whether no message is under way: the last one, if any, has ended, and no byte of another has come.
-    public var isBetweenMessages: Bool {
+    @inlinable public var isBetweenMessages: Bool {
         if case .head = phase { return input.isEmpty }
         return false
     }
 
     /// Whether some bytes of a head have come and its end has not: what a timeout for heads counts from.
-    public var headStarted: Bool {
+    @inlinable public var headStarted: Bool {
         if case .head = phase { return !input.isEmpty }
         return false
     }
@@ -122,7 +127,7 @@ public struct RequestParser: Sendable {
     public mutating func takeRemaining() -> ByteBuffer {
         phase = .detached
         isStarved = false
-        return input.take(input.bytes.readableBytes)
+        return input.take(input.count)
     }
 
     /// Takes the storage of a head that is no longer used, for the next one.
@@ -172,7 +177,7 @@ public struct RequestParser: Sendable {
     @inline(__always)
     private mutating func advanceHead() throws(HTTP1Error) -> RequestEvent? {
         while true {
-            switch try RequestParser.scan(input.bytes, &scanner, limits) {
+            switch try RequestParser.scan(input, &scanner, limits) {
             case .incomplete: return try needMore()
             case .emptyLine:
                 emptyLines &+= 1
@@ -204,9 +209,9 @@ public struct RequestParser: Sendable {
     private enum HeadScan { case incomplete, emptyLine, complete }
 
     private static func scan(
-        _ buffer: ByteBuffer, _ scanner: inout RequestHeadScanner, _ limits: MessageLimits
+        _ input: InputBuffer, _ scanner: inout RequestHeadScanner, _ limits: MessageLimits
     ) throws(HTTP1Error) -> HeadScan {
-        try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
+        try input.withBytes { bytes throws(HTTP1Error) in
             if bytes.first == Byte.carriageReturn {
                 guard bytes.count > 1 else { return .incomplete }
                 guard bytes[1] == Byte.lineFeed else { throw .bareCarriageReturn }

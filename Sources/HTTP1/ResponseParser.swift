@@ -56,7 +56,8 @@ public struct ResponseParser: Sendable {
             buffer = ByteBuffer()
             return
         }
-        input.append(&buffer)
+        input.append(buffer)
+        buffer = ByteBuffer()
     }
 
     /// Says that no more bytes will come, which is the end of a body that has no other.
@@ -89,7 +90,7 @@ public struct ResponseParser: Sendable {
     /// Takes the bytes after the last event, for a tunnel or a protocol that was switched to.
     public mutating func takeRemaining() -> ByteBuffer {
         phase = .ended
-        return input.take(input.bytes.readableBytes)
+        return input.take(input.count)
     }
 
     private mutating func advance() throws(HTTP1Error) -> ResponseEvent? {
@@ -108,7 +109,7 @@ public struct ResponseParser: Sendable {
             case .end(let trailers): return finish(trailers)
             }
         case .untilClose:
-            if !input.isEmpty { return .body(input.take(input.bytes.readableBytes)) }
+            if !input.isEmpty { return .body(input.take(input.count)) }
             return inputHasEnded ? finish(nil) : nil
         case .ended: return nil
         case .failed(let error): throw error

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What a byte may be part of, for scanning heads and URLs (RFC 9110 §5.6.2, RFC 3986 §2).
 ///
 /// Two words hold the answer for the 128 ASCII bytes, which spares a scan a table in memory.
@@ -85,6 +87,13 @@ extension UnsafeRawBufferPointer {
     @inlinable
     public func equals(_ literal: StaticString) -> Bool {
         elementsEqual(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+
+    /// Whether these bytes are the same as others. (libc: `memcmp`.)
+    public func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let first = baseAddress, let second = other.baseAddress else { return true }
+        return memcmp(first, second, count) == 0
     }
 
     /// The bytes without SP and HTAB at both ends (OWS, RFC 9110 §5.6.3).

@@ -9,7 +9,8 @@ public enum Method: UInt8, Sendable, Equatable {
     @inlinable
     public init(_ bytes: UnsafeRawBufferPointer) {
         func equals(_ literal: StaticString) -> Bool {
-            bytes.elementsEqual(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+            for index in 0..<literal.utf8CodeUnitCount where bytes[index] != literal.utf8Start[index] { return false }
+            return true
         }
         switch bytes.count {
         case 3: self = equals("GET") ? .get : equals("PUT") ? .put : .other

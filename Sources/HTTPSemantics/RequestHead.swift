@@ -41,6 +41,8 @@ public struct RequestHead: Sendable {
     public var targetBytes: [UInt8] { copy(targetRange) }
 
     /// Calls `body` with the bytes of the request target.
+    @inlinable
+    @inline(__always)
     public func withTarget<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result)
         throws(Failure) -> Result
     {
