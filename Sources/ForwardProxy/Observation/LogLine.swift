@@ -29,12 +29,12 @@ struct LogLine {
     /// Writes a decimal number; a negative one as 0.
     mutating func writeDecimal(_ number: Int) {
         let number = UInt(max(0, number))
-        if number < 10 { return write(0x30 &+ UInt8(truncatingIfNeeded: number)) }
         var width = 1
-        var rest = number / 10
-        while rest > 0 {
+        var bound: UInt = 10
+        // 10^19 is the largest power of ten below 2^64.
+        while width < 20, number >= bound {
             width &+= 1
-            rest /= 10
+            bound &*= 10
         }
         writeDigits(number, width)
     }
@@ -118,7 +118,10 @@ extension UnsafeRawBufferPointer {
     fileprivate var isPlainText: Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         var index = 0
-        while count &- index >= 8 {
+        guard count >= 8 else { return allSatisfy(UnsafeRawBufferPointer.isPlain) }
+        while index < count {
+            // The last eight bytes, some of them for the second time.
+            index = Swift.min(index, count &- 8)
             let word = loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let quote = word ^ ones &* 0x22
             let backslash = word ^ ones &* 0x5c
@@ -132,7 +135,7 @@ extension UnsafeRawBufferPointer {
             }
             index &+= 8
         }
-        return self[index...].allSatisfy(UnsafeRawBufferPointer.isPlain)
+        return true
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7f && byte != 0x22 && byte != 0x5c }
