@@ -23,7 +23,7 @@ public struct EntityTag {
 
     /// Weak comparison: the opaque tags are the same (RFC 9110 §8.8.3.2).
     public func matchesWeakly(_ other: EntityTag) -> Bool {
-        opaqueTag.count == other.opaqueTag.count && opaqueTag.elementsEqual(other.opaqueTag)
+        opaqueTag.equals(other.opaqueTag)
     }
 }
 

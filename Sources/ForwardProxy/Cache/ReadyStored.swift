@@ -8,7 +8,7 @@ import NIOCore
 /// Bound to its event loop. It holds the content only as long as the store does: see ``StoredTable/remove(_:)``.
 final class ReadyStored {
     let entry: StoredEntry
-    private(set) var representation: ReadyRepresentation
+    let representation: ReadyRepresentation
     /// Whether a request that asks for nothing in particular gets it for as long as it is fresh.
     let answersPlainRequests: Bool
     // Of the metadata, so that a hit copies none of it.

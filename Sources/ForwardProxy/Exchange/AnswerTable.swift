@@ -17,6 +17,17 @@ final class AnswerTable {
     /// In front of `constant`, the answers that were asked for last, each in the place that its rule's number gives.
     private var latest = ContiguousArray<(rule: RuleID, answer: ReadyAnswer)?>(repeating: nil, count: 64)
     private var byURL: [UInt64: Entry] = [:]
+    /// In front of all, the plain answers to targets that were asked for last.
+    private var targets = KnownTargets()
+
+    /// What the target of a request was found to name.
+    @inline(__always)
+    func find(target: UnsafeRawBufferPointer) -> KnownTargets.Target? { targets.find(target) }
+
+    /// Notes what a plain GET of a target is answered with, whatever its fields and the request before it were.
+    func note(_ answer: ReadyAnswer, for target: UnsafeRawBufferPointer, url: ByteBuffer) {
+        targets.note(target, url: url, answer: answer)
+    }
 
     /// The answer of a rule that gives the same one for every URL it matches.
     @inline(__always)
@@ -40,28 +51,41 @@ final class AnswerTable {
         if constant.count >= AnswerTable.capacity {
             constant.removeAll(keepingCapacity: true)
             forgetLatest()
+            targets.forget { _ in true }
         }
         latest[rule.index & (latest.count &- 1)] = nil
-        constant[rule] = answer
+        forgetTargets(of: constant.updateValue(answer, forKey: rule))
     }
 
     func insert(_ answer: ReadyAnswer, for rule: RuleID, url: UnsafeRawBufferPointer) {
-        if byURL.count >= AnswerTable.capacity { byURL.removeAll(keepingCapacity: true) }
-        byURL[AnswerTable.hash(rule, url)] = Entry(rule: rule, url: Array(url), answer: answer)
+        if byURL.count >= AnswerTable.capacity {
+            byURL.removeAll(keepingCapacity: true)
+            targets.forget { _ in true }
+        }
+        let entry = Entry(rule: rule, url: Array(url), answer: answer)
+        forgetTargets(of: byURL.updateValue(entry, forKey: AnswerTable.hash(rule, url))?.answer)
     }
 
     func remove(_ rule: RuleID) {
         latest[rule.index & (latest.count &- 1)] = nil
-        constant[rule] = nil
+        forgetTargets(of: constant.removeValue(forKey: rule))
     }
 
-    func remove(_ rule: RuleID, url: UnsafeRawBufferPointer) { byURL[AnswerTable.hash(rule, url)] = nil }
+    func remove(_ rule: RuleID, url: UnsafeRawBufferPointer) {
+        forgetTargets(of: byURL.removeValue(forKey: AnswerTable.hash(rule, url))?.answer)
+    }
 
     /// Forgets answers made from a file, because the store has given its bytes up.
     func remove(file key: FileKey) {
         constant = constant.filter { $0.value.file?.key != key }
         forgetLatest()
         byURL = byURL.filter { $0.value.answer.file?.key != key }
+        targets.forget { $0.file?.key == key }
+    }
+
+    private func forgetTargets(of answer: ReadyAnswer?) {
+        guard let answer else { return }
+        targets.forget { $0 === answer }
     }
 
     private func forgetLatest() {

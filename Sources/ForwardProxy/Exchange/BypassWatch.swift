@@ -25,8 +25,9 @@ final class BypassWatch: Sendable {
 
     /// A mapped answer was served: the run is over.
     @inline(__always)
-    func reset(_ client: String) {
+    func reset(_ client: @autoclosure () -> String) {
         guard hasRuns.load(ordering: .relaxed) else { return }
+        let client = client()
         runs.withLock { runs in
             runs[client] = nil
             if runs.isEmpty { hasRuns.store(false, ordering: .relaxed) }

@@ -5,12 +5,6 @@ import NIOCore
 import Substitution
 
 extension LoopContext {
-    /// Fields that make a request for a mapped URL more than a plain one, so that the ready bytes are not its answer.
-    private static let particular = FieldNameSet(
-        .range, .ifRange, .ifMatch, .ifUnmodifiedSince, .cacheControl, .pragma, .origin, .expect)
-    /// Those with which a client asks whether what it has is still right.
-    private static let validating = FieldNameSet(.ifNoneMatch, .ifModifiedSince)
-
     /// Begins the exchange for a request: answers it at once where that is possible.
     ///
     /// - Returns: what goes on serving it; nil where it has been answered.
@@ -48,7 +42,12 @@ extension LoopContext {
 
     func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
         let match = map.lookup(uri, head: request.head, scratch: &scratch)
-        if let match, answerStraight(match, request, uri, client) { return nil }
+        if let match, let answer = answers.find(map.rule(match.id), uri),
+            answerStraight(answer, request, url: uri.bytes, client)
+        {
+            note(answer, request, uri, client)
+            return nil
+        }
         let head = request.head
         client.record = record(request, url: uri)
         if match == nil, answerFromStore(request, uri, client) { return nil }
@@ -65,23 +64,39 @@ extension LoopContext {
         return perform(decision, use, request, uri, client)
     }
 
+    /// Answers a GET whose target was asked for lately, without reading its URL again.
+    ///
+    /// - Returns: whether it is answered; else ``begin(_:client:)`` is next.
+    @inline(__always)
+    func answerKnown(_ request: Request, client: some ExchangeClient) -> Bool {
+        guard request.head.method == .get, client.secured == nil, admitsAll,
+            let known = request.head.withTarget({ answers.find(target: $0) })
+        else { return false }
+        return answerStraight(known.answer, request, url: known.url, client)
+    }
+
+    /// Makes a target known whose answer depends on nothing else of the request than that it is a plain GET.
+    private func note(_ answer: ReadyAnswer, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) {
+        guard request.head.method == .get, client.secured == nil, admitsAll, !map.dependsOnFields else { return }
+        request.head.withTarget { answers.note(answer, for: $0, url: uri.bytes) }
+    }
+
     /// The straight way: a plain GET or HEAD of a mapped URL whose answer is ready, and needs nothing but to be sent.
     @inline(__always)
     private func answerStraight(
-        _ match: RuleMatch, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+        _ answer: ReadyAnswer, _ request: Request, url: ByteBuffer, _ client: some ExchangeClient
     ) -> Bool {
         let method = request.head.method
         let present = request.head.fields.present
-        guard present.isDisjoint(with: LoopContext.particular), method == .get || method == .head,
-            client.takesSerialisedResponse, let answer = answers.find(map.rule(match.id), uri), answer.isPlain,
-            answer.options.when == .always, answer.isInMemory,
+        guard present.isDisjoint(with: particular), method == .get || method == .head,
+            client.takesSerialisedResponse, answer.isStraight,
             answer.variants.count == 1 || !present.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
         else { return false }
-        let date = dateStamp(at: request.receivedAt)
+        let second = wallSecond(at: request.receivedAt)
         var isNotModified = false
-        if !present.isDisjoint(with: LoopContext.validating) {
+        if !present.isDisjoint(with: validating) {
             guard answer.status == 200, !client.takesFieldBlocks else { return false }
-            switch answer.evaluate(request.head, now: date.unixSeconds) {
+            switch answer.evaluate(request.head, now: second) {
             case .notModified: isNotModified = true
             case .failed: return false
             case .proceed: break
@@ -93,7 +108,7 @@ extension LoopContext {
         let status = isNotModified ? 304 : answer.status
         client.record = nil
         if log.isOn {
-            var record = record(request, url: uri)
+            var record = record(request, normalised: url)
             record.rule = answer.position
             record.isMapped = true
             record.outcome = .substituted
@@ -106,9 +121,9 @@ extension LoopContext {
                 duration: monotonicNanoseconds() &- request.startedAt)
         }
         if isNotModified {
-            answer.sendNotModified(to: client, date: date)
+            answer.sendNotModified(to: client, second: second, tail: dateStamp(second).line)
         } else {
-            answer.sendReady(to: client, isHead: method == .head, date: date)
+            answer.sendReady(to: client, isHead: method == .head, second: second, tail: dateStamp(second).line)
         }
         return true
     }
@@ -241,14 +256,17 @@ extension LoopContext {
 // MARK: The log's record
 
 extension LoopContext {
-    func record(_ request: Request, url: TargetURI?) -> ExchangeRecord {
+    func record(_ request: Request, url: TargetURI?) -> ExchangeRecord { record(request, normalised: url?.bytes) }
+
+    /// - Parameter url: in normal form; nil where the target is none.
+    private func record(_ request: Request, normalised url: ByteBuffer?) -> ExchangeRecord {
         let head = request.head
         let bytes = head.bytes
         let method =
             bytes.getSlice(at: bytes.readerIndex &+ head.methodRange.lowerBound, length: head.methodRange.count)
             ?? ByteBuffer()
         let target =
-            url?.bytes
+            url
             ?? bytes.getSlice(at: bytes.readerIndex &+ head.targetRange.lowerBound, length: head.targetRange.count)
             ?? ByteBuffer()
         return ExchangeRecord(startedAt: request.startedAt, method: method, url: target)

@@ -9,10 +9,12 @@ final class ReadyAnswer {
     let options: RuleOptions
     let position: String
     private(set) var file: LoadedFile?
-    private(set) var variants: [ReadyRepresentation]
+    let variants: [ReadyRepresentation]
     let status: Int
     /// Whether a plain GET is answered by the ready bytes: nothing of the rule asks for more.
     let isPlain: Bool
+    /// Whether it is, besides, taken from memory at once and by nothing but the rule.
+    let isStraight: Bool
     /// Whether the rule answers cross-origin requests by itself.
     let answersCORS: Bool
     /// When the file was last seen to be as loaded, monotonic nanoseconds; `.max` where there is nothing to see.
@@ -40,6 +42,7 @@ final class ReadyAnswer {
             AnswerFields.variant(
                 of: body, in: content, options: options, status: status, position: position, identity: identity)
         }
+        isStraight = isPlain && options.when == .always && variants.allSatisfy { $0.body != nil }
     }
 
     /// The file was looked at and is as it was; `loaded` is the state to keep, which may be known to be settled now.
@@ -54,27 +57,22 @@ final class ReadyAnswer {
         checkedAt != .max && !isChecking && now &- checkedAt > ReadyAnswer.refreshAfter
     }
 
-    /// Whether the answer is one that is taken from memory at once.
-    var isInMemory: Bool { variants.allSatisfy { $0.body != nil } }
-
     /// Writes the full response of the identity variant.
     @inline(__always)
-    func sendReady(to client: any ExchangeClient, isHead: Bool, date: DateStamp) {
-        variants[0].send(to: client, isHead: isHead, second: date.unixSeconds, tail: date.line)
+    func sendReady(
+        to client: some ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer
+    ) {
+        variants[0].send(to: client, isHead: isHead, second: second, tail: tail())
     }
 
     @inline(__always)
-    func sendNotModified(to client: any ExchangeClient, date: DateStamp) {
-        variants[0].sendNotModified(to: client, second: date.unixSeconds, tail: date.line)
+    func sendNotModified(to client: some ExchangeClient, second: Int64, tail: @autoclosure () -> ByteBuffer) {
+        variants[0].sendNotModified(to: client, second: second, tail: tail())
     }
 
     /// What the conditions of a request make of the identity variant.
     func evaluate(_ head: RequestHead, now: Int64) -> Preconditions.Outcome {
-        let variant = variants[0]
-        return variant.withTag { tag in
-            Preconditions.evaluate(
-                method: head.method, fields: head.fields, etag: tag, lastModified: variant.lastModified, now: now)
-        }
+        variants[0].evaluate(head, now: now)
     }
 }
 

@@ -7,7 +7,7 @@ import NIOCore
 ///
 /// A retained response has one for each of its encodings, a stored response has one. Bound to its event loop; the
 /// body's storage is shared.
-struct ReadyRepresentation {
+final class ReadyRepresentation {
     let coding: ContentCoding?
     /// The entity tag as sent, quotes included; nil where there is none.
     let etag: [UInt8]?
@@ -38,6 +38,7 @@ struct ReadyRepresentation {
     private var notModified = ByteBuffer()
     private var notModifiedSecond: Int64?
     private let holdsBody: Bool
+    private let tagIsWellFormed: Bool
     private let status: Int
     private let statusLineLength: Int
     /// The header block of HTTP/2 with the lines of `blockSecond`, made at the first need of it.
@@ -79,6 +80,7 @@ struct ReadyRepresentation {
         status =
             statusLine.getSlice(at: statusLine.readerIndex &+ 9, length: 3)
             .flatMap { $0.withUnsafeReadableBytes { $0.decimalValue } } ?? 200
+        tagIsWellFormed = etag?.withUnsafeBytes { EntityTag($0) != nil } ?? false
         holdsBody = size <= ReadyRepresentation.inlineLimit && body?.rest.isEmpty == true
     }
 
@@ -87,12 +89,30 @@ struct ReadyRepresentation {
         return etag.withUnsafeBytes { body($0) }
     }
 
+    /// What the conditions of a request make of this representation.
+    func evaluate(_ head: RequestHead, now: Int64) -> Preconditions.Outcome {
+        if isHeld(by: head) { return .notModified }
+        return withTag { tag in
+            Preconditions.evaluate(
+                method: head.method, fields: head.fields, etag: tag, lastModified: lastModified, now: now)
+        }
+    }
+
+    /// Whether a client that reads says by the very tag that it was given that it has this, and asks for no more: what
+    /// ``Preconditions`` would find too, less quickly.
+    private func isHeld(by head: RequestHead) -> Bool {
+        let fields = head.fields
+        guard tagIsWellFormed, let etag, fields.contains(.ifNoneMatch), head.method == .get || head.method == .head,
+            !fields.contains(.ifMatch), !fields.contains(.ifUnmodifiedSince)
+        else { return false }
+        return fields.withFirst(.ifNoneMatch) { value in etag.withUnsafeBytes { $0.equals(value) } } ?? false
+    }
+
     /// Sends the full response.
     ///
     /// - Parameter tail: the field lines that change by the second, as they are in `second`.
     @inline(__always)
-    mutating func send(to client: any ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer)
-    {
+    func send(to client: some ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer) {
         if client.takesFieldBlocks {
             if blockSecond != second { stampBlock(second, tail()) }
             return client.send(fieldBlock: block, status: status, isHead || size == 0 ? nil : body)
@@ -109,12 +129,12 @@ struct ReadyRepresentation {
 
     /// Sends the response to a condition that holds (RFC 9110 §15.4.5), to a client that takes serialised responses.
     @inline(__always)
-    mutating func sendNotModified(to client: any ExchangeClient, second: Int64, tail: @autoclosure () -> ByteBuffer) {
+    func sendNotModified(to client: some ExchangeClient, second: Int64, tail: @autoclosure () -> ByteBuffer) {
         if notModifiedSecond != second { stampNotModified(second, tail()) }
         client.sendSerialised(notModified)
     }
 
-    private mutating func stampNotModified(_ second: Int64, _ tail: ByteBuffer) {
+    private func stampNotModified(_ second: Int64, _ tail: ByteBuffer) {
         var out = ByteBuffer()
         MessageWriter.writeStatusLine(304, to: &out)
         out.writeImmutableBuffer(commonLines)
@@ -126,7 +146,7 @@ struct ReadyRepresentation {
 
     /// Puts the changing lines into the ready bytes; in place where they are as long as those before and no write of
     /// the bytes is pending.
-    private mutating func stamp(_ second: Int64, _ tail: ByteBuffer) {
+    private func stamp(_ second: Int64, _ tail: ByteBuffer) {
         if readySecond != nil, tail.readableBytes == readyTailLength {
             ready.setBuffer(tail, at: head.readableBytes)
         } else {
@@ -142,7 +162,7 @@ struct ReadyRepresentation {
         readyTailLength = tail.readableBytes
     }
 
-    private mutating func stampBlock(_ second: Int64, _ tail: ByteBuffer) {
+    private func stampBlock(_ second: Int64, _ tail: ByteBuffer) {
         var out = ByteBuffer()
         out.reserveCapacity(head.readableBytes &+ tail.readableBytes)
         FieldBlockWriter.writeStatus(status, to: &out)

@@ -13,7 +13,9 @@ enum DurationBuckets {
     /// The bucket of a duration. What is over at once, as a mapped hit is, takes one comparison or two.
     @inline(__always)
     static func index(of nanoseconds: UInt64) -> Int {
-        var index = 0
+        // The first bound, without the array that is made at its first use.
+        if nanoseconds <= 50_000 { return 0 }
+        var index = 1
         while index < bounds.count, nanoseconds > bounds[index] { index &+= 1 }
         return index
     }

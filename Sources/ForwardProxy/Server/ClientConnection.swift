@@ -81,8 +81,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard state.phase != .lingering, state.phase != .closed else { return }
         isInRead = true
-        var bytes = unwrapInboundIn(data)
-        parser.feed(&bytes)
+        parser.feed(unwrapInboundIn(data))
         if wait == .body { expect(.body) }
         process()
     }
@@ -90,6 +89,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     func channelReadComplete(context: ChannelHandlerContext) {
         isInRead = false
         flushIfNeeded()
+        // What the channel would ask for next anyway, on the way through the whole pipeline.
+        if !isEncrypted, state.wantsBytes(bodyIsWanted: bodyIsWanted), !isHeldBack { context.read() }
     }
 
     func read(context: ChannelHandlerContext) {
@@ -172,7 +173,6 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         wait = .nothing
         deadline = .max
         requestVersion = head.version
-        exchangeFields = head.fields
         isHead = head.method == .head
         bodyIsWanted = true
         chunksBody = false
@@ -191,9 +191,12 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         case .chunked, .untilClose: length = nil
         }
         let now = monotonicNanoseconds()
-        var request = Request(head: head, bodyLength: length, receivedAt: now)
+        var request = Request(head: consume head, bodyLength: length, receivedAt: now)
         knownTime = now
-        exchange = loop.begin(request, client: self)
+        if !loop.answerKnown(request, client: self) {
+            exchangeFields = request.head.fields
+            exchange = loop.begin(request, client: self)
+        }
         knownTime = nil
         if exchange == nil { parser.recycle(&request.head) }
         if framing != .none, state.awaitsBody { expect(.body) }
@@ -349,14 +352,15 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     func flushIfNeeded() {
         guard needsFlush else { return }
         needsFlush = false
-        guard let context else { return }
-        guard direct?.isEmpty == false else { return context.flush() }
-        guard channel?.isActive == true else { return handOverDirect() }
-        direct?.send {
-            context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil)
-            channelMayHavePending = true
+        if direct?.isEmpty == false {
+            guard channel?.isActive == true else { return handOverDirect() }
+            direct?.send {
+                context?.write(wrapOutboundOut(.byteBuffer($0)), promise: nil)
+                channelMayHavePending = true
+            }
+            if !channelMayHavePending { return }
         }
-        if channelMayHavePending { context.flush() }
+        context?.flush()
     }
 
     /// The exchange has written its last byte.
@@ -390,14 +394,13 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     func expect(_ wait: Wait) {
         self.wait = wait
-        let limits = loop.proxy.configuration.limits
         let amount: TimeAmount? =
             switch wait {
             case .nothing: nil
-            case .request: limits.idleTimeout
+            case .request: loop.proxy.configuration.limits.idleTimeout
             case .lastRequest: ClientConnection.lastRequestPatience
-            case .head: limits.headerTimeout
-            case .body, .closing: limits.silenceTimeout
+            case .head: loop.proxy.configuration.limits.headerTimeout
+            case .body, .closing: loop.proxy.configuration.limits.silenceTimeout
             case .lingering: .seconds(2)
             }
         deadline = amount.map { (knownTime ?? monotonicNanoseconds()) &+ UInt64(max(0, $0.nanoseconds)) } ?? .max

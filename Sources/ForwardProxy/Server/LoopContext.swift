@@ -11,6 +11,13 @@ final class LoopContext: @unchecked Sendable {
     let eventLoop: any EventLoop
     let proxy: ProxyCore
     let log: AccessLog
+    /// Whether nobody has to prove who he is before he is answered.
+    let admitsAll: Bool
+    /// Fields that make a request for a mapped URL more than a plain one, so that the ready bytes are not its answer.
+    let particular = FieldNameSet(
+        .range, .ifRange, .ifMatch, .ifUnmodifiedSince, .cacheControl, .pragma, .origin, .expect)
+    /// Those with which a client asks whether what it has is still right.
+    let validating = FieldNameSet(.ifNoneMatch, .ifModifiedSince)
     private(set) var answers = AnswerTable()
     /// Stored responses that are ready to send.
     let stored: StoredTable
@@ -45,6 +52,7 @@ final class LoopContext: @unchecked Sendable {
     init(eventLoop: any EventLoop, proxy: ProxyCore, map: SubstitutionMap, tunnelPolicy: TunnelPolicy) {
         self.eventLoop = eventLoop
         self.proxy = proxy
+        admitsAll = proxy.access == nil
         stored = StoredTable(budget: proxy.configuration.cache.memory)
         self.map = map
         self.tunnelPolicy = tunnelPolicy
@@ -60,11 +68,18 @@ final class LoopContext: @unchecked Sendable {
     func dateStamp() -> DateStamp { dateStamp(at: monotonicNanoseconds()) }
 
     /// The Date field of a time of the monotonic clock that is now or was a moment ago.
-    @inline(__always)
-    func dateStamp(at monotonic: UInt64) -> DateStamp {
-        let seconds = Int64(truncatingIfNeeded: clock.wall(at: monotonic) / 1_000_000_000)
-        if date.unixSeconds != seconds { date = DateStamp(unixSeconds: seconds) }
+    func dateStamp(at monotonic: UInt64) -> DateStamp { dateStamp(wallSecond(at: monotonic)) }
+
+    /// The Date field of a time in Unix seconds.
+    func dateStamp(_ second: Int64) -> DateStamp {
+        if date.unixSeconds != second { date = DateStamp(unixSeconds: second) }
         return date
+    }
+
+    /// The Unix second of a time of the monotonic clock that is now or was a moment ago.
+    @inline(__always)
+    func wallSecond(at monotonic: UInt64) -> Int64 {
+        Int64(truncatingIfNeeded: clock.wall(at: monotonic) / 1_000_000_000)
     }
 
     /// Puts another map in force; answers made from the old one are forgotten.

@@ -3,7 +3,7 @@
 /// An exact rule is found by the hash of the whole URL, a folder rule by that of a prefix which ends in `/`, so one
 /// reading of the URL serves all of them. The keys of a map are its owner's, and a client only chooses what is looked
 /// up, so the hash needs no secret seed: it can't be made to find long chains. (The mixing is wyhash's.)
-struct URLHash {
+public struct URLHash {
     private static let factor: UInt64 = 0xA076_1D64_78BD_642F
     private static let finishFactor: UInt64 = 0xE703_7ED1_A0B4_28DB
 
@@ -27,8 +27,7 @@ struct URLHash {
     }
 
     /// The hash of all of `bytes`.
-    @inline(__always)
-    static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    public static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var hash = URLHash()
         var index = 0
         while bytes.count &- index >= 8 {

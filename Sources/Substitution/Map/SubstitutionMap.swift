@@ -10,9 +10,13 @@ public final class SubstitutionMap: Sendable {
     let limits: YAMLLimits
     /// What was noticed that keeps no map from loading.
     public let warnings: [MapDiagnostic]
+    /// Whether there are rules with conditions on fields, so that a URL and a method may not be all that a look-up's
+    /// result depends on.
+    public let dependsOnFields: Bool
 
     init(_ storage: MapStorage, warnings: [MapDiagnostic], fileSystem: MapFileSystem, limits: YAMLLimits) {
         self.storage = storage
+        dependsOnFields = storage.summaries.contains(where: \.hasFieldConditions)
         self.warnings = warnings
         self.fileSystem = fileSystem
         self.limits = limits
