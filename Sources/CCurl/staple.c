@@ -91,8 +91,8 @@ static bool is_revoked(void *ssl, const unsigned char *bytes, long count) {
     return is;
 }
 
-// SSL_CTX_set_tlsext_status_cb(3): called in the handshake, behind the certificate's verification; 0 ends it with the alert
-// bad_certificate_status_response.
+// SSL_CTX_set_tlsext_status_cb(3): called in the handshake, behind the certificate's verification; 0 ends it with the
+// alert bad_certificate_status_response.
 static int check_status(void *ssl, void *unused) {
     (void)unused;
     unsigned char *bytes = NULL;

@@ -39,8 +39,8 @@ static inline int linux_eventfd(void) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-// memfd_create(2): its flags are shown under _GNU_SOURCE alone; the values are those of linux/memfd.h. Kernels before 6.3
-// know nothing of MFD_NOEXEC_SEAL, later ones ask for it.
+// memfd_create(2): its flags are shown under _GNU_SOURCE alone; the values are those of linux/memfd.h. Kernels before
+// 6.3 know nothing of MFD_NOEXEC_SEAL, later ones ask for it.
 static inline int linux_memfd(void) {
     const unsigned int closed_by_exec = 1, sealable = 2, never_executable = 8;
     long descriptor = syscall(SYS_memfd_create, "retained", closed_by_exec | sealable | never_executable);
@@ -49,8 +49,8 @@ static inline int linux_memfd(void) {
     return descriptor < 0 ? -errno : (int)descriptor;
 }
 
-// fcntl(2), F_ADD_SEALS: neither length nor content changes any more, nor do the seals. Its header would give this module
-// types that are Glibc's in Swift.
+// fcntl(2), F_ADD_SEALS: neither length nor content changes any more, nor do the seals. Its header would give this
+// module types that are Glibc's in Swift.
 static inline int linux_seal(int descriptor) {
     const int add_seals = 1033, seal = 1, shrink = 2, grow = 4, write = 8;
     return syscall(SYS_fcntl, descriptor, add_seals, seal | shrink | grow | write) < 0 ? -errno : 0;

@@ -12,8 +12,8 @@ enum Library {
 
     /// What keeps libcurl from being used; nil where nothing does.
     ///
-    /// It is opened and initialised at the first call, which takes some 10 ms (curl_global_init). What fails is tried anew at
-    /// the next one: descriptors or memory may have been short.
+    /// It is opened and initialised at the first call, which takes some 10 ms (curl_global_init). What fails is tried
+    /// anew at the next one: descriptors or memory may have been short.
     static var problem: String? {
         isReady.withLock { isReady in
             guard !isReady else { return nil }

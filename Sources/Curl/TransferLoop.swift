@@ -4,8 +4,8 @@ import Synchronization
 
 /// The thread that owns libcurl's handles: commands go in through a queue, and delegates are called on it.
 ///
-/// Any thread may use it. It ends with ``shutdown()``, or when it is released. libcurl itself is opened on the thread, at
-/// the first transfer.
+/// Any thread may use it. It ends with ``shutdown()``, or when it is released. libcurl itself is opened on the thread,
+/// at the first transfer.
 public final class TransferLoop: Sendable {
     /// libcurl's version and that of what it is built on (curl_version).
     public static var version: String { String(cString: curl_version()) }

@@ -217,8 +217,8 @@ final class TransferThread {
 
     /// Tells libcurl both pauses. It may call the delegate before it returns, which may pause again.
     ///
-    /// libcurl 7.88.1 reads once more, into memory of its own, when it is told to pause receiving and not sending. So where
-    /// there is nothing to send that is paused too; else receiving is paused by what the callback returns.
+    /// libcurl 7.88.1 reads once more, into memory of its own, when it is told to pause receiving and not sending. So
+    /// where there is nothing to send that is paused too; else receiving is paused by what the callback returns.
     private func setPauses(_ handle: EasyHandle) {
         let receiving = handle.progress.receivingIsPaused ? subproxy_pause_receiving : 0
         let holdsAll = handle.progress.receivingIsPaused && !handle.sendsBody

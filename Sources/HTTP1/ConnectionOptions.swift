@@ -14,8 +14,8 @@ public struct ConnectionOptions: OptionSet, Sendable {
 
     /// Whether the connection persists after this message (RFC 9112 §9.3).
     ///
-    /// - Parameter honouringKeepAlive: Whether `keep-alive` of an HTTP/1.0 message counts. The default is true, as for a
-    ///   response or an origin server; a proxy that only forwards passes false for requests.
+    /// - Parameter honouringKeepAlive: Whether `keep-alive` of an HTTP/1.0 message counts. The default is true, as for
+    ///   a response or an origin server; a proxy that only forwards passes false for requests.
     public func persists(_ version: HTTPVersion, honouringKeepAlive: Bool = true) -> Bool {
         if contains(.close) { return false }
         return version >= .http1_1 || (honouringKeepAlive && contains(.keepAlive))

@@ -1,10 +1,12 @@
 import HTTPSemantics
 import NIOCore
 
-/// The header section of a connection's last request, found once and taken as found where the next one has the same bytes.
+/// The header section of a connection's last request, found once and taken as found where the next one has the same
+/// bytes.
 ///
-/// A browser sends the same fields with request after request of a page, so that most of a head is old. Equal bytes behind
-/// a request line of the same version mean the same, and a section's end is part of it: nothing has to be read again.
+/// A browser sends the same fields with request after request of a page, so that most of a head is old. Equal bytes
+/// behind a request line of the same version mean the same, and a section's end is part of it: nothing has to be read
+/// again.
 struct FieldMemo {
     /// Bytes of a section that are kept at most; few are longer, and each connection keeps its own.
     private static let capacity = 4096

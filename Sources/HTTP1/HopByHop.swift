@@ -4,8 +4,8 @@ import NIOCore
 /// Which fields of a section are for this connection alone, and are not passed on (RFC 9110 §7.6.1).
 ///
 /// Those are the connection fields themselves, the fields of proxy authentication, and what Connection nominates. A
-/// nomination of a field that the message's meaning, framing or security depends on is ignored: it is how a client would
-/// have a proxy remove what the origin relies on. Nothing is allocated unless Connection nominates a name that
+/// nomination of a field that the message's meaning, framing or security depends on is ignored: it is how a client
+/// would have a proxy remove what the origin relies on. Nothing is allocated unless Connection nominates a name that
 /// ``FieldName`` doesn't recognise.
 public struct HopByHop: Sendable {
     /// The options of Connection.

@@ -64,8 +64,8 @@ public enum MessageWriter {
 
     /// Writes a field line with a literal name and any value.
     ///
-    /// - Throws: ``HTTP1Error/invalidFieldValue`` where the value holds a control byte but HTAB, so that no CR, LF or NUL
-    ///   is ever written; then nothing is.
+    /// - Throws: ``HTTP1Error/invalidFieldValue`` where the value holds a control byte but HTAB, so that no CR, LF or
+    ///   NUL is ever written; then nothing is.
     public static func writeField(
         _ name: StaticString, value: some Collection<UInt8>, to buffer: inout ByteBuffer
     ) throws(HTTP1Error) {

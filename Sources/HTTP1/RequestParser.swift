@@ -13,10 +13,10 @@ public enum RequestEvent: Sendable {
 
 /// Parses the requests of one connection as their bytes come, strictly (RFC 9112).
 ///
-/// Give it what is received with ``feed(_:)``, then call ``next()`` until it returns nil. After ``RequestEvent/end(trailers:)``
-/// the next request of a pipeline is looked at only when ``next()`` is called again: who paces requests stops there, and
-/// stops reading, because what is fed is kept. However the bytes are cut, the events and errors are the same, but that a
-/// body comes in other pieces.
+/// Give it what is received with ``feed(_:)``, then call ``next()`` until it returns nil. After
+/// ``RequestEvent/end(trailers:)`` the next request of a pipeline is looked at only when ``next()`` is called again:
+/// who paces requests stops there, and stops reading, because what is fed is kept. However the bytes are cut, the
+/// events and errors are the same, but that a body comes in other pieces.
 public struct RequestParser: Sendable {
     @usableFromInline
     enum Phase: Sendable {
@@ -96,8 +96,8 @@ public struct RequestParser: Sendable {
     ///
     /// Requests that were received before it are still parsed.
     ///
-    /// - Throws: ``HTTP1Error/unexpectedEnd`` where the input ended inside a message and ``next()`` has returned nil for
-    ///   want of the rest; where events are still to be fetched, ``next()`` throws it after them.
+    /// - Throws: ``HTTP1Error/unexpectedEnd`` where the input ended inside a message and ``next()`` has returned nil
+    ///   for want of the rest; where events are still to be fetched, ``next()`` throws it after them.
     public mutating func end() throws(HTTP1Error) {
         inputHasEnded = true
         if case .failed(let error) = phase { throw error }

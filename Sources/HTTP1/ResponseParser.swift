@@ -13,8 +13,8 @@ public enum ResponseEvent: Sendable {
     case end(trailers: FieldSection?)
 }
 
-/// Parses the responses of one connection as their bytes come, strictly (RFC 9112); for connections that libcurl doesn't
-/// own.
+/// Parses the responses of one connection as their bytes come, strictly (RFC 9112); for connections that libcurl
+/// doesn't own.
 ///
 /// Give it what is received with ``feed(_:)``, then call ``next()`` until it returns nil. After a 101 or the end, the
 /// bytes that follow are ``takeRemaining()``'s.

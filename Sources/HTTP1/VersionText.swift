@@ -2,7 +2,8 @@ import HTTPSemantics
 
 /// `HTTP-version = "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3), read byte by byte.
 enum VersionText {
-    /// Judges the byte at `offset` of a version; false where the version is complete and the byte belongs to what follows.
+    /// Judges the byte at `offset` of a version; false where the version is complete and the byte belongs to what
+    /// follows.
     ///
     /// A minor version above 1 counts as 1.1 (RFC 9110 §2.5).
     ///

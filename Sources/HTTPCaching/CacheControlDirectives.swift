@@ -20,8 +20,8 @@ extension ResponseDirectives {
     /// Adds what counts of an element that is not `token [ "=" ( token / quoted-string ) ]`.
     ///
     /// A known name before a `=` counts with a malformed argument. Anywhere in the element the directives that keep
-    /// responses from being stored count: the origin meant `private; max-age=60`, and behind a quote that is never closed
-    /// other recipients may see them.
+    /// responses from being stored count: the origin meant `private; max-age=60`, and behind a quote that is never
+    /// closed other recipients may see them.
     private mutating func addMalformed(_ element: UnsafeRawBufferPointer) {
         if let equals = element.firstIndex(of: UInt8(ascii: "=")) {
             let name = UnsafeRawBufferPointer(rebasing: element[0..<equals]).trimmingOptionalWhitespace

@@ -25,8 +25,8 @@ extension StoreKey {
         self.init(bytes)
     }
 
-    /// Calls `body` with the bytes of the key of a target URI where they stand in it already: where what goes to the origin
-    /// is in normal form.
+    /// Calls `body` with the bytes of the key of a target URI where they stand in it already: where what goes to the
+    /// origin is in normal form.
     @inline(__always)
     public static func withBytes<Result>(
         of target: TargetURI, _ body: (UnsafeRawBufferPointer) -> Result

@@ -6,8 +6,8 @@ public enum Combination {
     /// What is held once the content of `newer` is added to that of `held`; nil where the two may not be combined.
     ///
     /// They may where both have the same strong entity tag (RFC 9110 §15.3.7.3), where the sizes of the whole that they
-    /// name are not different, and where their ranges meet or overlap. The newer response's fields win by RFC 9111 §3.2.
-    /// What is then complete has status 200 and no part.
+    /// name are not different, and where their ranges meet or overlap. The newer response's fields win by RFC 9111
+    /// §3.2. What is then complete has status 200 and no part.
     public static func combine(_ held: StoredResponse, with newer: StoredResponse) -> StoredResponse? {
         guard isSameRepresentation(held, newer) else { return nil }
         var part: ContentPart?
@@ -30,8 +30,8 @@ public enum Combination {
             isAuthorized: held.isAuthorized || newer.isAuthorized, part: part)
     }
 
-    /// The bytes of the representation that a Range request for a held part needs, where the part has them all; nil where
-    /// it has not, or where they are not one range.
+    /// The bytes of the representation that a Range request for a held part needs, where the part has them all; nil
+    /// where it has not, or where they are not one range.
     public static func range(of request: CacheRequest, within part: ContentPart) -> Range<Int>? {
         range(of: request.fields, method: request.method, within: part)
     }

@@ -17,8 +17,8 @@ public struct ContentPart: Sendable, Equatable {
 
     /// Reads a Content-Range of bytes: `bytes 0-499/1234` or `bytes 0-499/*`.
     ///
-    /// nil for other units, for `*/1234`, and where the numbers can't be: the last position before the first, or no less
-    /// than the length.
+    /// nil for other units, for `*/1234`, and where the numbers can't be: the last position before the first, or no
+    /// less than the length.
     init?(_ value: UnsafeRawBufferPointer) {
         let value = value.trimmingOptionalWhitespace
         let unit = 6

@@ -4,11 +4,11 @@ import HTTPSemantics
 extension StoredResponse {
     /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
     ///
-    /// Set-Cookie is taken by a shared cache only where the newer response itself gives freshness explicitly. A Date that
-    /// the newer response lacks is the time of its receipt.
+    /// Set-Cookie is taken by a shared cache only where the newer response itself gives freshness explicitly. A Date
+    /// that the newer response lacks is the time of its receipt.
     ///
-    /// - Parameter request: The fields of the request, for a Vary that names others than before; nil where it is known to
-    ///   name the same.
+    /// - Parameter request: The fields of the request, for a Vary that names others than before; nil where it is known
+    ///   to name the same.
     func updated(by newer: OriginResponse, selecting request: FieldSection?, policy: CachePolicy) -> StoredResponse {
         let wall = newer.receivedAt.boundedWall
         let parsedDate = CacheDate.first(.date, in: newer.fields, now: wall)

@@ -3,8 +3,8 @@ public import HTTPSemantics
 /// How long a response is fresh, and by what (RFC 9111 §4.2.1).
 ///
 /// The first of: s-maxage in a shared cache; max-age; Expires less Date; a heuristic. What is there and invalid makes
-/// the response stale, and is not made up for by what comes next. Of several Expires lines the first counts; one that is
-/// no date, as `0`, is in the past.
+/// the response stale, and is not made up for by what comes next. Of several Expires lines the first counts; one that
+/// is no date, as `0`, is in the past.
 public struct FreshnessLifetime: Sendable, Equatable {
     public enum Source: UInt8, Sendable {
         case sMaxAge, maxAge, expires, heuristic

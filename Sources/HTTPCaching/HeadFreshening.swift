@@ -6,8 +6,8 @@ extension Validation {
     /// invalidated.
     ///
     /// It is updated where each of ETag and Last-Modified that the HEAD's response has is the stored one's, and its
-    /// Content-Length, where it has one, is the content's size. A response that says it depends on other request fields,
-    /// or that may not be stored, invalidates.
+    /// Content-Length, where it has one, is the content's size. A response that says it depends on other request
+    /// fields, or that may not be stored, invalidates.
     ///
     /// - Parameter size: The size of the stored content in bytes; a part's own size, where a part is held.
     public static func freshened(

@@ -5,7 +5,8 @@ public enum Invalidation {
     /// The URIs whose stored responses are to be removed, of all methods and variants: the target, and Location and
     /// Content-Location where they have the same origin (scheme, host, port) as the target.
     ///
-    /// Empty for safe methods, for CONNECT, and where the status is no 2xx or 3xx. A method that is not known is unsafe.
+    /// Empty for safe methods, for CONNECT, and where the status is no 2xx or 3xx. A method that is not known is
+    /// unsafe.
     public static func targets(method: Method, status: Int, target: TargetURI, fields: FieldSection) -> [TargetURI] {
         guard !method.isSafe, method != .connect, (200..<400).contains(status) else { return [] }
         var targets = [target]

@@ -31,8 +31,8 @@ public struct ResponseDirectives: Sendable, Equatable {
     public var mustRevalidate = false
     public var proxyRevalidate = false
     public var noTransform = false
-    /// Read, and of no effect: a client that asks for a validation gets it (RFC 8246 §2 concerns a fresh response that a
-    /// user agent reloads).
+    /// Read, and of no effect: a client that asks for a validation gets it (RFC 8246 §2 concerns a fresh response that
+    /// a user agent reloads).
     public var immutable = false
     public var noCache: Restriction?
     public var isPrivate: Restriction?

@@ -12,8 +12,8 @@ import HTTPSemantics
 /// 5. A stale response is served only by leave of max-stale or stale-while-revalidate, and never against
 ///    ``forbidsStale(_:policy:)``.
 ///
-/// Offline, where the origin is never asked, the request's wishes don't count, and a stale response is served whatever its
-/// age, but never against ``forbidsStale(_:policy:)``.
+/// Offline, where the origin is never asked, the request's wishes don't count, and a stale response is served whatever
+/// its age, but never against ``forbidsStale(_:policy:)``.
 public enum Reuse {
     public static func verdict(
         _ request: CacheRequest, _ stored: StoredResponse, at now: CacheInstant, policy: CachePolicy,

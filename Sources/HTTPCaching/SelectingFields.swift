@@ -1,10 +1,11 @@
 public import HTTPSemantics
 
-/// The request fields that a response was selected by, with the values of the request it was stored for (RFC 9111 §4.1).
+/// The request fields that a response was selected by, with the values of the request it was stored for (RFC 9111
+/// §4.1).
 ///
-/// Values are compared whole, lines joined with a comma (Cookie's with a semicolon). In fields that are known to be lists
-/// the whitespace beside commas and semicolons doesn't count, nor do empty members; in those whose members have no case
-/// their case doesn't. A field that is absent matches only an absent one.
+/// Values are compared whole, lines joined with a comma (Cookie's with a semicolon). In fields that are known to be
+/// lists the whitespace beside commas and semicolons doesn't count, nor do empty members; in those whose members have
+/// no case their case doesn't. A field that is absent matches only an absent one.
 public struct SelectingFields: Sendable, Equatable {
     /// In lower case, sorted, no duplicates; empty where there is no Vary.
     public var names: [[UInt8]]

@@ -3,8 +3,8 @@ import HTTPSemantics
 /// Which of the stored responses of one key a request selects (RFC 9111 §4.1).
 ///
 /// Of those whose selecting fields match: one that has the bytes asked for before a part that has not; one with a Vary
-/// before one without, whose origin may have forgotten it; then the one with the latest Date, and of equals the one that
-/// was received last.
+/// before one without, whose origin may have forgotten it; then the one with the latest Date, and of equals the one
+/// that was received last.
 public enum Selection {
     /// The index of the selected response; nil where none matches.
     public static func select(_ request: CacheRequest, among candidates: [StoredResponse]) -> Int? {

@@ -3,7 +3,8 @@ import HTTPSemantics
 /// When a stale response may be served (RFC 9111 §4.2.4, RFC 5861).
 extension Reuse {
     /// Whether an error must be sent (504) rather than a stale response where the origin can't be reached: `no-cache`,
-    /// `must-revalidate`, and in a shared cache `proxy-revalidate` and s-maxage (RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10).
+    /// `must-revalidate`, and in a shared cache `proxy-revalidate` and s-maxage (RFC 9111 §5.2.2.2, §5.2.2.8,
+    /// §5.2.2.10).
     public static func forbidsStale(_ stored: StoredResponse, policy: CachePolicy) -> Bool {
         let directives = stored.directives
         if directives.mustRevalidate || directives.noCache == .all { return true }

@@ -4,8 +4,8 @@ import NIOCore
 /// The names of the fields that a response is stored without (RFC 9111 §3.1).
 ///
 /// Those of one connection (RFC 9110 §7.6.1) and those that Connection names; those that concern a proxy; those that
-/// `no-cache` names, and `private` in a shared cache; and what is made anew for each use: Content-Length, Age, and a part's
-/// Content-Range. Trailer goes too, because trailers are not kept.
+/// `no-cache` names, and `private` in a shared cache; and what is made anew for each use: Content-Length, Age, and a
+/// part's Content-Range. Trailer goes too, because trailers are not kept.
 struct UnstoredNames {
     private static let always = FieldNameSet(
         .connection, .keepAlive, .proxyConnection, .te, .transferEncoding, .upgrade, .http2Settings, .trailer,
@@ -64,8 +64,8 @@ struct UnstoredNames {
 
 /// What is kept of a response's header section (RFC 9111 §3.1).
 enum StoredFields {
-    /// The fields in the order received, without the unstored ones. Where there is no Date, or it is malformed, one with
-    /// the time of receipt stands at the end (RFC 9110 §6.6.1).
+    /// The fields in the order received, without the unstored ones. Where there is no Date, or it is malformed, one
+    /// with the time of receipt stands at the end (RFC 9110 §6.6.1).
     static func kept(
         _ fields: FieldSection, without unstored: UnstoredNames, replacingDate date: Int64?
     ) -> FieldSection {

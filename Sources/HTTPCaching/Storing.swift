@@ -12,9 +12,9 @@ import NIOCore
 ///   `must-revalidate` or s-maxage; Set-Cookie only with max-age, s-maxage or Expires.
 /// - Not where Vary is `*`.
 /// - 206 only as the answer to a Range, with one valid Content-Range; one that holds all bytes is stored as a 200.
-/// - And only where the response says so: by max-age, s-maxage, Expires or `public`, or by a status that is cacheable by
-///   default (RFC 9110 §15.1). In that last case a shared cache wants more than the status: a directive for caches, or
-///   a Last-Modified that gives a heuristic lifetime. An ETag alone is not enough.
+/// - And only where the response says so: by max-age, s-maxage, Expires or `public`, or by a status that is cacheable
+///   by default (RFC 9110 §15.1). In that last case a shared cache wants more than the status: a directive for caches,
+///   or a Last-Modified that gives a heuristic lifetime. An ETag alone is not enough.
 public enum Storing {
     /// Whether `response` to `request` may be stored, and what is then kept of it.
     public static func verdict(

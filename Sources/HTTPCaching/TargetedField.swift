@@ -2,8 +2,8 @@ import HTTPSemantics
 
 /// Cache directives for one kind of cache, as in CDN-Cache-Control (RFC 9213 §2).
 ///
-/// The field is a Dictionary of structured fields: keys in lower case, of a key that is repeated the last value, and one
-/// error makes the whole field count for nothing. Numbers are Integers, field names are in a String or Token;
+/// The field is a Dictionary of structured fields: keys in lower case, of a key that is repeated the last value, and
+/// one error makes the whole field count for nothing. Numbers are Integers, field names are in a String or Token;
 /// `false` is as if the directive were not there; parameters are passed over.
 enum TargetedField {
     /// The directives of the field of that name; nil where there is none, it is empty or it doesn't parse.

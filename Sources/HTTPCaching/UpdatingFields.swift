@@ -3,10 +3,10 @@ import NIOCore
 
 /// How a newer response changes the fields of a stored one (RFC 9111 §3.2).
 ///
-/// All lines of a name that the newer response has replace those of the stored one and stand at the end; all other lines
-/// stay where they are. Never taken are the fields that are not stored at all. Content-Encoding and digests, without which
-/// the content that is held can't be read, are taken only from a response that has the same strong entity tag: one that is
-/// wrong about them would make it unreadable.
+/// All lines of a name that the newer response has replace those of the stored one and stand at the end; all other
+/// lines stay where they are. Never taken are the fields that are not stored at all. Content-Encoding and digests,
+/// without which the content that is held can't be read, are taken only from a response that has the same strong entity
+/// tag: one that is wrong about them would make it unreadable.
 enum UpdatingFields {
     /// - Parameters:
     ///   - newer: The newer response's fields as received.

@@ -1,6 +1,7 @@
 /// Writes the values of Content-Range (RFC 9110 §14.4).
 public enum ContentRange {
-    /// `bytes 0-499/1234` for the bytes `range`, which is not empty, of `size`; `*` stands for a size that is not known.
+    /// `bytes 0-499/1234` for the bytes `range`, which is not empty, of `size`; `*` stands for a size that is not
+    /// known.
     public static func satisfied(_ range: Range<Int>, size: Int?) -> [UInt8] {
         var out: [UInt8] = []
         append(range, size: size, to: &out)

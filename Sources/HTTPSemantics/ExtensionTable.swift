@@ -12,8 +12,8 @@ public struct ExtensionTable: Sendable {
 
     /// This table with the extensions of `text` that it doesn't have yet, the first mention of each.
     ///
-    /// The format is that of `/etc/mime.types`: a type and its extensions a line, `#` begins a comment. Lines whose type
-    /// is none are passed over.
+    /// The format is that of `/etc/mime.types`: a type and its extensions a line, `#` begins a comment. Lines whose
+    /// type is none are passed over.
     public func adding(mimeTypes text: UnsafeRawBufferPointer) -> ExtensionTable {
         var table = self
         for line in text.split(separator: 0x0a) {

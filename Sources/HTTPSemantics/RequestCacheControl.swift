@@ -1,4 +1,5 @@
-/// What a request asks of caches: its Cache-Control, and Pragma where there is no Cache-Control (RFC 9111 §5.2.1, §5.4).
+/// What a request asks of caches: its Cache-Control, and Pragma where there is no Cache-Control (RFC 9111 §5.2.1,
+/// §5.4).
 ///
 /// Read in one pass without allocation. Names in any case, arguments with or without quotes. Numbers are capped at 2³¹
 /// (RFC 9111 §1.2.2). Of directives that are repeated the stricter counts: the smaller max-age, max-stale and

@@ -57,8 +57,8 @@ enum URINormaliser {
     }
 
     /// Decodes percent-encoded unreserved characters, makes hexadecimal digits capitals, and encodes bytes that a URI
-    /// can't hold as they are (obs-text and backslashes, which some clients send raw). A `%` without two digits stays, and
-    /// what would become its digits by being decoded is not decoded: `%%34%31` is not `%41`.
+    /// can't hold as they are (obs-text and backslashes, which some clients send raw). A `%` without two digits stays,
+    /// and what would become its digits by being decoded is not decoded: `%%34%31` is not `%41`.
     static func appendPercentNormalised(_ raw: Slice<UnsafeRawBufferPointer>, to out: inout [UInt8]) {
         var index = raw.startIndex
         var strayReach = 0

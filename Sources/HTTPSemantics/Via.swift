@@ -10,8 +10,8 @@ public enum Via {
 
     /// Whether `pseudonym` is a received-by of any Via line, ASCII case and a port ignored.
     ///
-    /// Comments may hold commas and don't count, unless one has no end: then that line is read as if it had no comments,
-    /// so that nothing before our own entry can hide it.
+    /// Comments may hold commas and don't count, unless one has no end: then that line is read as if it had no
+    /// comments, so that nothing before our own entry can hide it.
     public static func contains(pseudonym: UnsafeRawBufferPointer, in fields: FieldSection) -> Bool {
         guard fields.contains(.via), !pseudonym.isEmpty else { return false }
         for line in fields.lines where line.name == .via {

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// An expression whose matches all have some rare text in them is found by that text: one look through the input finds
 /// the texts of all such expressions. The others go through the input together, as one automaton whose states are made
-/// when they are needed, at most 4 MiB of them in the scratch memory, whose arrays may have grown to twice that. Only what
-/// is found so has to be matched.
+/// when they are needed, at most 4 MiB of them in the scratch memory, whose arrays may have grown to twice that. Only
+/// what is found so has to be matched.
 public struct ExpressionSet: Sendable {
     /// With so few expressions each is matched, and no index is made.
     public static let directCount = 8

@@ -1,7 +1,7 @@
 /// The deterministic states of a `UnionProgram` that inputs have led to, made when they are first needed.
 ///
-/// A state is a set of the program's nodes, and which expressions have matched on the way into it. Once the states of an
-/// input are there, a byte of it costs one look into a table, however many expressions there are. When the memory is
+/// A state is a set of the program's nodes, and which expressions have matched on the way into it. Once the states of
+/// an input are there, a byte of it costs one look into a table, however many expressions there are. When the memory is
 /// full, the states are forgotten if they have been of use since; if not, further ones are not kept, and the time is in
 /// proportion to program × input.
 struct LazyAutomaton: Sendable {

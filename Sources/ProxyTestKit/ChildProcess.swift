@@ -138,7 +138,8 @@ public final class ChildProcess: Sendable {
 
     private static func makePipe() throws -> (reader: CInt, writer: CInt) {
         var ends: [CInt] = [0, 0]
-        // A process that another thread starts at this moment must not keep the pipe open; pipe(2) has no flag for that.
+        // A process that another thread starts at this moment must not keep the pipe open; pipe(2) has no flag for
+        // that.
         guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw Socket.Failure.failed("socketpair", code: errno)
         }

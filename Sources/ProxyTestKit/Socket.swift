@@ -186,8 +186,8 @@ public final class Socket: @unchecked Sendable {
         max(0, Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT)))
     }
 
-    /// Takes what is there of a body whose bytes do not matter, at most `limit` bytes; nil when there is nothing just now,
-    /// 0 at the end of input.
+    /// Takes what is there of a body whose bytes do not matter, at most `limit` bytes; nil when there is nothing just
+    /// now, 0 at the end of input.
     public func discardWithoutWaiting(_ limit: Int = 1 << 20) throws -> Int? {
         // The kernel drops the bytes and copies none (tcp(7)).
         let count = recv(descriptor, nil, limit, CInt(MSG_TRUNC | MSG_DONTWAIT))

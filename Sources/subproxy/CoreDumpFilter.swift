@@ -2,9 +2,9 @@ import Glibc
 
 /// Which of the process's memory a core dump has. (core(5), "Controlling which mappings are written to the core dump")
 ///
-/// A limit of 0 keeps the kernel from writing core files, but not from handing dumps to a program that kernel.core_pattern
-/// names. A dump without memory is of no harm, and unlike PR_SET_DUMPABLE this leaves the process to the debuggers and
-/// profilers of its owner.
+/// A limit of 0 keeps the kernel from writing core files, but not from handing dumps to a program that
+/// kernel.core_pattern names. A dump without memory is of no harm, and unlike PR_SET_DUMPABLE this leaves the process
+/// to the debuggers and profilers of its owner.
 struct CoreDumpFilter {
     /// The bits, in hexadecimal; empty where the system has no such filter.
     private let inherited: [UInt8]

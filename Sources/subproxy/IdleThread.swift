@@ -12,8 +12,8 @@ final class IdleThread: Sendable {
 
     private let state = Mutex(State())
 
-    /// Does `work` at a low priority (nice 10), on a thread that ends when there is no more of it; where there is no thread
-    /// to be had, nothing is done.
+    /// Does `work` at a low priority (nice 10), on a thread that ends when there is no more of it; where there is no
+    /// thread to be had, nothing is done.
     func run(_ work: @escaping @Sendable () -> Void) {
         let mustStart = state.withLock { state in
             state.next = work

@@ -4,8 +4,8 @@ import Synchronization
 /// Looks whether somebody else can change the maps: who writes a map chooses what clients get, and which files of this
 /// user's they can read.
 ///
-/// It is warned of and not refused, since a map of another user's may well be meant: that of a developer in a service, or
-/// the host's in a container.
+/// It is warned of and not refused, since a map of another user's may well be meant: that of a developer in a service,
+/// or the host's in a container.
 final class MapOwnership: Sendable {
     private let told = Mutex<Set<String>>([])
 

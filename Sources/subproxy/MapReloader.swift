@@ -114,8 +114,8 @@ final class MapReloader: Sendable {
         state.withLock(\.watcher)?.update(paths: paths)
     }
 
-    /// Says who else can change the maps, and which files do not exist; a map may be right before its files are there, so
-    /// this stops nothing.
+    /// Says who else can change the maps, and which files do not exist; a map may be right before its files are there,
+    /// so this stops nothing.
     ///
     /// A look at the files of a large map takes nearly as long as loading it did, and nobody waits for that.
     private func warnOfFiles(_ map: SubstitutionMap) {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Tells the service manager how the program is, where it wants to know. (sd_notify(3), without its library)
 ///
-/// The socket is opened at the start, so that a message gets out also when no descriptor is left. Nothing but the end is
-/// told once the end has been.
+/// The socket is opened at the start, so that a message gets out also when no descriptor is left. Nothing but the end
+/// is told once the end has been.
 final class ServiceNotifier: Sendable {
     /// What the manager was told that the service does.
     private struct State {
@@ -78,8 +78,8 @@ final class ServiceNotifier: Sendable {
         }
     }
 
-    /// Every thread that serves has taken a turn lately. Never waits: while another message does, that one's thread sends
-    /// the sign behind it.
+    /// Every thread that serves has taken a turn lately. Never waits: while another message does, that one's thread
+    /// sends the sign behind it.
     func alive() {
         guard descriptor >= 0 else { return }
         owesSign.store(true, ordering: .sequentiallyConsistent)

@@ -2,9 +2,9 @@
 //
 // usage: handshakes PORT NAME SECONDS THREADS [--connect | --connect-only]
 //
-// --connect sends CONNECT NAME:443 first; --connect-only ends there. A connection ends with close_notify and the server's
-// end, so that the server has seen the whole handshake. It prints how many were done, the seconds that all took, and the
-// seconds that threads spent in handshakes alone.
+// --connect sends CONNECT NAME:443 first; --connect-only ends there. A connection ends with close_notify and the
+// server's end, so that the server has seen the whole handshake. It prints how many were done, the seconds that all
+// took, and the seconds that threads spent in handshakes alone.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>

@@ -52,8 +52,8 @@ extension EndToEnd {
 
         static let script = "document.getElementById('script').textContent = 'substituted script'\n"
 
-        /// Writes images and fonts: the origin's image is 10 × 10 and red, its font half an em wide; the map's 64 × 48 and
-        /// green, two ems.
+        /// Writes images and fonts: the origin's image is 10 × 10 and red, its font half an em wide; the map's 64 × 48
+        /// and green, two ems.
         static func makeFiles(in path: String) throws {
             func write(_ arguments: String...) throws {
                 let process = try ChildProcess.run(["python3", "-B", "\(scripts)/pagefiles.py"] + arguments)

@@ -3,8 +3,8 @@ import ProxyTestKit
 import Testing
 
 extension EndToEnd {
-    /// Usual clients with the authority installed, in a network that leads nowhere: what the map answers over https needs
-    /// no look-up and no connection.
+    /// Usual clients with the authority installed, in a network that leads nowhere: what the map answers over https
+    /// needs no look-up and no connection.
     @Suite(
         "Clients of decrypted tunnels",
         .enabled(if: NetworkNamespace.isAvailableWithMounts, "needs root, for namespaces of networks and mounts"))

@@ -72,7 +72,8 @@ extension EndToEnd {
             return block.split(separator: "\n").dropFirst().map(String.init)
         }
 
-        /// A line without what differs from one run to the next: times, and the sizes of texts that have a port in them.
+        /// A line without what differs from one run to the next: times, and the sizes of texts that have a port in
+        /// them.
         private func masked(_ line: String) -> String {
             var words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
             guard words.count > 6 else { return line }

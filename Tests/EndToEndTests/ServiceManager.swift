@@ -1,8 +1,8 @@
 import Glibc
 import ProxyTestKit
 
-/// What systemd does for the program, as far as the program can tell: a notify socket, and listening sockets that it passes
-/// and that outlive each process.
+/// What systemd does for the program, as far as the program can tell: a notify socket, and listening sockets that it
+/// passes and that outlive each process.
 final class ServiceManager {
     let folder: TemporaryFolder
     let notifications: NotifySocket

@@ -76,8 +76,8 @@ extension EndToEnd {
             }
         }
 
-        /// What clients do in decrypted tunnels, of HTTP/2 and HTTP/1.1 in turn: 30 requests each, mapped and forwarded,
-        /// over one connection; every fifth is broken off.
+        /// What clients do in decrypted tunnels, of HTTP/2 and HTTP/1.1 in turn: 30 requests each, mapped and
+        /// forwarded, over one connection; every fifth is broken off.
         private static func visitDecrypted(_ arguments: [String], _ origin: UInt16, round: Int) throws {
             let version = round % 2 == 0 ? "--http2" : "--http1.1"
             let isBrokenOff = round % 5 == 4
@@ -158,8 +158,8 @@ extension EndToEnd {
             // libcurl notices that origins have closed kept connections when it looks for one.
             origin.stop()
             let other = try ScriptedOrigin(fields: "Connection: close\r\n", body: "forwarded")
-            // A client that was gone before its address was asked for counts as one of another machine, and the transfers
-            // of those have a thread of their own, with four descriptors.
+            // A client that was gone before its address was asked for counts as one of another machine, and the
+            // transfers of those have a thread of their own, with four descriptors.
             let bound = Footprint(
                 residentBytes: before.residentBytes,
                 openDescriptors: before.openDescriptors + [String](repeating: "of the second thread", count: 4))

@@ -10,8 +10,8 @@ struct CacheStage {
     let proxy: TestProxy
     let clock = TestClock()
 
-    /// - Parameter script: the bytes of the response to a request, given which one of all requests it is, from 1; a HEAD
-    ///   gets the head of them. Nil closes the connection.
+    /// - Parameter script: the bytes of the response to a request, given which one of all requests it is, from 1; a
+    ///   HEAD gets the head of them. Nil closes the connection.
     init(
         configure: (inout ProxyConfiguration) -> Void = { _ in },
         _ script: @escaping @Sendable (ScriptedOrigin.Request, Int) throws -> String?

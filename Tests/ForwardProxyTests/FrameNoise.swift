@@ -2,8 +2,8 @@ import NIOCore
 
 @testable import ForwardProxy
 
-/// Makes connections of HTTP/2 that are nearly right: frames of all types in odd orders, with lengths, flags, streams and
-/// payloads that are mostly what they should be. The seed decides them.
+/// Makes connections of HTTP/2 that are nearly right: frames of all types in odd orders, with lengths, flags, streams
+/// and payloads that are mostly what they should be. The seed decides them.
 struct FrameNoise {
     private var generator: NumberSequence
     private var nextStream: UInt32 = 1

@@ -3,8 +3,8 @@
 #
 # fuzz.sh PROGRAM SECONDS TARGET...
 #
-# What a run finds new stays in the folder `corpus` two levels above the program. An input that breaks a property is kept
-# in Crashes, where the tests replay it; the status is then 1.
+# What a run finds new stays in the folder `corpus` two levels above the program. An input that breaks a property is
+# kept in Crashes, where the tests replay it; the status is then 1.
 set -u
 program=$1 seconds=$2
 shift 2

@@ -3,8 +3,8 @@ import HTTP1Invariants
 import NIOCore
 import Testing
 
-/// A connection's parser remembers the fields of its last request: what it finds may not differ from what a parser finds
-/// that has seen nothing.
+/// A connection's parser remembers the fields of its last request: what it finds may not differ from what a parser
+/// finds that has seen nothing.
 @Suite("Requests behind others with the same fields")
 struct FieldMemoTests {
     /// What parsers find that are each given one of the messages.

@@ -23,11 +23,13 @@ private struct ComparedRequest: Equatable {
 /// - methods that are not in its list are errors to it;
 /// - HTTP/1.2 to HTTP/1.9 are errors to it, where RFC 9110 §2.5 has them read as 1.1;
 /// - after CONNECT, or an Upgrade that Connection names, it takes no further request;
-/// - after a request whose connection does not persist (`close`, HTTP/1.0 without `keep-alive`), more bytes are an error;
+/// - after a request whose connection does not persist (`close`, HTTP/1.0 without `keep-alive`), more bytes are an
+///   error;
 /// - a target that has none of the four forms of RFC 9112 §3.2 is an error to it; to us it is one after parsing, in
 ///   `RequestTarget`;
 /// - HTAB after a Content-Length or a Transfer-Encoding is an error to it, SP is not;
-/// - a scheme with anything but letters, a fragment after the authority, and bytes above 7F in a target are errors to it.
+/// - a scheme with anything but letters, a fragment after the authority, and bytes above 7F in a target are errors to
+///   it.
 @Suite("Beside llhttp")
 struct LlhttpComparisonTests {
     @Test("every request that is accepted means the same", arguments: Array(1...8 as ClosedRange<UInt64>))

@@ -52,8 +52,8 @@ func request(_ lines: [String], method: Method = .get, hasContent: Bool = false)
     CacheRequest(method: method, fields: fields(lines), hasContent: hasContent)
 }
 
-/// A response that was asked for and received at ``epoch`` plus `seconds`, with a Date of that time unless the lines have
-/// one; a line that is only `Date` keeps it out.
+/// A response that was asked for and received at ``epoch`` plus `seconds`, with a Date of that time unless the lines
+/// have one; a line that is only `Date` keeps it out.
 func response(_ status: Int = 200, _ lines: [String], at seconds: Int64 = 0) -> OriginResponse {
     let hasDate = lines.contains { $0.lowercased().hasPrefix("date") }
     let all = (hasDate ? [] : ["Date: \(date(seconds))"]) + lines.filter { $0 != "Date" }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Upgrades the package under a systemd that runs its service, while clients go on asking: none is to notice. The systemd is
-# the first process of namespaces of its own, in a bare Debian (debootstrap) that shares nothing with this one. Needs root,
-# a package mirror, cgroup2, and some minutes the first time.
+# Upgrades the package under a systemd that runs its service, while clients go on asking: none is to notice. The systemd
+# is the first process of namespaces of its own, in a bare Debian (debootstrap) that shares nothing with this one. Needs
+# root, a package mirror, cgroup2, and some minutes the first time.
 #
 # usage: service-upgrade.sh PACKAGE.deb FOLDER        'make deb-service' does that
 set -Eeuo pipefail

@@ -6,8 +6,8 @@ import Synchronization
 
 /// Decides whose requests are served, where clients need credentials (`--auth`).
 ///
-/// Credentials are checked with bcrypt on threads of their own, since that is meant to be slow. Those that were right are
-/// known again by a keyed hash, which takes a microsecond, until the file of passwords changes.
+/// Credentials are checked with bcrypt on threads of their own, since that is meant to be slow. Those that were right
+/// are known again by a keyed hash, which takes a microsecond, until the file of passwords changes.
 final class AccessControl: Sendable {
     /// Credentials whose check takes time.
     struct Attempt: Sendable {

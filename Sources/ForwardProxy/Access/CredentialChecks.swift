@@ -1,10 +1,10 @@
 /// Which credentials are being checked, and which wait for the end of other checks. Pure; the time is a parameter:
 /// nanoseconds of the monotonic clock.
 ///
-/// What is being checked is no failure, but may become one. So of one client's no more are checked at once than could fail
-/// before it had to wait (``FailedAttempts``), and one where that many have failed already; the next ones are postponed
-/// until one of these has ended. Many guesses at once are no way around the wait then, and many right credentials from
-/// behind one address need just some patience.
+/// What is being checked is no failure, but may become one. So of one client's no more are checked at once than could
+/// fail before it had to wait (``FailedAttempts``), and one where that many have failed already; the next ones are
+/// postponed until one of these has ended. Many guesses at once are no way around the wait then, and many right
+/// credentials from behind one address need just some patience.
 struct CredentialChecks<Key: Hashable, Waiter> {
     typealias Client = FailedAttempts.Client
 

@@ -11,8 +11,8 @@ struct FailedAttempts {
         var last: UInt64
     }
 
-    /// What a client is known by: its address; of a global or unique local IPv6 one the first 64 bits, since one machine
-    /// has all the others; an IPv4 one is the same where a socket for IPv6 sees it.
+    /// What a client is known by: its address; of a global or unique local IPv6 one the first 64 bits, since one
+    /// machine has all the others; an IPv4 one is the same where a socket for IPv6 sees it.
     struct Client: Hashable {
         private let bytes: [UInt8]
 

@@ -55,8 +55,8 @@ final class PasswordList: Sendable {
         hashes = users.values.sorted { $0.line < $1.line }.map(\.hash)
     }
 
-    /// Whether the password is the user's. For a name that is nobody's the same work is done with somebody's hash, always
-    /// the same one, so that the time does not tell whom the file names.
+    /// Whether the password is the user's. For a name that is nobody's the same work is done with somebody's hash,
+    /// always the same one, so that the time does not tell whom the file names.
     func accepts(_ name: [UInt8], _ password: [UInt8]) -> Bool {
         var hasher = Hasher()
         hasher.combine(seed)

@@ -222,8 +222,8 @@ extension Request {
 }
 
 extension CacheKey {
-    /// The key for clients on other machines: what clients on this one were given may come from addresses that those may
-    /// not reach (``AddressPolicy``), so they share nothing. No URI has the byte that tells the keys apart.
+    /// The key for clients on other machines: what clients on this one were given may come from addresses that those
+    /// may not reach (``AddressPolicy``), so they share nothing. No URI has the byte that tells the keys apart.
     init(forRemote target: TargetURI) { self.init(CacheKey(target).bytes + [0]) }
 }
 

@@ -85,7 +85,8 @@ extension Fetch: OriginSink {
             if failure == nil {
                 if recording.isKept {
                     store(recording)
-                    // Before a client has the whole and comes back: it finds what is stored, and may have that validated.
+                    // Before a client has the whole and comes back: it finds what is stored, and may have that
+                    // validated.
                     retireFlight()
                 }
                 recording.body.complete(trailers: trailers)

@@ -16,8 +16,9 @@ struct FetchPlan {
 
 /// One request to an origin whose response may be stored, and the client that it was made for, if it is still there.
 ///
-/// Where the response may be stored, its body is shared: the first client reads it like the others that have joined, and
-/// a slow or vanished one does not hold it back. Otherwise body bytes go straight to the client under its back-pressure.
+/// Where the response may be stored, its body is shared: the first client reads it like the others that have joined,
+/// and a slow or vanished one does not hold it back. Otherwise body bytes go straight to the client under its
+/// back-pressure.
 ///
 /// Bound to the event loop of the first client.
 final class Fetch: Exchange {

@@ -22,8 +22,8 @@ final class ReadyStored {
     /// Bytes of memory beside the content that the store holds.
     let cost: Int
 
-    /// - Parameter isUnambiguous: whether no other response that is stored for the URL could suit a request that this one
-    ///   suits.
+    /// - Parameter isUnambiguous: whether no other response that is stored for the URL could suit a request that this
+    ///   one suits.
     init(_ entry: StoredEntry, identity: ProxyIdentity, policy: CachePolicy, isUnambiguous: Bool) {
         self.entry = entry
         representation = ReadyStored.represent(entry, identity)
@@ -134,8 +134,8 @@ enum StoredFields {
         return lines
     }
 
-    /// The field lines of a 304 that are not kept with the stored response, such as a Set-Cookie, or what `private` names:
-    /// the client whose request was validated gets them all the same. Its Age tells of a cache behind this one.
+    /// The field lines of a 304 that are not kept with the stored response, such as a Set-Cookie, or what `private`
+    /// names: the client whose request was validated gets them all the same. Its Age tells of a cache behind this one.
     static func unkept(of fields: FieldSection, in kept: FieldSection) -> ByteBuffer {
         let hopByHop = HopByHop(fields)
         var lines = ByteBuffer()

@@ -124,8 +124,8 @@ final class ResponseCache: Sendable {
         return out
     }
 
-    /// Copies content that came in small pieces, or in few bytes, into buffers that waste little: NIO rounds what a buffer
-    /// takes up to a power of two, and all of it counts.
+    /// Copies content that came in small pieces, or in few bytes, into buffers that waste little: NIO rounds what a
+    /// buffer takes up to a power of two, and all of it counts.
     static func compact(_ content: [ByteBuffer]) -> [ByteBuffer] {
         let size = content.reduce(0) { $0 &+ $1.readableBytes }
         let capacity = content.reduce(0) { $0 &+ $1.storageCapacity }

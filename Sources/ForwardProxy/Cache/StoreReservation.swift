@@ -3,8 +3,8 @@ import Synchronization
 
 /// Room in the store for content on its way, held for as long as somebody may still read it.
 ///
-/// So what slow clients keep in memory of responses that were stored, and evicted since, counts against the budget too; and
-/// where too much of it is held that way, further responses are passed on without being stored.
+/// So what slow clients keep in memory of responses that were stored, and evicted since, counts against the budget too;
+/// and where too much of it is held that way, further responses are passed on without being stored.
 final class StoreReservation: Sendable {
     private let store: ResponseStore<StoredResponse>
     private let bytes = Atomic<Int>(0)

@@ -49,8 +49,8 @@ enum StoredDecision {
 /// Why a response is passed on without being stored.
 struct NotStored {
     var reason: StaticString
-    /// Whether Cache-Status says it: where somebody has said that the response must not be stored, rather than nobody that
-    /// it may.
+    /// Whether Cache-Status says it: where somebody has said that the response must not be stored, rather than nobody
+    /// that it may.
     var isTold: Bool
 
     init(_ refusal: StoreRefusal) {

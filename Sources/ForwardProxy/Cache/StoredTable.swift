@@ -5,8 +5,8 @@ import HTTPSemantics
 ///
 /// A hit needs no lock: the entry itself tells whether the store still holds it.
 final class StoredTable {
-    /// Bytes of ready heads and copies of small bodies kept at the most; beyond it the table starts afresh. They are not the
-    /// store's, so they come on top of its budget.
+    /// Bytes of ready heads and copies of small bodies kept at the most; beyond it the table starts afresh. They are
+    /// not the store's, so they come on top of its budget.
     private let limit: Int
     private var bytes = 0
 

@@ -2,8 +2,8 @@ import HTTPCaching
 
 /// URLs whose last response could not be shared: requests for them don't wait for each other, for a minute.
 ///
-/// A table of fixed size, by hash: a URL that meets another's place takes it, and one that is mistaken for another merely
-/// is not collapsed for a while.
+/// A table of fixed size, by hash: a URL that meets another's place takes it, and one that is mistaken for another
+/// merely is not collapsed for a while.
 struct UncollapsibleKeys {
     private static let capacity = 4096
     private static let lifetime: UInt64 = 60_000_000_000

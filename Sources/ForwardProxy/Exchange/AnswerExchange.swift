@@ -8,7 +8,8 @@ import Substitution
 final class AnswerExchange: Exchange {
     private let request: Request
     private let loop: LoopContext
-    /// Nil from the end of the exchange on. Not weak: an object that ever had a weak reference is slow to count for good.
+    /// Nil from the end of the exchange on. Not weak: an object that ever had a weak reference is slow to count for
+    /// good.
     private var client: (any ExchangeClient)?
     private var pieces: ArraySlice<AnswerPlan.Piece> = []
     private var variant: ReadyRepresentation?
@@ -24,7 +25,8 @@ final class AnswerExchange: Exchange {
     private var held: [ByteBuffer]?
     private var heldEnd: (hasCome: Bool, trailers: FieldSection?) = (false, nil)
 
-    /// - Parameter holdsBody: whether the request may be handed over to an exchange that needs its body: reading then waits.
+    /// - Parameter holdsBody: whether the request may be handed over to an exchange that needs its body: reading then
+    ///   waits.
     init(request: Request, client: any ExchangeClient, holdsBody: Bool = false) {
         self.request = request
         self.client = client

@@ -31,8 +31,8 @@ struct AnswerPlan {
         var now: Int64
         /// The Date of the response that the validators came with; Unix seconds.
         var date: Int64
-        /// What If-Modified-Since is compared with: Last-Modified, or for a stored response without one its Date (RFC 9111
-        /// §4.3.2); Unix seconds.
+        /// What If-Modified-Since is compared with: Last-Modified, or for a stored response without one its Date (RFC
+        /// 9111 §4.3.2); Unix seconds.
         var modificationDate: Int64?
         /// Whether the fields are added that let scripts of other origins read the response.
         var answersCORS: Bool

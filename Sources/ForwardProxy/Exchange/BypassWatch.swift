@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Notices clients that bypass the map again and again, to name the likely cause once; shared by all event loops, since a
-/// client's connections are on several.
+/// Notices clients that bypass the map again and again, to name the likely cause once; shared by all event loops, since
+/// a client's connections are on several.
 final class BypassWatch: Sendable {
     static let threshold = 5
     private static let maximumClients = 1000

@@ -98,8 +98,8 @@ struct Request {
     var head: RequestHead
     /// Bytes of the body: nil where it is chunked, 0 where there is none.
     var bodyLength: Int?
-    /// The monotonic time at which its head was complete, in nanoseconds; where its credentials had to be checked, that at
-    /// which it was let in.
+    /// The monotonic time at which its head was complete, in nanoseconds; where its credentials had to be checked, that
+    /// at which it was let in.
     var receivedAt: UInt64
     /// How long it had waited by then: nanoseconds.
     private(set) var waited: UInt64 = 0

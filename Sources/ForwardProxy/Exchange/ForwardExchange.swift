@@ -19,7 +19,8 @@ final class ForwardExchange: Exchange {
     private let target: TargetURI
     private let plan: ForwardPlan
     private let loop: LoopContext
-    /// Nil from the end of the exchange on. Not weak: an object that ever had a weak reference is slow to count for good.
+    /// Nil from the end of the exchange on. Not weak: an object that ever had a weak reference is slow to count for
+    /// good.
     private var client: (any ExchangeClient)?
     private var transfer: (any OriginTransport)?
     /// Answers in the origin's place when it fails before its response began (`when: origin-fails`).

@@ -3,8 +3,8 @@ import HTTPSemantics
 import NIOCore
 import Substitution
 
-/// The head of an origin's response as clients get it: the end-to-end fields in their order and spelling, with Date added
-/// where the origin sent none. What says what happened to the exchange is added for each client.
+/// The head of an origin's response as clients get it: the end-to-end fields in their order and spelling, with Date
+/// added where the origin sent none. What says what happened to the exchange is added for each client.
 struct ForwardedHead: Sendable {
     var status: Int
     var reason: ByteBuffer

@@ -1,8 +1,8 @@
 import HTTPSemantics
 import Substitution
 
-/// A rule that answers one request, with all that its answer depends on: an exchange that outlives a reload goes on with
-/// the map, and the table of answers, that it began with.
+/// A rule that answers one request, with all that its answer depends on: an exchange that outlives a reload goes on
+/// with the map, and the table of answers, that it began with.
 struct RuleUse {
     let rule: Rule
     let match: RuleMatch
@@ -20,7 +20,8 @@ struct RuleUse {
 
     /// What answers, captures filled in.
     ///
-    /// - Parameter scratch: the one that the look-up was given, unused since: the captures in it are the latest look-up's.
+    /// - Parameter scratch: the one that the look-up was given, unused since: the captures in it are the latest
+    ///   look-up's.
     func source(_ scratch: LookupScratch) -> ResolvedSource { map.resolve(match, uri: uri, scratch: scratch) }
 
     /// The answer that is ready, if any.

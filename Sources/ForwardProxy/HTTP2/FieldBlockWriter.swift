@@ -22,8 +22,8 @@ enum FieldBlockWriter {
         }
     }
 
-    /// Writes field lines of HTTP/1, each with its CRLF: names in lower case, none that belong to a connection (RFC 9113
-    /// §8.2.2).
+    /// Writes field lines of HTTP/1, each with its CRLF: names in lower case, none that belong to a connection (RFC
+    /// 9113 §8.2.2).
     static func write(_ lines: ByteBuffer, to block: inout ByteBuffer) {
         lines.withUnsafeReadableBytes { bytes in
             var start = 0

@@ -44,8 +44,8 @@ final class HTTP2Stream {
     /// How much of a response is held before its source is stopped, and down to what it is started again: bytes.
     private static let highWatermark = 64 << 10
     private static let lowWatermark = 32 << 10
-    /// A client that takes less than this within the silence timeout, or sends less of a request that is answered already,
-    /// is taken for silent: bytes.
+    /// A client that takes less than this within the silence timeout, or sends less of a request that is answered
+    /// already, is taken for silent: bytes.
     private static let leastProgress = 4 << 10
     /// Bytes of the request that came since ``lastProgress``.
     private var discardedBytes = 0
@@ -101,7 +101,8 @@ final class HTTP2Stream {
         }
     }
 
-    /// What is thrown away has to come at some speed: nothing else bounds how long the stream and its response are held.
+    /// What is thrown away has to come at some speed: nothing else bounds how long the stream and its response are
+    /// held.
     private func noteReceived(_ count: Int) {
         if responseIsComplete {
             discardedBytes &+= count

@@ -1,7 +1,7 @@
 /// The code that strings in compressed fields may be in (RFC 7541 §5.2, Appendix B).
 ///
-/// The code is canonical, so that the lengths of its symbols' codes give the codes; they are made into a machine that takes
-/// four bits at a time. A state is an inner node of the code's tree.
+/// The code is canonical, so that the lengths of its symbols' codes give the codes; they are made into a machine that
+/// takes four bits at a time. A state is an inner node of the code's tree.
 enum HuffmanCode {
     /// One step of the machine: the next state, the symbol that was completed, and what else it means.
     private struct Step {

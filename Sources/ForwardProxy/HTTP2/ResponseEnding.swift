@@ -2,13 +2,13 @@ import NIOCore
 
 /// The end of a response whose request goes on: it is kept back until the request has ended.
 ///
-/// A response may be complete before its request is (RFC 9113 §8.1). Clients take that badly: libcurl 7.88 stops an upload
-/// when it has the whole of a successful response, told so by Content-Length or END_STREAM, and then waits for ever. So the
-/// last byte of a body whose length is told is kept back, or the header section where there is no body, or else just
-/// END_STREAM. A response that is an error is not: there the clients know that they need not go on.
+/// A response may be complete before its request is (RFC 9113 §8.1). Clients take that badly: libcurl 7.88 stops an
+/// upload when it has the whole of a successful response, told so by Content-Length or END_STREAM, and then waits for
+/// ever. So the last byte of a body whose length is told is kept back, or the header section where there is no body, or
+/// else just END_STREAM. A response that is an error is not: there the clients know that they need not go on.
 ///
-/// Whoever sends next to nothing of its request for the silence timeout gets the end, and after another one the stream is
-/// closed.
+/// Whoever sends next to nothing of its request for the silence timeout gets the end, and after another one the stream
+/// is closed.
 struct ResponseEnding {
     /// Whether the end waits for the request's.
     var isHeld = false

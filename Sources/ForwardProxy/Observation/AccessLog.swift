@@ -131,8 +131,8 @@ final class AccessLog {
         line.write(UInt8(ascii: "\""))
     }
 
-    /// Writes the URL; in the query of an unmapped one each value becomes `*`. One that could not be parsed may have user
-    /// information in it still.
+    /// Writes the URL; in the query of an unmapped one each value becomes `*`. One that could not be parsed may have
+    /// user information in it still.
     private func writeURL(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         let hidesValues = !record.isMapped && !showsQueryValues
         record.url.withUnsafeReadableBytes { url in

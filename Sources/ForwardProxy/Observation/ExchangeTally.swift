@@ -1,4 +1,5 @@
-/// What one event loop has counted of its exchanges: plain numbers in one place, which cost an exchange a few additions.
+/// What one event loop has counted of its exchanges: plain numbers in one place, which cost an exchange a few
+/// additions.
 struct ExchangeTally: Sendable {
     /// The classes of status codes; the first one is for exchanges that ended before a status was sent.
     static let classNames: [StaticString] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"]

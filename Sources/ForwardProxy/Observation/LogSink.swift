@@ -124,8 +124,8 @@ public final class LogSink: Sendable {
         }
     }
 
-    /// Waits until all that was submitted has been written, at most `seconds`; what has not been begun by then, and what
-    /// comes later, is dropped.
+    /// Waits until all that was submitted has been written, at most `seconds`; what has not been begun by then, and
+    /// what comes later, is dropped.
     public func close(waitingAtMost seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }

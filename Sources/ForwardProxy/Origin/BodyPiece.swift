@@ -2,7 +2,8 @@ import NIOCore
 
 /// A part of a response's body on its way to the event loop: what one turn of the transfer thread has brought.
 ///
-/// libcurl gives what it has read in parts of 16 KiB, each of which would cost a buffer, an event and a write of its own.
+/// libcurl gives what it has read in parts of 16 KiB, each of which would cost a buffer, an event and a write of its
+/// own.
 final class BodyPiece: @unchecked Sendable {
     // Unchecked: the transfer thread's until the end of its turn, and from then on the event loop's.
 

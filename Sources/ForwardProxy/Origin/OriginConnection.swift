@@ -8,8 +8,8 @@ import NIOPosix
 /// A connection to an origin without a request, for tunnels and upgrades: libcurl resolves, connects and goes through a
 /// parent proxy, and hands the socket over.
 final class OriginConnection: TransferDelegate, @unchecked Sendable {
-    // Unchecked: `completion`, `transfer`, `stage` and `thread` are the event loop's; `descriptor`, `failure` and `outbox` the
-    // transfer thread's.
+    // Unchecked: `completion`, `transfer`, `stage` and `thread` are the event loop's; `descriptor`, `failure` and
+    // `outbox` the transfer thread's.
 
     private let loop: LoopContext
     private let clientIsLocal: Bool

@@ -10,11 +10,11 @@ import Synchronization
 /// client's event loop, where the exchange is.
 ///
 /// Bytes on their way are counted in both directions: the transfer is paused before more than ``ProxyLimits/bodyBytes``
-/// would wait for the client, what is read at a time included, and the client's reading while half of that waits for the
-/// origin.
+/// would wait for the client, what is read at a time included, and the client's reading while half of that waits for
+/// the origin.
 final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendable {
-    // Unchecked: `sink`, `transfer` and `stage` are the event loop's, `parser` and what follows it the transfer thread's, and
-    // what both touch is atomic or behind the mutex.
+    // Unchecked: `sink`, `transfer` and `stage` are the event loop's, `parser` and what follows it the transfer
+    // thread's, and what both touch is atomic or behind the mutex.
 
     private struct Upload {
         var chunks: [ByteBuffer] = []
@@ -25,8 +25,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         var clientIsHeld = false
     }
 
-    /// Interim responses that are passed on; an origin that sends more is cut off, here where they come in, so that they
-    /// don't pile up on their way to the event loop.
+    /// Interim responses that are passed on; an origin that sends more is cut off, here where they come in, so that
+    /// they don't pile up on their way to the event loop.
     static let interimLimit = 256
 
     private let request: OriginRequest

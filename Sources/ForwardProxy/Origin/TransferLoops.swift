@@ -29,8 +29,9 @@ final class TransferLoops: Sendable {
         local = try TransferLoop(configuration) { outbox.flush() }
     }
 
-    /// Bytes that are read from an origin at a time: a quarter of what may wait for a client, so that it needn't wait for
-    /// the next, at most 64 KiB, which stay in the processor's cache on their way, and never less than libcurl's least.
+    /// Bytes that are read from an origin at a time: a quarter of what may wait for a client, so that it needn't wait
+    /// for the next, at most 64 KiB, which stay in the processor's cache on their way, and never less than libcurl's
+    /// least.
     static func receiveBytes(limit: Int) -> Int { min(64 << 10, max(1 << 10, limit / 4)) }
 
     var receiveBytes: Int { configuration.receiveBytes }

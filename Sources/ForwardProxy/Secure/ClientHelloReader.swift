@@ -3,8 +3,8 @@ import NIOCore
 /// Reads the host that a client asks for in TLS (server_name, RFC 6066 §3) from the first bytes of its connection,
 /// whatever records they are cut into.
 ///
-/// It skips what the TLS library skips in front of a ClientHello, which is empty records and warnings, and takes nothing
-/// for a ClientHello that is not one to the last byte (RFC 8446 §4.1.2).
+/// It skips what the TLS library skips in front of a ClientHello, which is empty records and warnings, and takes
+/// nothing for a ClientHello that is not one to the last byte (RFC 8446 §4.1.2).
 struct ClientHelloReader {
     enum Verdict: Equatable {
         case incomplete

@@ -2,8 +2,8 @@ import HTTPSemantics
 import NIOCore
 import NIOSSL
 
-/// Serves a CONNECT request for a host that the map names: answers 200 and decrypts what follows, with a certificate made
-/// for the host. No connection is made.
+/// Serves a CONNECT request for a host that the map names: answers 200 and decrypts what follows, with a certificate
+/// made for the host. No connection is made.
 final class SecureTunnelExchange: Exchange {
     private let authority: Authority
     private let loop: LoopContext

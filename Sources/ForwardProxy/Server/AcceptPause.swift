@@ -4,8 +4,8 @@ import Synchronization
 
 /// Stops a listener from accepting for a moment where the system has no descriptor or memory for another connection.
 ///
-/// NIO leaves the listening socket registered after such an error, so that the event loop is woken by the connection that
-/// waits, again and again; only switching automatic reading off takes the registration back.
+/// NIO leaves the listening socket registered after such an error, so that the event loop is woken by the connection
+/// that waits, again and again; only switching automatic reading off takes the registration back.
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 

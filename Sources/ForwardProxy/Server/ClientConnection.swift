@@ -442,8 +442,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         return pending > 0 && pending < lastPending
     }
 
-    /// Gives a client up that takes nothing of a response for ten times as long as an origin may be silent: its kernel's
-    /// buffers hold some minutes' worth for a slow reader.
+    /// Gives a client up that takes nothing of a response for ten times as long as an origin may be silent: its
+    /// kernel's buffers hold some minutes' worth for a slow reader.
     private func watchOutput(_ now: UInt64) {
         guard exchange != nil, !isWritable else {
             stalledSince = .max

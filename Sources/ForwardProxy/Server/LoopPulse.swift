@@ -2,8 +2,8 @@ import Curl
 import NIOCore
 import Synchronization
 
-/// Tells at intervals that every thread that serves takes its turns: a round goes through all of them, and while one does
-/// not answer, nothing is told and no other round begins.
+/// Tells at intervals that every thread that serves takes its turns: a round goes through all of them, and while one
+/// does not answer, nothing is told and no other round begins.
 final class LoopPulse: Sendable {
     private let contexts: [LoopContext]
     private let transports: TransferLoops

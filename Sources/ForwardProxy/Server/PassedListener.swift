@@ -1,7 +1,7 @@
 public import NIOCore
 
-/// A socket that listens already, passed by whoever started the process, and open longer than it lives: connections that
-/// come between two processes wait in its queue, and none is refused.
+/// A socket that listens already, passed by whoever started the process, and open longer than it lives: connections
+/// that come between two processes wait in its queue, and none is refused.
 public struct PassedListener: Sendable {
     /// The descriptor, which stays open; the proxy works with duplicates.
     public let descriptor: CInt

@@ -18,8 +18,8 @@ public struct ProxyLimits: Sendable {
     public var connectTimeout = TimeAmount.seconds(10)
     /// How long an origin, or a client that owes the rest of a body, may be silent; the default is 60 s.
     public var silenceTimeout = TimeAmount.seconds(60)
-    /// How long a request waits for the head of the response to another one for the same URL, before it goes to the origin
-    /// by itself; the default is 5 s.
+    /// How long a request waits for the head of the response to another one for the same URL, before it goes to the
+    /// origin by itself; the default is 5 s.
     public var collapseTimeout = TimeAmount.seconds(5)
     /// How long a tunnel may carry nothing; the default is one hour.
     public var tunnelIdleTimeout = TimeAmount.hours(1)

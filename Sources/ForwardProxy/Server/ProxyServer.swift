@@ -109,8 +109,8 @@ public final class ProxyServer: Sendable {
         core.files.unpin { !named.contains($0) }
     }
 
-    /// Calls `body` at intervals, on one of the threads that serve, for as long as all of them take their turns: while one
-    /// is stuck, it is not called.
+    /// Calls `body` at intervals, on one of the threads that serve, for as long as all of them take their turns: while
+    /// one is stuck, it is not called.
     public func pulse(every interval: TimeAmount, _ body: @escaping @Sendable () -> Void) {
         LoopPulse(contexts, core.transports, body).start(every: interval)
     }
@@ -146,8 +146,8 @@ public final class ProxyServer: Sendable {
         try? core.filePool.syncShutdownGracefully()
     }
 
-    /// Stops accepting, and waits until each connection that has been accepted is in its loop's hands: NIO drops those that
-    /// are on their way there when the listener closes.
+    /// Stops accepting, and waits until each connection that has been accepted is in its loop's hands: NIO drops those
+    /// that are on their way there when the listener closes.
     private func settleAccepted() {
         for listener in listeners { listener.pause() }
         // To the connection's loop, back to the listener's, and to the connection's again.

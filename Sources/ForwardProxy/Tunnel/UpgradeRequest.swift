@@ -5,7 +5,8 @@ import NIOCore
 
 /// Requests that ask for another protocol on their connection (RFC 9110 §7.8), and what makes a 101 a valid answer.
 enum UpgradeRequest {
-    /// Whether the request is to be tried as an upgrade: one without content, over HTTP/1.1, to a protocol that may pass.
+    /// Whether the request is to be tried as an upgrade: one without content, over HTTP/1.1, to a protocol that may
+    /// pass.
     ///
     /// HTTP/2 in the clear may not: it would carry requests that nobody here sees.
     static func isWanted(_ request: Request) -> Bool {

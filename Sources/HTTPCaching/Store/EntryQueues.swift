@@ -1,7 +1,8 @@
 /// The entries of a shard, each in a slot of one of two queues, first in, first out.
 ///
-/// The queues are linked through the numbers of the slots. So an entry leaves the middle of its queue in O(1), there are no
-/// dead members that would have to be swept, and an entry takes no allocation of its own; slots that were left are used again.
+/// The queues are linked through the numbers of the slots. So an entry leaves the middle of its queue in O(1), there
+/// are no dead members that would have to be swept, and an entry takes no allocation of its own; slots that were left
+/// are used again.
 struct EntryQueues<Metadata: StoreMetadata>: Sendable {
     private struct Slot: Sendable {
         var entry: StoreEntry<Metadata>?

@@ -2,8 +2,8 @@ import NIOCore
 
 /// The hashes of keys whose entries were evicted before anybody asked for them again, oldest first.
 ///
-/// A key that returns while it is here was given up too early: its next entry skips the probation. Bounded by a count; two
-/// keys with one hash are not told apart, which costs at most one entry that is kept too long.
+/// A key that returns while it is here was given up too early: its next entry skips the probation. Bounded by a count;
+/// two keys with one hash are not told apart, which costs at most one entry that is kept too long.
 struct GhostQueue: Sendable {
     private struct Ghost: Sendable {
         var fingerprint: UInt64

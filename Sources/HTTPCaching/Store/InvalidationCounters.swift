@@ -1,7 +1,8 @@
 /// Counts invalidations by parts of the keys' hashes.
 ///
-/// One counter for a shard would refuse every long download while some client keeps writing to other URLs; one for each key
-/// would grow without bound. With 256 counters in each of 16 shards, an invalidation refuses one foreign response in 4096.
+/// One counter for a shard would refuse every long download while some client keeps writing to other URLs; one for each
+/// key would grow without bound. With 256 counters in each of 16 shards, an invalidation refuses one foreign response
+/// in 4096.
 struct InvalidationCounters: Sendable {
     private static var count: Int { 256 }
 

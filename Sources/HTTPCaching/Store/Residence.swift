@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Whether a store holds an entry, how often the entry was used, and whether anybody wants to hear of its end: one atomic
-/// byte, so that all of it is read without a lock.
+/// Whether a store holds an entry, how often the entry was used, and whether anybody wants to hear of its end: one
+/// atomic byte, so that all of it is read without a lock.
 struct Residence: ~Copyable, Sendable {
     private static let useMask: UInt8 = 0b0011
     private static let current: UInt8 = 0b0100
@@ -19,7 +19,8 @@ struct Residence: ~Copyable, Sendable {
     func noteUse() {
         let seen = state.load(ordering: .relaxed)
         guard seen & Self.useMask < Self.useCap else { return }
-        // Fails where another thread changed the state just now: one use more or less doesn't matter, a second try would.
+        // Fails where another thread changed the state just now: one use more or less doesn't matter, a second try
+        // would.
         _ = state.compareExchange(expected: seen, desired: seen &+ 1, ordering: .relaxed)
     }
 

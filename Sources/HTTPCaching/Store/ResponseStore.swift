@@ -3,32 +3,34 @@ import Synchronization
 /// The stored responses of a proxy in memory, shared by all of its event loops and bounded in bytes (RFC 9111 §2).
 ///
 /// ## Threads
-/// Keys are spread over shards by their hash; each shard has a lock, held for one step on its tables. No operation holds two
-/// locks, and neither content is freed nor the eviction handler called under one. A hit takes the lock of its key's shard for
-/// one look-up in a dictionary, or none at all where the event loop kept an entry that is still current.
+/// Keys are spread over shards by their hash; each shard has a lock, held for one step on its tables. No operation
+/// holds two locks, and neither content is freed nor the eviction handler called under one. A hit takes the lock of its
+/// key's shard for one look-up in a dictionary, or none at all where the event loop kept an entry that is still
+/// current.
 ///
 /// ## Budget
-/// What is stored and what is reserved never exceed the budget together. One atomic number counts both for all shards: it is
-/// raised before an entry is linked, where it can be, and lowered when an entry is unlinked. So the shards have no shares of
-/// the budget that one could exhaust while another has room. An entry that was given up while it is still being sent is no
-/// longer counted, and is freed by its last reader.
+/// What is stored and what is reserved never exceed the budget together. One atomic number counts both for all shards:
+/// it is raised before an entry is linked, where it can be, and lowered when an entry is unlinked. So the shards have
+/// no shares of the budget that one could exhaust while another has room. An entry that was given up while it is still
+/// being sent is no longer counted, and is freed by its last reader.
 ///
 /// ## Eviction
-/// S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023), counted in bytes since responses differ
-/// a millionfold in size. New entries go through a small queue of a tenth of what is stored. At its end those that were used go
-/// to the main queue, the others leave, and their keys' hashes are remembered in a ghost queue: a key that returns from there
-/// goes to the main queue straight away. The first of the main queue leaves unless it was used; each use, of up to three,
-/// gives it one more round.
+/// S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023), counted in bytes since
+/// responses differ a millionfold in size. New entries go through a small queue of a tenth of what is stored. At its
+/// end those that were used go to the main queue, the others leave, and their keys' hashes are remembered in a ghost
+/// queue: a key that returns from there goes to the main queue straight away. The first of the main queue leaves unless
+/// it was used; each use, of up to three, gives it one more round.
 ///
-/// This was chosen for three reasons. A scan, which asks for many things once, passes through the small queue and leaves the
-/// main one alone. A hit moves nothing: it counts up to three in the entry's own atomic byte and then writes nothing more,
-/// where a list of the least recently used would need the lock and four writes to shared memory. And queues in order of
-/// arrival need no work at all until room is needed.
+/// This was chosen for three reasons. A scan, which asks for many things once, passes through the small queue and
+/// leaves the main one alone. A hit moves nothing: it counts up to three in the entry's own atomic byte and then writes
+/// nothing more, where a list of the least recently used would need the lock and four writes to shared memory. And
+/// queues in order of arrival need no work at all until room is needed.
 ///
-/// Each shard has its own queues; together they act as one. Every place in a queue has a number from one counter, every shard
-/// publishes the number of its first, and room is made where the lowest is: what goes is the oldest of the whole store, however
-/// the keys and sizes are spread, and no shard starves. For one eviction no more than 128 used entries are spared, after which
-/// the first goes in spite of its uses: an event loop doesn't wait until the uses of a whole store have been counted down.
+/// Each shard has its own queues; together they act as one. Every place in a queue has a number from one counter, every
+/// shard publishes the number of its first, and room is made where the lowest is: what goes is the oldest of the whole
+/// store, however the keys and sizes are spread, and no shard starves. For one eviction no more than 128 used entries
+/// are spared, after which the first goes in spite of its uses: an event loop doesn't wait until the uses of a whole
+/// store have been counted down.
 public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     public typealias Entry = StoreEntry<Metadata>
     public typealias Epoch = StoreEpoch
@@ -36,8 +38,8 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     /// Called with entries that were given up.
     public typealias EvictionHandler = @Sendable ([Entry]) -> Void
 
-    /// A function by itself in a generic container is wrapped once more whenever it is taken out and put back, which the
-    /// `inout` of a lock does each time; in a structure it isn't.
+    /// A function by itself in a generic container is wrapped once more whenever it is taken out and put back, which
+    /// the `inout` of a lock does each time; in a structure it isn't.
     private struct Listener: Sendable {
         var handler: EvictionHandler?
     }
@@ -71,7 +73,8 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
         var bits = 0
         while 1 << bits < min(shards, 256) { bits += 1 }
         shardShift = UInt64(64 - bits)
-        // A ghost for every 4 KiB: few of the resources of the web are smaller, and 32 bytes for it are 1 % of the budget.
+        // A ghost for every 4 KiB: few of the resources of the web are smaller, and 32 bytes for it are 1 % of the
+        // budget.
         let ghostLimit = max(16, min(65_536, budget / 4096) >> bits)
         let variantLimit = max(1, variantLimit)
         self.shards = (0..<1 << bits).map { _ in
@@ -93,8 +96,9 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
 
     /// Adds an entry in the place of others, and evicts what the budget asks for.
     ///
-    /// The entries replaced are given up in the same step, so that no look-up finds neither, and pass on their uses and the
-    /// queue they are in. They are given up too where the entry isn't admitted: a newer response has overtaken them.
+    /// The entries replaced are given up in the same step, so that no look-up finds neither, and pass on their uses and
+    /// the queue they are in. They are given up too where the entry isn't admitted: a newer response has overtaken
+    /// them.
     ///
     /// - Parameters:
     ///   - epoch: when the request was sent.
@@ -115,7 +119,8 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
         return isAdmitted
     }
 
-    /// Replaces an entry's metadata (RFC 9111 §3.2, §4.3.4): an entry with the same content takes its places and its uses.
+    /// Replaces an entry's metadata (RFC 9111 §3.2, §4.3.4): an entry with the same content takes its places and its
+    /// uses.
     ///
     /// Returns nil where the entry is no longer current, or is too large with the new metadata; then it is given up.
     public func update(_ entry: Entry, metadata: Metadata) -> Entry? {
@@ -128,8 +133,8 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
         return nil
     }
 
-    /// Notes that the content of an entry is being sent, so that it counts against the budget until ``letGo(_:)`` also where
-    /// the entry is given up meanwhile. For content that takes a client some time; the rest is not worth it.
+    /// Notes that the content of an entry is being sent, so that it counts against the budget until ``letGo(_:)`` also
+    /// where the entry is given up meanwhile. For content that takes a client some time; the rest is not worth it.
     public func hold(_ entry: Entry) { entry.beginHold() }
 
     /// The content was sent, or is not wanted any more: once for each ``hold(_:)``.
@@ -141,14 +146,14 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
         announce([entry])
     }
 
-    /// Gives up all entries of a key (RFC 9111 §4.4), whether there are any or not; responses requested before this are not
-    /// admitted.
+    /// Gives up all entries of a key (RFC 9111 §4.4), whether there are any or not; responses requested before this are
+    /// not admitted.
     public func invalidate(_ key: StoreKey) { announce(shard(of: key).change { $0.invalidate(key) }) }
 
     /// Reserves room for content that is being received, within the budget, and evicts as needed.
     ///
-    /// Returns false where there is no room: then the response is passed on without being stored. What was reserved is given
-    /// back by `release` or handed to `insert`.
+    /// Returns false where there is no room: then the response is passed on without being stored. What was reserved is
+    /// given back by `release` or handed to `insert`.
     public func reserve(_ bytes: Int) -> Bool {
         guard bytes > 0 else { return true }
         if ledger.claim(bytes) {
@@ -163,8 +168,8 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     /// Gives back reserved bytes.
     public func release(_ bytes: Int) { ledger.giveBack(ledger.takeReserved(bytes)) }
 
-    /// Has `handler` called with entries that were given up and had been marked by `markReady()`, so that event loops drop what
-    /// they made of them. It is called outside of locks, on the thread that gave them up.
+    /// Has `handler` called with entries that were given up and had been marked by `markReady()`, so that event loops
+    /// drop what they made of them. It is called outside of locks, on the thread that gave them up.
     public func setEvictionHandler(_ handler: @escaping EvictionHandler) {
         listener.withLock { $0 = Listener(handler: handler) }
     }

@@ -1,7 +1,7 @@
 /// What a shard of the store holds, and each change of it as one step under the shard's lock.
 ///
-/// A step returns the entries that it gave up; whoever took the lock lets go of them after it, so that no content is freed
-/// while other threads wait.
+/// A step returns the entries that it gave up; whoever took the lock lets go of them after it, so that no content is
+/// freed while other threads wait.
 struct ShardContents<Metadata: StoreMetadata>: Sendable {
     typealias Entry = StoreEntry<Metadata>
 
@@ -106,7 +106,8 @@ struct ShardContents<Metadata: StoreMetadata>: Sendable {
         return all
     }
 
-    /// Evicts the first of a queue, or spares it: once for all its uses in the small queue, once for each in the main one.
+    /// Evicts the first of a queue, or spares it: once for all its uses in the small queue, once for each in the main
+    /// one.
     mutating func evictFirst(of queue: StoreQueue, mayStay: Bool) -> Eviction {
         guard let entry = queues.first(of: queue) else { return .queueIsEmpty }
         // What somebody is sending is in memory anyway.

@@ -1,8 +1,8 @@
 public import NIOCore
 import Synchronization
 
-/// One stored response with its content: immutable once made, so that event loops share it without a lock; an update makes
-/// another one.
+/// One stored response with its content: immutable once made, so that event loops share it without a lock; an update
+/// makes another one.
 ///
 /// An entry that a store has given up stays whole for whoever still sends it.
 public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
@@ -14,7 +14,8 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
 
     // Ahead of the metadata, whose size differs: so their place in the object is known when this is compiled.
     let residence = Residence()
-    /// Where the shard's queues have it; belongs to the shard's lock, and is meaningful only as long as the entry is current.
+    /// Where the shard's queues have it; belongs to the shard's lock, and is meaningful only as long as the entry is
+    /// current.
     private let slotNumber = Atomic<Int>(-1)
 
     /// How many are sending the content, with ``unlinked`` once the store has given the entry up meanwhile.
@@ -26,15 +27,16 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     public let segments: [ByteBuffer]
     /// Bytes of content.
     public let size: Int
-    /// Bytes of memory charged to the store's budget: the whole storage of every segment, also where the segment is a small
-    /// part of it, the metadata, the key and a constant.
+    /// Bytes of memory charged to the store's budget: the whole storage of every segment, also where the segment is a
+    /// small part of it, the metadata, the key and a constant.
     public let cost: Int
     public let metadata: Metadata
 
     /// An entry that no store holds yet.
     ///
-    /// Small contents are copied into one segment of their own. Larger ones are kept as they are and charged by the capacity
-    /// of their storage, which NIO rounds up to a power of two: segments should be made with a power of two and filled.
+    /// Small contents are copied into one segment of their own. Larger ones are kept as they are and charged by the
+    /// capacity of their storage, which NIO rounds up to a power of two: segments should be made with a power of two
+    /// and filled.
     public convenience init(key: StoreKey, metadata: Metadata, segments: [ByteBuffer]) {
         self.init(key: key, metadata: metadata, joined: StoredContent.joined(segments))
     }
@@ -53,14 +55,14 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// invalidated. An atomic read, so that an event loop may keep what it made of the entry as long as this holds.
     public var isCurrent: Bool { residence.isCurrent }
 
-    /// Notes a use for the eviction policy. Writes only where the count isn't at its cap of 3, so that hits of a hot entry on
-    /// several event loops write no memory that they share.
+    /// Notes a use for the eviction policy. Writes only where the count isn't at its cap of 3, so that hits of a hot
+    /// entry on several event loops write no memory that they share.
     public func noteUse() { residence.noteUse() }
 
     /// Asks that the eviction handler be called when the store gives the entry up.
     ///
-    /// Returns whether the entry is current. Where it isn't, it may have been given up before the mark was seen, and no call
-    /// may come: drop what was made of it at once.
+    /// Returns whether the entry is current. Where it isn't, it may have been given up before the mark was seen, and no
+    /// call may come: drop what was made of it at once.
     @discardableResult
     public func markReady() -> Bool { residence.markReady() }
 

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The accounts of a store, shared by its shards: what is held against the budget, and what happened.
 ///
-/// `held` is the only number that decides. It is raised by compare-and-exchange and never above the limit, before the bytes are
-/// linked into a shard; and lowered when they are unlinked. Neither needs a lock.
+/// `held` is the only number that decides. It is raised by compare-and-exchange and never above the limit, before the
+/// bytes are linked into a shard; and lowered when they are unlinked. Neither needs a lock.
 final class StoreLedger: Sendable {
     /// Bytes that may be held, and how many of them may be reserved.
     let limit: Int
@@ -63,8 +63,8 @@ final class StoreLedger: Sendable {
         }
     }
 
-    /// Whether room for so many bytes is to be made in the small queue: while it has, with them, more than a tenth of what
-    /// is stored.
+    /// Whether room for so many bytes is to be made in the small queue: while it has, with them, more than a tenth of
+    /// what is stored.
     func prefersSmall(for bytes: Int) -> Bool {
         let stored = held.load(ordering: .relaxed) - reserved.load(ordering: .relaxed)
         return small.load(ordering: .relaxed) > max(0, stored / 10 - bytes)

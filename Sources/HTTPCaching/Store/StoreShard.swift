@@ -8,7 +8,8 @@ final class StoreShard<Metadata: StoreMetadata>: Sendable {
 
     init(_ contents: ShardContents<Metadata>) { self.contents = Mutex(contents) }
 
-    /// When the first of a queue was queued; `UInt64.max` where it is empty. Read without the lock, so it may be out of date.
+    /// When the first of a queue was queued; `UInt64.max` where it is empty. Read without the lock, so it may be out of
+    /// date.
     func turn(ofFirstIn queue: StoreQueue) -> UInt64 {
         queue == .small ? smallTurn.load(ordering: .relaxed) : mainTurn.load(ordering: .relaxed)
     }

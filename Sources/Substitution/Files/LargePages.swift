@@ -13,8 +13,8 @@ enum LargePages {
 
     /// Gathers the pages of a file in memory; where the kernel doesn't know how, or has no memory, nothing changes.
     ///
-    /// It gathers whole units only. So the file is made longer for a moment, and cut off again, which leaves large pages
-    /// of what is in front: of 1300 KiB one of 1 MiB, one of 256 KiB, one of 16 KiB and one of 4 KiB.
+    /// It gathers whole units only. So the file is made longer for a moment, and cut off again, which leaves large
+    /// pages of what is in front: of 1300 KiB one of 1 MiB, one of 256 KiB, one of 16 KiB and one of 4 KiB.
     static func gather(_ descriptor: CInt, count: Int) {
         guard count >= smallest else { return }
         let length = (count &+ (unit &- 1)) / unit &* unit

@@ -12,8 +12,8 @@ public final class SealedContent: Sendable {
 
     private let places: SealedPlaces
 
-    /// The smallest content that is kept so, in bytes. Below it the system call that sends it beside the head costs what
-    /// the copy does.
+    /// The smallest content that is kept so, in bytes. Below it the system call that sends it beside the head costs
+    /// what the copy does.
     public static let smallest = 64 << 10
     /// What one costs in memory beside its bytes: the rest of its last page, and the page of ``MappedMemory``.
     static let overhead = 8 << 10

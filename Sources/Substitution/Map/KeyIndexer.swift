@@ -3,8 +3,8 @@ import YAML
 
 /// Puts the keys of the files into the map's indexes, and finds those that come twice.
 ///
-/// Within a file a key that comes twice is an error. Over several files the rules of the file that comes first are tried
-/// first, which a warning says.
+/// Within a file a key that comes twice is an error. Over several files the rules of the file that comes first are
+/// tried first, which a warning says.
 struct KeyIndexer {
     /// The keys found by the same hash of an exact URL, where there are several, by the first of them.
     private var groups: [UInt32: [UInt32]] = [:]

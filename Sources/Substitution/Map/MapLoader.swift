@@ -32,8 +32,8 @@ public struct MapLoadResult: Sendable {
 
 /// Reads map files and those that they include.
 ///
-/// The rules of a file come before those of the files that it includes, and these in the order of `include`. A file that
-/// is included twice, without a loop, is read once, where it comes first; a loop is an error.
+/// The rules of a file come before those of the files that it includes, and these in the order of `include`. A file
+/// that is included twice, without a loop, is read once, where it comes first; a loop is an error.
 struct MapLoader {
     private let options: MapLoadOptions
     private let builder = MapBuilder()

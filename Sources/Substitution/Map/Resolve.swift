@@ -6,7 +6,8 @@ import Patterns
 public enum ResolvedSource: Sendable {
     /// A file below a folder: the folder's absolute path, and the file's path below it in exact bytes.
     ///
-    /// The path has no empty segment, no `.`, no `..` and no NUL. Symbolic links are for the one who opens it to refuse.
+    /// The path has no empty segment, no `.`, no `..` and no NUL. Symbolic links are for the one who opens it to
+    /// refuse.
     case file(root: String, path: [UInt8])
     /// A body and the media type that it has unless the rule sets one.
     case body([UInt8], defaultType: String)

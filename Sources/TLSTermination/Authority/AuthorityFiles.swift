@@ -22,8 +22,8 @@ final class AuthorityFiles {
 
     /// The bytes of a file, or nil where it is missing.
     ///
-    /// - Throws: ``AuthorityFailure`` for a file that is no regular one, a link, another user's, too large, or, where it
-    ///   is the key, open to others.
+    /// - Throws: ``AuthorityFailure`` for a file that is no regular one, a link, another user's, too large, or, where
+    ///   it is the key, open to others.
     func contents(_ file: File) throws(AuthorityFailure) -> [UInt8]? {
         // O_NONBLOCK: a FIFO in the file's place would hang otherwise.
         let opened = openat(

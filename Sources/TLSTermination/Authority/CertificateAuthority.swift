@@ -4,9 +4,9 @@ public import X509
 
 /// The local certificate authority: the key and the certificate that sign the certificates of decrypted hosts.
 ///
-/// ECDSA P-256, made at first need for 3,650 days and kept in a folder as `ca-key.pem` (PKCS #8, mode 0600) and `ca.pem`
-/// (mode 0644). Its certificate is unique to each installation, may sign certificates of servers but no further
-/// authorities (path length 0), and may be limited to some hosts.
+/// ECDSA P-256, made at first need for 3,650 days and kept in a folder as `ca-key.pem` (PKCS #8, mode 0600) and
+/// `ca.pem` (mode 0644). Its certificate is unique to each installation, may sign certificates of servers but no
+/// further authorities (path length 0), and may be limited to some hosts.
 public struct CertificateAuthority: Sendable {
     public let certificate: Certificate
     /// The certificate in DER.

@@ -11,7 +11,8 @@ extension Certificate {
 
     /// Makes a certificate of version 3 and signs it.
     ///
-    /// - Parameter validity: the first and the last second, in seconds since 1970; both belong to it (RFC 5280 §4.1.2.5).
+    /// - Parameter validity: the first and the last second, in seconds since 1970; both belong to it (RFC 5280
+    ///   §4.1.2.5).
     init(
         serialNumber: SerialNumber, publicKey: PublicKey, validity: ClosedRange<Int64>, issuer: DistinguishedName,
         subject: DistinguishedName, extensions: Extensions, issuerKey: PrivateKey

@@ -4,7 +4,8 @@ import Glibc
 ///
 /// A name is one of LDH labels (RFC 5890 §2.3.1) and underscores, at most 253 bytes long, in lower case and without its
 /// final dot. Wildcards and everything else are refused, so that what a client sends can't put a second name into a
-/// certificate. A name that ends in a number is no name (it would be read as an IPv4 address by some and not by others).
+/// certificate. A name that ends in a number is no name (it would be read as an IPv4 address by some and not by
+/// others).
 public struct CertificateHost: Sendable, Hashable, CustomStringConvertible {
     /// The name, or the address as inet_ntop(3) writes it; an IPv6 address has no brackets.
     public let text: String

@@ -3,11 +3,11 @@ import Synchronization
 
 /// Keeps a TLS context, with its certificate, for each of the hosts that were decrypted last.
 ///
-/// A missing one is made at once, on the caller's thread: that takes some 50 µs, less than a handshake, so an event loop
-/// may do it. One whose certificate comes near its end is made anew when it is next asked for, and so are all after a
-/// number of uses: a context remembers the sessions of clients without tickets for two hours, up to 20,480 of 300 bytes,
-/// and of these there may be many hosts'. Can be used from any thread; whoever asks for a host that is being made waits
-/// for it, so that each is made once.
+/// A missing one is made at once, on the caller's thread: that takes some 50 µs, less than a handshake, so an event
+/// loop may do it. One whose certificate comes near its end is made anew when it is next asked for, and so are all
+/// after a number of uses: a context remembers the sessions of clients without tickets for two hours, up to 20,480 of
+/// 300 bytes, and of these there may be many hosts'. Can be used from any thread; whoever asks for a host that is being
+/// made waits for it, so that each is made once.
 public final class LeafCache: Sendable {
     private struct Entry {
         let context: NIOSSLContext

@@ -30,7 +30,8 @@ public struct LeafIssuer: Sendable {
         self.random = random
         publicKey = Certificate.PublicKey(key.publicKey)
         do {
-            // An authority that was made elsewhere may have no identifier of its own; the rule for making one is the same.
+            // An authority that was made elsewhere may have no identifier of its own; the rule for making one is the
+            // same.
             let own = try authority.certificate.extensions.subjectKeyIdentifier
             authorityKeyIdentifier = AuthorityKeyIdentifier(
                 keyIdentifier: (own ?? SubjectKeyIdentifier(hash: authority.certificate.publicKey)).keyIdentifier)

@@ -36,7 +36,8 @@ struct LeastRecentlyUsed<Key: Hashable, Value> {
         return slots[position].value
     }
 
-    /// Sets the value of a key, and returns the one that had to go: the key's own, or another's where the table is full.
+    /// Sets the value of a key, and returns the one that had to go: the key's own, or another's where the table is
+    /// full.
     mutating func insert(_ value: Value, for key: Key) -> Value? {
         if let position = positions[key] {
             let previous = slots[position].value

@@ -60,7 +60,8 @@ struct NameScope: Sendable {
         .ipAddress(ASN1OctetString(contentBytes: bytes[...]))
     }
 
-    /// Whether a name is the domain or below it; a domain with a leading dot, as some tools write it, is not itself meant.
+    /// Whether a name is the domain or below it; a domain with a leading dot, as some tools write it, is not itself
+    /// meant.
     private static func isName(_ name: String, below domain: String) -> Bool {
         if domain.isEmpty || name == domain { return true }
         return name.hasSuffix(domain.hasPrefix(".") ? domain : ".\(domain)")

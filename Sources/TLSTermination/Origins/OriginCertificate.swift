@@ -4,10 +4,11 @@ import SwiftASN1
 import X509
 
 /// What an origin's certificate has to be beyond what BoringSSL asks of it, so that a connection of NIOSSL's is as
-/// strict as one of libcurl's: no signature made with SHA-1 or MD5, no RSA key below 2048 bits (SSL_CTX_set_security_level,
-/// level 2), and one for the very host that the URL names (RFC 9110 §4.3.4, §4.3.5).
+/// strict as one of libcurl's: no signature made with SHA-1 or MD5, no RSA key below 2048 bits
+/// (SSL_CTX_set_security_level, level 2), and one for the very host that the URL names (RFC 9110 §4.3.4, §4.3.5).
 ///
-/// NIOSSL's own comparison also takes a certificate for the address that the connection leads to, whatever the URL names.
+/// NIOSSL's own comparison also takes a certificate for the address that the connection leads to, whatever the URL
+/// names.
 public enum OriginCertificate {
     /// Why the certificate is not accepted; nil where it is.
     ///

@@ -25,7 +25,8 @@ public struct AuthorityCertificate: Sendable {
             fingerprint: authority.fingerprint, scope: authority.scope, name: authority.name)
     }
 
-    /// Reads the certificate in a folder, whatever its date, and whether its key is there or not; nil where there is none.
+    /// Reads the certificate in a folder, whatever its date, and whether its key is there or not; nil where there is
+    /// none.
     ///
     /// - Throws: ``AuthorityFailure`` where the file can't be read, or holds no certificate.
     public static func stored(in folder: String) throws(AuthorityFailure) -> AuthorityCertificate? {

@@ -12,7 +12,8 @@ public struct CommandTrust: Sendable {
     private let folder: String
     private let files: [String]
 
-    /// Variables that name the only certificates that clients trust: with the variables that count where they are unset.
+    /// Variables that name the only certificates that clients trust: with the variables that count where they are
+    /// unset.
     static let bundleVariables: [(name: String, otherwise: [String])] = [
         ("SSL_CERT_FILE", []), ("CURL_CA_BUNDLE", []), ("REQUESTS_CA_BUNDLE", ["CURL_CA_BUNDLE"]),
         ("PIP_CERT", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"]), ("AWS_CA_BUNDLE", ["REQUESTS_CA_BUNDLE"]),

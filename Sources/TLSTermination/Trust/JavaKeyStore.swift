@@ -3,8 +3,9 @@ import SwiftASN1
 
 /// Writes certificates as a store of Java's first form, JKS, which every Java reads.
 ///
-/// Big-endian: a magic number, the version 2, the number of entries; for each the tag of a trusted certificate, an alias,
-/// a date, the type and the certificate in DER; then a hash over all of it, keyed by a password that everybody knows.
+/// Big-endian: a magic number, the version 2, the number of entries; for each the tag of a trusted certificate, an
+/// alias, a date, the type and the certificate in DER; then a hash over all of it, keyed by a password that everybody
+/// knows.
 enum JavaKeyStore {
     static let password = "changeit"
 

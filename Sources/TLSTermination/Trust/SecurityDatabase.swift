@@ -79,8 +79,8 @@ struct SecurityDatabase: TrustStore {
         var isTrusted: Bool
     }
 
-    /// The entries that hold the certificate. A browser that imported it has given it a nickname of its own, which begins
-    /// with the certificate's name too.
+    /// The entries that hold the certificate. A browser that imported it has given it a nickname of its own, which
+    /// begins with the certificate's name too.
     private func entries(of certificate: AuthorityCertificate, _ tool: SystemTool) -> Listing {
         let outcome = tool.run(["-L"] + database)
         guard outcome.succeeded else {

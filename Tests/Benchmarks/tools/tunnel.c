@@ -1,5 +1,5 @@
-// Lets a client that can't speak to a proxy go through one (LD_PRELOAD): each connection to port TUNNEL_PORT begins with
-// a CONNECT for TUNNEL_AUTHORITY, and is the client's once the proxy has said 200.
+// Lets a client that can't speak to a proxy go through one (LD_PRELOAD): each connection to port TUNNEL_PORT begins
+// with a CONNECT for TUNNEL_AUTHORITY, and is the client's once the proxy has said 200.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>

@@ -158,8 +158,8 @@ def main():
     url = urllib.parse.urlsplit(options.url)
     differences = []
     for name, sent, chop in CASES:
-        # Bytes that arrive behind the end of their reader reset the connection, which may overtake the answer, without the
-        # proxy too: what differs by that does not differ every time.
+        # Bytes that arrive behind the end of their reader reset the connection, which may overtake the answer, without
+        # the proxy too: what differs by that does not differ every time.
         for _ in range(4):
             without, with_ = (transcript(options, url, through, sent, chop) for through in (False, True))
             if without == with_ and without:

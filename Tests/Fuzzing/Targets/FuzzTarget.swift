@@ -1,4 +1,5 @@
-// What is tested here is internal to its modules, which are built for that when they are built for debugging or fuzzing.
+// What is tested here is internal to its modules, which are built for that when they are built for debugging or
+// fuzzing.
 #if DEBUG || FUZZING
 import HTTP1Invariants
 import HTTPSemantics

@@ -2,8 +2,8 @@ import HTTPSemantics
 
 /// What the model says of answering a request from a stored response (RFC 9111 §4).
 enum ModelReuse {
-    /// The stored responses that may be selected: of the matching ones those that have what is asked for, of these those
-    /// with a Vary, of these the one with the latest Date, then the latest received (RFC 9111 §3.3, §4, §4.1).
+    /// The stored responses that may be selected: of the matching ones those that have what is asked for, of these
+    /// those with a Vary, of these the one with the latest Date, then the latest received (RFC 9111 §3.3, §4, §4.1).
     static func select(_ request: ModelRequest, among stored: [ModelStored]) -> Set<Int> {
         // If-Range may be looked at before or after.
         let withoutCondition = ModelRequest(

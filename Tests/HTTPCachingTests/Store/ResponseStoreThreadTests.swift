@@ -69,8 +69,8 @@ struct ResponseStoreThreadTests {
     func invalidationRace() async {
         let store = LabelledStore(budget: 1 << 20, variantLimit: 1000)
         let key = StoreKey("key")
-        // The version of the resource at the origin: a request sees the one of its time, a write makes the next one. What
-        // is older than the last write that was made known to the store may not be stored.
+        // The version of the resource at the origin: a request sees the one of its time, a write makes the next one.
+        // What is older than the last write that was made known to the store may not be stored.
         let version = Counter()
         let floor = Counter()
         await withTaskGroup(of: Void.self) { group in
