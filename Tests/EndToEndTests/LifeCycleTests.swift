@@ -101,6 +101,26 @@ extension EndToEnd {
             #expect(try served.binary.process.finish(seconds: 5) == 0)
         }
 
+        @Test("A mapped response that a client reads slowly is finished while the proxy stops")
+        func slowReader() throws {
+            // It is in memory as a whole, so that the exchange is over long before the client has it.
+            let file = String(repeating: "0123456789abcdef", count: 12 << 16)
+            let served = try ServedMap("http://mapped.test/file: file.txt", files: ["file.txt": file])
+            let binary = served.binary
+            let client = try binary.connect(receiveBuffer: 8192)
+            try client.sendRequest("GET", "http://mapped.test/file")
+            var response = try client.receiveResponseHead()
+            #expect(Wait.holds(within: 5) { binary.log.contains("mapped.test/file 200") })
+            binary.process.send(SIGTERM)
+            #expect(Wait.holds(within: 5) { (try? binary.connect()) == nil })
+            // Longer than what is idle is waited for.
+            #expect(Wait.keeps(for: 1) { binary.process.status == nil })
+            response.body = try client.receive(exactly: file.utf8.count)
+            #expect(response.body.count == file.utf8.count)
+            #expect(response.text == file)
+            #expect(try binary.process.finish(seconds: 5) == 0)
+        }
+
         @Test("A second signal ends it at once")
         func secondSignal() throws {
             let echo = try RawOrigin.echo()

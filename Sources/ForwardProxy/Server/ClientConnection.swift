@@ -413,7 +413,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             // The last response may still be on its way to a client that reads slowly.
             if isTakingBytes { return expect(.request) }
             perform(state.aborted())
-        case .lastRequest: perform(state.aborted())
+        case .lastRequest:
+            // So it may be here; the end of the grace bounds that.
+            if pendingBytes > 0 { return expect(.lastRequest) }
+            perform(state.aborted())
         case .lingering: context?.close(promise: nil)
         case .closing:
             guard isTakingBytes else {
