@@ -83,15 +83,15 @@ final class ServiceNotifier: Sendable {
     func alive() {
         guard descriptor >= 0 else { return }
         owesSign.store(true, ordering: .sequentiallyConsistent)
-        sendOwed()
+        sendOwed(CInt(MSG_DONTWAIT))
     }
 
-    private func sendOwed() {
+    private func sendOwed(_ flags: CInt) {
         // Whoever has the lock comes here when it has given it back.
         while owesSign.load(ordering: .sequentiallyConsistent) {
             let hadLock: Bool? = state.withLockIfAvailable { state in
                 if owesSign.exchange(false, ordering: .sequentiallyConsistent), !state.isStopping {
-                    send("WATCHDOG=1", CInt(MSG_DONTWAIT))
+                    send("WATCHDOG=1", flags)
                 }
                 return true
             }
@@ -120,7 +120,7 @@ final class ServiceNotifier: Sendable {
             guard !state.isStopping else { return }
             send(message(&state))
         }
-        sendOwed()
+        sendOwed(0)
     }
 
     private func send(_ message: String, _ flags: CInt = 0) {
