@@ -172,6 +172,17 @@ extension ClientConnection: ExchangeClient {
     func takeUnread() -> (bytes: ByteBuffer, inputHasEnded: Bool) {
         (parser.takeRemaining(), state.inputHasEnded)
     }
+
+    /// Writes the fields of a response behind which the connection is closed, and the end of its header section.
+    func writeClosingFields(for error: ProxyError, length: Int, to out: inout ByteBuffer) {
+        out.writeStaticString("Content-Length: ")
+        out.writeDecimal(length)
+        out.writeStaticString("\r\nConnection: close\r\n")
+        StatusFields.writeError(error, to: &out)
+        out.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        out.writeImmutableBuffer(loop.dateStamp().line)
+        out.writeStaticString("\r\n")
+    }
 }
 
 extension ProxyError {

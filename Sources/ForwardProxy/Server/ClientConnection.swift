@@ -283,16 +283,6 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         perform(state.finishedErrorResponse())
     }
 
-    private func writeClosingFields(for error: ProxyError, length: Int, to out: inout ByteBuffer) {
-        out.writeStaticString("Content-Length: ")
-        out.writeDecimal(length)
-        out.writeStaticString("\r\nConnection: close\r\n")
-        StatusFields.writeError(error, to: &out)
-        out.writeImmutableBuffer(loop.proxy.identity.viaLine)
-        out.writeImmutableBuffer(loop.dateStamp().line)
-        out.writeStaticString("\r\n")
-    }
-
     // MARK: Actions
 
     func perform(_ action: ConnectionState.Action) {
