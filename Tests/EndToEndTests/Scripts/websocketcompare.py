@@ -11,10 +11,10 @@ import argparse
 import base64
 import os
 import random
+import select
 import socket
 import ssl
 import struct
-import threading
 import urllib.parse
 
 CASES = []
@@ -126,24 +126,33 @@ def connect(options, url, through):
 def transcript(options, url, through, sent, chop):
     """All that comes back, up to the end."""
     stream = connect(options, url, through)
-
-    def send():
+    # One thread for both ways: OpenSSL's connections are not for two.
+    stream.setblocking(False)
+    got, at, size = [], 0, chop or len(sent)
+    while True:
         try:
-            for start in range(0, len(sent), chop or len(sent)):
-                stream.sendall(sent[start:start + (chop or len(sent))])
-        except OSError:
-            pass
-
-    sender = threading.Thread(target=send)
-    sender.start()
-    got = []
-    try:
-        while data := stream.recv(1 << 18):
+            data = stream.recv(1 << 18)
+            if not data:
+                break
             got.append(data)
-    except ConnectionResetError:
-        # What the client had sent was too late to be read; how far it got before is chance.
-        pass
-    sender.join()
+            continue
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            pass
+        except ConnectionResetError:
+            # What the client had sent was too late to be read; how far it got before is chance.
+            break
+        if at < len(sent):
+            try:
+                at += stream.send(sent[at:at - at % size + size])
+                continue
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                pass
+            except OSError:
+                # The other side has ended; what it said before is still to be read.
+                at = len(sent)
+                continue
+        if not any(select.select([stream], [stream] if at < len(sent) else [], [], 60)):
+            raise SystemExit(f'nothing came for a minute behind {len(b"".join(got))} bytes')
     stream.close()
     return b''.join(got)
 
