@@ -55,6 +55,12 @@ struct CredentialChecksTests {
         var placements: [CredentialChecks<String, String>.Placement] = []
         for index in 0..<100 { placements.append(checks.add("w", of: client, key: "\(index)", now: 0)) }
         #expect(placements.count { $0 == .begins } == FailedAttempts.free + 1)
-        #expect(placements.count { $0 == .tooMany } == 100 - CredentialChecks<String, String>.limit)
+        let taken = FailedAttempts.free + 1 + CredentialChecks<String, String>.postponedLimit
+        #expect(placements.count { $0 == .tooMany } == 100 - taken)
+        // One client leaves room for others.
+        #expect(checks.add("w", of: other, key: "other", now: 0) == .begins)
+        let crowd = (0..<100).map { FailedAttempts.Client("198.51.100.\($0)") }
+        let others = crowd.map { checks.add("w", of: $0, key: "\($0)", now: 0) }
+        #expect(others.count { $0 == .begins } == CredentialChecks<String, String>.limit - taken - 1)
     }
 }

@@ -32,6 +32,9 @@ struct CredentialChecks<Key: Hashable, Waiter> {
     /// Checks under way and postponed; more are refused.
     static var limit: Int { 64 }
 
+    /// Those that are postponed for one client at the most, so that it leaves room for others.
+    static var postponedLimit: Int { 32 }
+
     /// Takes credentials in.
     ///
     /// - Parameter key: the same for the same credentials, which are checked once.
@@ -45,6 +48,7 @@ struct CredentialChecks<Key: Hashable, Waiter> {
         guard checks.count &+ postponedCount < Self.limit else { return .tooMany }
         let underWay = counts[client] ?? 0
         guard underWay == 0 || failures.count(client, now: now) &+ underWay <= FailedAttempts.free else {
+            guard postponed[client]?.count ?? 0 < Self.postponedLimit else { return .tooMany }
             postponed[client, default: []].append((key, waiter))
             postponedCount &+= 1
             return .waits
