@@ -14,8 +14,9 @@ struct SignalMask {
 
     /// What is taken; every other signal has its usual effect.
     private static let taken = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCHLD]
-    /// What has no effect: a closed socket is an error of write(2), and the others have no meaning here.
-    private static let ignored = [SIGPIPE, SIGUSR1, SIGUSR2]
+    /// What has no effect: a closed socket and a file that may not grow (RLIMIT_FSIZE) are errors of write(2), and the
+    /// others have no meaning here.
+    private static let ignored = [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2]
 
     /// The mask that the program was started with.
     let inherited: sigset_t

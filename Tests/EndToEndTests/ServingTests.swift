@@ -121,7 +121,7 @@ struct ServingTests {
         #expect(access("\(folder.path)/access.log", F_OK) == 0)
     }
 
-    @Test("Signals without a meaning here have no effect", arguments: [SIGUSR1, SIGUSR2, SIGPIPE, SIGCHLD])
+    @Test("Signals without a meaning here have no effect", arguments: [SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ, SIGCHLD])
     func meaninglessSignals(signal: Int32) throws {
         let process = try serve()
         _ = try port(of: process)
