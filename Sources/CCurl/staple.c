@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define FUNCTIONS(EACH) \
     EACH(long, SSL_CTX_ctrl, (void *context, int command, long number, void *pointer)) \
@@ -42,7 +43,10 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_complete;
 
+// Another TLS of libcurl's has the same option, and hands over something else.
 static void find_all(void) {
+    const char *version = curl_version();
+    if (version == NULL || strstr(version, "OpenSSL/") == NULL) return;
     is_complete = true;
 #define FIND(type, name, parameters) \
     openssl.name = (type(*) parameters)subproxy_library_symbol(#name); \
