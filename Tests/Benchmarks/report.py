@@ -82,6 +82,14 @@ def as_result(case: dict) -> Result:
     })
 
 
+def other_run(run: dict, about: dict) -> str:
+    """How the run of one case differs from the last one."""
+    own = ["commit", "rounds", "seconds"]
+    if {**run, **dict.fromkeys(own)} != {**about, **dict.fromkeys(own)}:
+        return sentence(run)
+    return f"Measured at commit {run['commit']}, {run['rounds']} rounds of {run['seconds']:g} s."
+
+
 def markdown(about: dict, results: list[tuple[dict, Result]]) -> str:
     goals = ["| what | goal | measured | |", "|---|---|---|---|"]
     for _, result in results:
@@ -90,7 +98,7 @@ def markdown(about: dict, results: list[tuple[dict, Result]]) -> str:
         goals += [f"| {'' if i else result.title}{line}" for i, line in enumerate(lines)]
     parts = [sentence(about), "\n".join(goals)]
     for run, result in results:
-        other = "" if run == about else f" {sentence(run)}"
+        other = "" if run == about else f" {other_run(run, about)}"
         parts.append(f"**{result.title}**" + (f" ({result.load})." if result.load else ".") + other)
         if result.rows:
             table = [COLUMNS, ["---"] + ["--:"] * (len(COLUMNS) - 1), *(cells(row) for row in result.rows)]
