@@ -26,7 +26,7 @@ extension EndToEnd {
             let trace = "\(home.path)/trace"
             let served = try ServedMap(
                 wrapper: ["env"] + variables.map { "\($0.key)=\($0.value)" } + [
-                    "strace", "-f", "-qq", "-e", "trace=openat,openat2,connect", "-o", trace,
+                    "strace", "-D", "-f", "-qq", "-e", "trace=openat,openat2,connect", "-o", trace,
                 ])
             let response = try served.binary.get("http://127.0.0.1:\(origin.port)/")
             #expect(response.text == "forwarded")
