@@ -8,7 +8,8 @@ extension EndToEnd {
     struct AbortedExchanges {
         /// What the origin does, as its path says.
         enum Fault: String, CaseIterable {
-            case none, reset, close, resetInHead, resetInBody, truncate, cutChunk, trickle, hang, neverRead
+            case none, reset, close, resetInHead, resetInBody, large, resetInLarge, truncate, cutChunk, trickle, hang
+            case neverRead
         }
 
         /// What the client does.
@@ -35,6 +36,11 @@ extension EndToEnd {
                     socket.reset()
                 case .resetInBody:
                     try socket.send(head + String(repeating: "x", count: 30_000))
+                    socket.reset()
+                case .large, .resetInLarge:
+                    try socket.send("HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n")
+                    try socket.send([UInt8](repeating: 0x78, count: fault == .large ? 2_000_000 : 1_200_000))
+                    if fault == .large { return true }
                     socket.reset()
                 case .truncate: try socket.send(head + "x")
                 case .cutChunk:

@@ -99,5 +99,34 @@ extension EndToEnd {
             }
             #expect(areWhole == [true, true, true, true])
         }
+
+        @Test("The log says how much of a large response was sent, whole or cut off", arguments: [size, size / 4])
+        func loggedBytes(sent: Int) throws {
+            let origin = try ScriptedOrigin { request, connection in
+                guard request.target == "/large" else {
+                    try connection.respond(body: "the next one")
+                    return true
+                }
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: \(BackPressure.size)\r\n\r\n")
+                try connection.socket.send(Array(BackPressure.body[..<sent]))
+                return sent == BackPressure.size
+            }
+            let served = try ServedMap(options: ["--log-format", "json"])
+            let client = try served.binary.connect()
+            let url = "http://127.0.0.1:\(origin.port)"
+            try client.send("GET \(url)/large HTTP/1.1\r\nHost: x\r\n\r\nGET \(url)/next HTTP/1.1\r\nHost: x\r\n\r\n")
+            let response = try client.receiveResponse()
+            #expect(response.isComplete == (sent == BackPressure.size))
+            let isWhole = response.body == Array(BackPressure.body[..<response.body.count])
+            #expect(isWhole && response.body.count == sent)
+            if response.isComplete { #expect(try client.receiveResponse().text == "the next one") }
+            let end = response.isComplete ? #""outcome":"forwarded""# : #""outcome":"failed""#
+            #expect(
+                Wait.holds(within: 5) {
+                    served.binary.log.split(separator: "\n").contains { line in
+                        line.contains("/large\",") && line.contains("\"bytes\":\(sent),") && line.contains(end)
+                    }
+                }, "\(served.binary.log)")
+        }
     }
 }

@@ -71,6 +71,7 @@ extension Fetch: OriginSink {
         switch phase {
         case .awaitingHead: failed(failure ?? .originProtocol("sent no response"))
         case .passing:
+            passage.end(client)
             let client = client
             self.client = nil
             finish()

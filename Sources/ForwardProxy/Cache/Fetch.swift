@@ -50,7 +50,7 @@ final class Fetch: Exchange {
     var isRepeated = false
     /// The field lines of the response's trailer section.
     var trailers: ByteBuffer?
-    private var unacknowledged = 0
+    let passage = BodyPassage()
     private var subscription: BodySubscription?
     private var abandonment: Scheduled<Void>?
 
@@ -122,12 +122,11 @@ final class Fetch: Exchange {
 
     func clientBecameWritable() {
         subscription?.send()
-        guard unacknowledged > 0 else { return }
-        transfer?.acknowledge(unacknowledged)
-        unacknowledged = 0
+        passage.acknowledge(to: transfer)
     }
 
     func clientIsGone() {
+        passage.end(client)
         client = nil
         // Also where the origin has finished and the client was still reading.
         subscription?.end()
@@ -171,13 +170,14 @@ final class Fetch: Exchange {
         let reason = refusal?.reason.description ?? ""
         client.record?.reason = reason
         let forwarded = ForwardedHead(head, isHead: request.isHead, date: loop.dateStamp())
-        client.start(
-            forwarded.start { lines in
-                StatusFields.writeFetched(
-                    plan.reason, status: isValidating ? head.status : nil, isStored: false, isCollapsed: false,
-                    detail: refusal?.isTold == true ? reason : "", to: &lines)
-                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
-            })
+        let response = forwarded.start { lines in
+            StatusFields.writeFetched(
+                plan.reason, status: isValidating ? head.status : nil, isStored: false, isCollapsed: false,
+                detail: refusal?.isTold == true ? reason : "", to: &lines)
+            lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        }
+        passage.begin(response)
+        client.start(response)
     }
 
     /// Stores the response while it goes to the client, and to the others that wait for it.
@@ -223,12 +223,7 @@ final class Fetch: Exchange {
         switch phase {
         case .passing:
             guard let client else { return }
-            client.send(body)
-            if client.isWritable {
-                transfer?.acknowledge(body.readableBytes)
-            } else {
-                unacknowledged &+= body.readableBytes
-            }
+            passage.pass(body, to: client, from: transfer)
         case .recording(var recording):
             let isGivenUp = !recording.add(body, to: cache)
             phase = .recording(recording)
@@ -269,6 +264,7 @@ final class Fetch: Exchange {
     }
 
     func cancel() {
+        passage.end(client)
         transfer?.cancel()
         if case .recording(let recording) = phase { recording.body.fail() }
         finish()

@@ -21,10 +21,25 @@ struct ResponseStart {
     var body: Body
 }
 
+/// What a response's body is written to; called on the client's event loop.
+protocol BodyReceiver: AnyObject {
+    /// Whether what is written soon leaves; else an exchange stops its source until it is told.
+    var isWritable: Bool { get }
+    /// Whether nothing of what was written is still here.
+    var hasSentAll: Bool { get }
+    func send(_ body: ByteBuffer)
+    func flush()
+    /// A duplicate of the socket, which the caller owns, for bytes of the body under way; nil where they can't go there
+    /// as they are: over TLS and HTTP/2, and in chunks.
+    func duplicateSocket() -> CInt?
+    /// Counts bytes of the body that were sent past this.
+    func noteSent(_ count: Int)
+}
+
 /// The client's side of an exchange: an HTTP/1 connection, or another protocol's stream.
 ///
 /// All calls are on the client's event loop.
-protocol ExchangeClient: AnyObject {
+protocol ExchangeClient: BodyReceiver {
     var loop: LoopContext { get }
     /// The client's IP address as text, and whether it is on this machine.
     var address: String { get }
@@ -33,8 +48,6 @@ protocol ExchangeClient: AnyObject {
     var secured: SecureAuthority? { get }
     /// Whether the client's connection is TLS, which has to have the bytes of all that is sent.
     var isEncrypted: Bool { get }
-    /// Whether what is written soon leaves; else an exchange stops its source until it is told.
-    var isWritable: Bool { get }
     /// Whether the client takes a whole response as bytes, and this one may keep the connection open.
     var takesSerialisedResponse: Bool { get }
     /// Whether the header section is sent as a header block of HTTP/2.
@@ -52,7 +65,6 @@ protocol ExchangeClient: AnyObject {
     /// - Parameter status: the one that the block has.
     func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?)
     func start(_ response: ResponseStart)
-    func send(_ body: ByteBuffer)
     /// Sends a region of a file; not where ``isEncrypted``.
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)
     /// Sends a range of content that the kernel sends by itself; not where ``isEncrypted``.
@@ -61,7 +73,6 @@ protocol ExchangeClient: AnyObject {
     func finish(trailers: ByteBuffer?)
     /// Cuts the connection off, so that the client sees an incomplete response.
     func abort()
-    func flush()
     /// Whether the exchange wants more of the request's body now.
     func setWantsBody(_ wants: Bool)
     /// Answers with an error of the proxy's own, if no response has begun; else cuts the connection off.
@@ -82,6 +93,8 @@ extension ExchangeClient {
         }
         send(sealed, range)
     }
+
+    func noteSent(_ count: Int) { record?.bodyBytes &+= count }
 }
 
 /// What serves one request; the client's side calls it on its event loop.

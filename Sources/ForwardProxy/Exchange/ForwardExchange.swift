@@ -26,7 +26,7 @@ final class ForwardExchange: Exchange {
     /// Answers in the origin's place when it fails before its response began (`when: origin-fails`).
     private var fallback: ((ProxyError) -> Void)?
     private var hasStarted = false
-    private var unacknowledged = 0
+    private let passage = BodyPassage()
     private var trailers: ByteBuffer?
 
     init(
@@ -59,12 +59,11 @@ final class ForwardExchange: Exchange {
     }
 
     func clientBecameWritable() {
-        guard unacknowledged > 0 else { return }
-        transfer?.acknowledge(unacknowledged)
-        unacknowledged = 0
+        passage.acknowledge(to: transfer)
     }
 
     func clientIsGone() {
+        passage.end(client)
         client = nil
         fallback = nil
         transfer?.cancel()
@@ -81,15 +80,17 @@ final class ForwardExchange: Exchange {
             method: request.head.method, status: head.status, target: target, fields: head.fields)
         let forwarded = ForwardedHead(head, isHead: request.isHead, headers: plan.headers, date: loop.dateStamp())
         client.record?.outcome = plan.outcome
-        client.start(
-            forwarded.start { lines in
-                StatusFields.writeForward(plan.reason, detail: plan.detail, to: &lines)
-                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
-            })
+        let response = forwarded.start { lines in
+            StatusFields.writeForward(plan.reason, detail: plan.detail, to: &lines)
+            lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+        }
+        passage.begin(response)
+        client.start(response)
     }
 
     private func end(_ failure: ProxyError?) {
         transfer = nil
+        passage.end(client)
         guard let client else { return }
         guard let failure else {
             self.client = nil
@@ -136,12 +137,7 @@ extension ForwardExchange: OriginSink {
 
     func originSentBody(_ body: ByteBuffer) {
         guard let client else { return }
-        client.send(body)
-        if client.isWritable {
-            transfer?.acknowledge(body.readableBytes)
-        } else {
-            unacknowledged &+= body.readableBytes
-        }
+        passage.pass(body, to: client, from: transfer)
     }
 
     func originSentTrailers(_ fields: FieldSection) {

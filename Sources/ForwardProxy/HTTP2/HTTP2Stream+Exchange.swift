@@ -11,6 +11,9 @@ extension HTTP2Stream: ExchangeClient {
     var takesSerialisedResponse: Bool { !awaitsContinue }
     var takesFieldBlocks: Bool { true }
 
+    var hasSentAll: Bool { false }
+    func duplicateSocket() -> CInt? { nil }
+
     func sendContinue() {
         guard awaitsContinue, !responseHasStarted else { return }
         awaitsContinue = false

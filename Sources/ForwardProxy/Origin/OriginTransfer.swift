@@ -13,8 +13,8 @@ import Synchronization
 /// would wait for the client, what is read at a time included, and the client's reading while half of that waits for
 /// the origin.
 final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendable {
-    // Unchecked: `sink`, `transfer` and `stage` are the event loop's, `parser` and what follows it the transfer
-    // thread's, and what both touch is atomic or behind the mutex.
+    // Unchecked: `sink`, `transfer` and `stage` are the event loop's, `outbox` and what follows it the transfer
+    // thread's, and what both touch is atomic or behind the mutex; `loan` is written once, before `hasLoan` says so.
 
     private struct Upload {
         var chunks: [ByteBuffer] = []
@@ -42,6 +42,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private var stage: TransferStage?
 
     private let delivered = Atomic<Int>(0)
+    private var loan: OutputLoan?
+    private let hasLoan = Atomic<Bool>(false)
     private let isPaused = Atomic<Bool>(false)
     private let upload = Mutex(Upload())
 
@@ -49,6 +51,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     /// What came of the body in the turn `pieceTurn`.
     private var piece: BodyPiece?
     private var pieceTurn: UInt64 = 0
+    /// Bytes of the body that went to the event loop.
+    private var handedOver = 0
     private var parser: ResponseHeadParser
     private var hasHead = false
     private var hasAskedForBody = false
@@ -112,6 +116,15 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         thread?.resumeReceiving(transfer)
     }
 
+    var unacknowledgedBytes: Int? { delivered.load(ordering: .sequentiallyConsistent) }
+
+    func lend(_ loan: OutputLoan, at position: Int) {
+        loan.lend(at: position)
+        guard self.loan == nil else { return }
+        self.loan = loan
+        hasLoan.store(true, ordering: .releasing)
+    }
+
     func cancel() {
         sink = nil
         guard let transfer else { return }
@@ -171,7 +184,11 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             failure = .originProtocol("sent something that is no HTTP response")
             return .abort
         }
+        let sent = sendStraight(bytes)
+        guard sent < bytes.count else { return .consumed }
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes[sent...])
         take(bytes)
+        handedOver &+= bytes.count
         let waiting = delivered.add(bytes.count, ordering: .sequentiallyConsistent).newValue
         guard waiting >= mark else { return .consumed }
         // A pause of an earlier call stands: whoever takes the bytes that wait finds it, and resumes. Only one of this call
@@ -184,6 +201,16 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             return .consumed
         }
         return .consumedLast
+    }
+
+    /// Sends bytes of the body to the client's socket, if that is lent.
+    ///
+    /// - Returns: how many need not go to the event loop.
+    private func sendStraight(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard hasLoan.load(ordering: .acquiring), let loan, let outbox else { return 0 }
+        let sent = loan.send(bytes, at: handedOver)
+        if sent > 0 { outbox.noteSent(loan) }
+        return sent
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {

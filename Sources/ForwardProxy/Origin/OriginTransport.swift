@@ -15,6 +15,12 @@ protocol OriginTransport: AnyObject {
     func endUpload(trailers: [[UInt8]])
     /// The client has taken bytes of the response's body: as many more may come.
     func acknowledge(_ count: Int)
+    /// Bytes of the response's body that are on their way to the sink, or that it has not acknowledged; nil where the
+    /// transport takes no loan.
+    var unacknowledgedBytes: Int? { get }
+    /// Has the body sent to the client's socket at once from `position` on, a number of bytes of it that the sink has
+    /// had. One body has one loan, which may be lent any number of times.
+    func lend(_ loan: OutputLoan, at position: Int)
     /// Ends the transfer; nothing more is told to the sink.
     func cancel()
 }

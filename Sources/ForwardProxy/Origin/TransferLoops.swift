@@ -78,6 +78,8 @@ final class TransferOutbox: @unchecked Sendable {
     private(set) var turn: UInt64 = 0
     private var memory = PieceMemory()
     private var pieces: [BodyPiece] = []
+    /// Sockets that were sent to in this turn.
+    private var loans: [OutputLoan] = []
     private var batches: [(loop: LoopContext, events: [@Sendable () -> Void])] = []
 
     func add(_ loop: LoopContext, _ event: @escaping @Sendable () -> Void) {
@@ -95,8 +97,14 @@ final class TransferOutbox: @unchecked Sendable {
         return piece
     }
 
+    func noteSent(_ loan: OutputLoan) {
+        if loans.last !== loan { loans.append(loan) }
+    }
+
     func flush() {
         turn &+= 1
+        for loan in loans { loan.push() }
+        loans.removeAll(keepingCapacity: true)
         for piece in pieces { memory.complete(piece) }
         pieces.removeAll(keepingCapacity: true)
         guard !batches.isEmpty else { return }

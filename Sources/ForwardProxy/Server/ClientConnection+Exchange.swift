@@ -131,6 +131,13 @@ extension ClientConnection: ExchangeClient {
 
     func flush() { flushIfNeeded() }
 
+    var hasSentAll: Bool { !needsFlush && pendingBytes == 0 }
+
+    func duplicateSocket() -> CInt? {
+        guard !chunksBody, channel?.isActive == true else { return nil }
+        return direct?.duplicate()
+    }
+
     func setWantsBody(_ wants: Bool) {
         guard wants != bodyIsWanted else { return }
         bodyIsWanted = wants

@@ -25,6 +25,12 @@ struct DirectOutput {
         descriptor = handle
     }
 
+    /// A duplicate of the descriptor; nil where there are no more.
+    func duplicate() -> CInt? {
+        let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        return duplicate >= 0 ? duplicate : nil
+    }
+
     var isEmpty: Bool { first == nil }
     var isFull: Bool { others.count >= DirectOutput.capacity }
 

@@ -91,6 +91,10 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     func upload(_ body: ByteBuffer) -> Bool { true }
     func endUpload(trailers: [[UInt8]]) {}
 
+    var unacknowledgedBytes: Int? { nil }
+
+    func lend(_ loan: OutputLoan, at position: Int) {}
+
     func acknowledge(_ count: Int) {
         unacknowledged = max(0, unacknowledged &- count)
         guard readIsPending, mayRead, let context else { return }
