@@ -43,9 +43,6 @@ extension EasyHandle {
             if !progress.receivingIsPaused { thread.pauseReceiving(self) }
             return body.count
         case .abort: return abort()
-        case .pause:
-            progress.receivingIsPaused = true
-            return subproxy_write_pause
         }
     }
 

@@ -7,8 +7,6 @@ public enum BodyVerdict: Sendable {
     /// The bytes were taken, and what libcurl has read already will be; nothing more is read before
     /// ``Transfer/resumeReceiving()``.
     case consumedLast
-    /// The bytes were not taken; they are offered again after ``TransferLoop/resumeReceiving(_:)``.
-    case pause
     case abort
 }
 
