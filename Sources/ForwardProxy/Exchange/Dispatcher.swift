@@ -72,7 +72,7 @@ extension LoopContext {
         guard request.head.method == .get, client.secured == nil, admitsAll,
             let known = request.head.withTarget({ answers.find(target: $0) })
         else { return false }
-        return answerStraight(known.answer, request, url: known.url, client)
+        return answerStraight(known.answer, request, url: known.url, client, known)
     }
 
     /// Makes a target known whose answer depends on nothing else of the request than that it is a plain GET.
@@ -84,7 +84,8 @@ extension LoopContext {
     /// The straight way: a plain GET or HEAD of a mapped URL whose answer is ready, and needs nothing but to be sent.
     @inline(__always)
     private func answerStraight(
-        _ answer: ReadyAnswer, _ request: Request, url: ByteBuffer, _ client: some ExchangeClient
+        _ answer: ReadyAnswer, _ request: Request, url: ByteBuffer, _ client: some ExchangeClient,
+        _ known: KnownTargets.Target? = nil
     ) -> Bool {
         let method = request.head.method
         let present = request.head.fields.present
@@ -107,18 +108,12 @@ extension LoopContext {
         let bytes = method == .head || isNotModified ? 0 : answer.variants[0].size
         let status = isNotModified ? 304 : answer.status
         client.record = nil
+        let end = finish(.substituted, status: status, bytes: bytes, since: request.startedAt)
         if log.isOn {
-            var record = record(request, normalised: url)
-            record.rule = answer.position
-            record.isMapped = true
-            record.outcome = .substituted
-            record.status = status
-            record.bodyBytes = bytes
-            finish(record, client: client.address)
-        } else {
-            tally.add(
-                .substituted, status: status, bytes: bytes,
-                duration: monotonicNanoseconds() &- request.startedAt)
+            let line =
+                (isNotModified ? known?.notModifiedLine : known?.line)
+                ?? makeLine(answer, request, url, status: status, bytes: bytes, known)
+            log.write(line, client: client.address, duration: end.duration, wall: end.wall)
         }
         if isNotModified {
             answer.sendNotModified(to: client, second: second, tail: dateStamp(second).line)
@@ -126,6 +121,22 @@ extension LoopContext {
             answer.sendReady(to: client, isHead: method == .head, second: second, tail: dateStamp(second).line)
         }
         return true
+    }
+
+    /// What the log's line of a straight answer has in common with that of the next one to the same target.
+    private func makeLine(
+        _ answer: ReadyAnswer, _ request: Request, _ url: ByteBuffer, status: Int, bytes: Int,
+        _ known: KnownTargets.Target?
+    ) -> LineParts {
+        var record = record(request, normalised: url)
+        record.rule = answer.position
+        record.isMapped = true
+        record.outcome = .substituted
+        record.status = status
+        record.bodyBytes = bytes
+        let line = log.parts(of: record)
+        if status == answer.status { known?.line = line } else { known?.notModifiedLine = line }
+        return line
     }
 
     private func perform(

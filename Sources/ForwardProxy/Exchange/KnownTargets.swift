@@ -14,6 +14,9 @@ struct KnownTargets {
         /// The URL in normal form.
         let url: ByteBuffer
         let answer: ReadyAnswer
+        /// What the log's lines of the answer have in common, and those of the 304 in its place; made with the first.
+        var line: LineParts?
+        var notModifiedLine: LineParts?
 
         fileprivate init(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer, url: ByteBuffer, answer: ReadyAnswer) {
             self.hash = hash

@@ -6,7 +6,14 @@ public enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
 
-/// The access log of one event loop: it formats lines into a buffer and hands the buffer to the sink in batches.
+/// What the lines of exchanges with the same request and answer have in common: what stands between the client and the
+/// duration, and what stands behind that.
+struct LineParts {
+    fileprivate let bytes: [UInt8]
+    fileprivate let frontCount: Int
+}
+
+/// The access log of one event loop: it formats lines into memory of its own and hands them to the sink in batches.
 ///
 /// Bound to its event loop. Never logged: credentials and cookies (no field is logged at all), and query values of
 /// URLs that the map doesn't name, unless `showsQueryValues` is set. Where the sink throws everything away
@@ -15,19 +22,26 @@ final class AccessLog {
     private let sink: LogSink
     private let isJSON: Bool
     private let showsQueryValues: Bool
-    private var buffer = ByteBuffer()
-    private var time = LogTime()
-    /// Called when the first line comes into an empty buffer, so that the loop arranges a ``flush()`` soon.
+    private var begin: LineBeginning
+    /// Lines that were not handed over yet: the first `count` bytes of memory that stays the log's.
+    private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var count = 0
+    private var flushIsDue = false
+    /// Called at a line after which nothing else is sure to hand the lines over, so that the loop arranges a
+    /// ``flushDue()`` soon.
     var needsFlush: () -> Void = {}
 
-    /// Bytes of lines at which they are handed over.
-    private static let batch = 32 << 10
+    /// Bytes of lines that are handed over together at the most; a line that may be longer goes alone.
+    private static let batch = 64 << 10
 
     init(sink: LogSink, format: LogFormat, showsQueryValues: Bool) {
         self.sink = sink
         isJSON = format == .json
+        begin = LineBeginning(isJSON: isJSON)
         self.showsQueryValues = showsQueryValues
     }
+
+    deinit { memory.deallocate() }
 
     /// Whether lines are wanted at all.
     var isOn: Bool { !sink.isDiscarding }
@@ -38,43 +52,109 @@ final class AccessLog {
     ///   - client: the client's address.
     ///   - duration: nanoseconds that the exchange took.
     ///   - wall: the time of its end, nanoseconds since 1970.
-    func record(_ record: borrowing ExchangeRecord, client: String, duration: UInt64, wall: UInt64) {
-        let wasEmpty = buffer.readableBytes == 0
-        // An escape is six bytes at the most, and what stands between the parts less than this.
-        let bound =
-            512 &+ 6
-            &* (record.method.readableBytes &+ record.url.readableBytes &+ record.rule.utf8.count
-                &+ record.reason.utf8.count &+ client.utf8.count)
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in
+    func write(_ record: borrowing ExchangeRecord, client: String, duration: UInt64, wall: UInt64) {
+        var line = beginLine(AccessLog.bound(record), client, wall)
+        writeFront(record, &line)
+        writeDuration(duration, &line)
+        writeBack(record, &line)
+        end(line)
+    }
+
+    /// Adds the line of an exchange of which all but the time, the client and the duration is known.
+    func write(_ parts: LineParts, client: String, duration: UInt64, wall: UInt64) {
+        var line = beginLine(parts.bytes.count, client, wall)
+        parts.bytes.withUnsafeBytes { bytes in
+            line.write(UnsafeRawBufferPointer(rebasing: bytes[..<parts.frontCount]))
+            writeDuration(duration, &line)
+            line.write(UnsafeRawBufferPointer(rebasing: bytes[parts.frontCount...]))
+        }
+        end(line)
+    }
+
+    /// What the lines of exchanges like this one have in common.
+    func parts(of record: ExchangeRecord) -> LineParts {
+        withUnsafeTemporaryAllocation(byteCount: AccessLog.bound(record), alignment: 1) { memory in
             var line = LogLine(memory)
-            if isJSON {
-                writeJSON(record, client, duration, wall, &line)
-            } else {
-                writeText(record, duration, wall, &line)
-            }
-            return line.count
+            writeFront(record, &line)
+            let frontCount = line.count
+            writeBack(record, &line)
+            return LineParts(bytes: Array(memory[..<line.count]), frontCount: frontCount)
         }
-        if buffer.readableBytes > AccessLog.batch {
-            flush()
-        } else if wasEmpty {
-            needsFlush()
-        }
+    }
+
+    /// Hands over what ``needsFlush`` was called for.
+    func flushDue() {
+        flushIsDue = false
+        flush()
     }
 
     func flush() {
-        guard buffer.readableBytes > 0 else { return }
-        // Where a batch was full, the next one will be.
-        let capacity = buffer.readableBytes > AccessLog.batch ? AccessLog.batch &+ 4096 : 4096
-        sink.submit(buffer)
-        buffer = ByteBuffer()
-        buffer.reserveCapacity(capacity)
+        guard count > 0 else { return }
+        sink.submit(ByteBuffer(bytes: UnsafeRawBufferPointer(rebasing: memory[..<count])))
+        count = 0
     }
 
-    private func writeText(
-        _ record: borrowing ExchangeRecord, _ duration: UInt64, _ wall: UInt64, _ line: inout LogLine
-    ) {
-        time.writeLocal(wall, to: &line)
-        line.write(UInt8(ascii: " "))
+    // MARK: Memory
+
+    /// Bytes that what a record tells of takes at the most: an escape is six bytes, and what stands between the parts
+    /// less than the rest.
+    private static func bound(_ record: borrowing ExchangeRecord) -> Int {
+        256 &+ 6
+            &* (record.method.readableBytes &+ record.url.readableBytes &+ record.rule.utf8.count
+                &+ record.reason.utf8.count)
+    }
+
+    /// Begins a line, for which there is room.
+    ///
+    /// - Parameter bound: bytes that follow at the most, but for the duration.
+    @inline(__always)
+    private func beginLine(_ bound: Int, _ client: String, _ wall: UInt64) -> LogLine {
+        let bound = bound &+ 256 &+ 6 &* client.utf8.count
+        if memory.count &- count < bound { makeRoom(bound) }
+        var line = LogLine(UnsafeMutableRawBufferPointer(rebasing: memory[count...]))
+        begin.write(wall, to: &line)
+        if isJSON { line.writeEscaped(client, isJSON: true) }
+        return line
+    }
+
+    @inline(__always)
+    private func end(_ line: LogLine) {
+        count &+= line.count
+        guard !flushIsDue else { return }
+        flushIsDue = true
+        needsFlush()
+    }
+
+    private func makeRoom(_ bound: Int) {
+        flush()
+        let capacity = max(bound, AccessLog.batch)
+        guard memory.count != capacity else { return }
+        memory.deallocate()
+        memory = .allocate(byteCount: capacity, alignment: 16)
+    }
+
+    // MARK: Parts of a line
+
+    /// Writes what stands between the line's beginning and the duration.
+    private func writeFront(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
+        if isJSON { writeJSONFront(record, &line) } else { writeTextFront(record, &line) }
+    }
+
+    @inline(__always)
+    private func writeDuration(_ duration: UInt64, _ line: inout LogLine) {
+        if isJSON {
+            line.writeThousandths(Int(truncatingIfNeeded: duration / 1000))
+        } else {
+            line.writeTenths(Int(truncatingIfNeeded: duration / 100_000))
+        }
+    }
+
+    /// Writes what stands behind the duration.
+    private func writeBack(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
+        if isJSON { writeJSONBack(record, &line) } else { writeTextBack(record, &line) }
+    }
+
+    private func writeTextFront(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         record.method.withUnsafeReadableBytes { line.writeEscaped($0, isJSON: false) }
         line.write(UInt8(ascii: " "))
         writeURL(record, &line)
@@ -83,7 +163,9 @@ final class AccessLog {
         line.write(UInt8(ascii: " "))
         line.writeByteCount(record.bodyBytes)
         line.write(UInt8(ascii: " "))
-        line.writeTenths(Int(truncatingIfNeeded: duration / 100_000))
+    }
+
+    private func writeTextBack(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         line.write("ms ")
         line.write(record.outcome.name)
         if !record.rule.isEmpty {
@@ -98,13 +180,7 @@ final class AccessLog {
         line.write(UInt8(ascii: "\n"))
     }
 
-    private func writeJSON(
-        _ record: borrowing ExchangeRecord, _ client: String, _ duration: UInt64, _ wall: UInt64, _ line: inout LogLine
-    ) {
-        line.write(#"{"time":""#)
-        time.writeInternet(wall, to: &line)
-        line.write(#"","client":""#)
-        line.writeEscaped(client, isJSON: true)
+    private func writeJSONFront(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         line.write(#"","method":""#)
         record.method.withUnsafeReadableBytes { line.writeEscaped($0, isJSON: true) }
         line.write(#"","url":""#)
@@ -114,7 +190,9 @@ final class AccessLog {
         line.write(#","bytes":"#)
         line.writeDecimal(record.bodyBytes)
         line.write(#","duration_ms":"#)
-        line.writeThousandths(Int(truncatingIfNeeded: duration / 1000))
+    }
+
+    private func writeJSONBack(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         line.write(#","outcome":""#)
         line.write(record.outcome.name)
         line.write(#"","rule":"#)
@@ -177,70 +255,5 @@ final class AccessLog {
     private static func first(_ byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int? {
         guard let base = bytes.baseAddress, let found = memchr(base, CInt(byte), bytes.count) else { return nil }
         return UnsafeRawPointer(found) - base
-    }
-}
-
-/// The time of day as log lines write it; its text is made once a second, up to the milliseconds.
-private struct LogTime {
-    private var second: UInt64 = .max
-    /// `14:02:11.`, local time.
-    private var local: [UInt8] = []
-    /// `2026-11-21T14:02:11.`
-    private var internet: [UInt8] = []
-
-    /// Writes `14:02:11.123`, local time.
-    mutating func writeLocal(_ wall: UInt64, to line: inout LogLine) {
-        look(wall)
-        local.withUnsafeBytes { line.write($0) }
-        line.writeDigits(UInt(truncatingIfNeeded: wall % 1_000_000_000 / 1_000_000), 3)
-    }
-
-    /// Writes `2026-11-21T14:02:11.123Z` (RFC 3339).
-    mutating func writeInternet(_ wall: UInt64, to line: inout LogLine) {
-        look(wall)
-        internet.withUnsafeBytes { line.write($0) }
-        line.writeDigits(UInt(truncatingIfNeeded: wall % 1_000_000_000 / 1_000_000), 3)
-        line.write(UInt8(ascii: "Z"))
-    }
-
-    @inline(__always)
-    private mutating func look(_ wall: UInt64) {
-        let second = wall / 1_000_000_000
-        if second != self.second { make(second) }
-    }
-
-    private mutating func make(_ second: UInt64) {
-        self.second = second
-        var seconds = time_t(truncatingIfNeeded: second)
-        var time = tm()
-        localtime_r(&seconds, &time)
-        local = LogTime.text { LogTime.write(time, to: &$0) }
-        gmtime_r(&seconds, &time)
-        internet = LogTime.text { line in
-            line.writeDigits(UInt(max(0, Int(time.tm_year) &+ 1900)), 4)
-            line.write(UInt8(ascii: "-"))
-            line.writeDigits(UInt(max(0, Int(time.tm_mon) &+ 1)), 2)
-            line.write(UInt8(ascii: "-"))
-            line.writeDigits(UInt(max(0, Int(time.tm_mday))), 2)
-            line.write(UInt8(ascii: "T"))
-            LogTime.write(time, to: &line)
-        }
-    }
-
-    private static func text(_ write: (inout LogLine) -> Void) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 32) { memory, count in
-            var line = LogLine(UnsafeMutableRawBufferPointer(memory))
-            write(&line)
-            count = line.count
-        }
-    }
-
-    private static func write(_ time: tm, to line: inout LogLine) {
-        line.writeDigits(UInt(max(0, Int(time.tm_hour))), 2)
-        line.write(UInt8(ascii: ":"))
-        line.writeDigits(UInt(max(0, Int(time.tm_min))), 2)
-        line.write(UInt8(ascii: ":"))
-        line.writeDigits(UInt(max(0, Int(time.tm_sec))), 2)
-        line.write(UInt8(ascii: "."))
     }
 }

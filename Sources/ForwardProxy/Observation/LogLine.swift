@@ -3,9 +3,13 @@
 /// A line is some fifteen pieces, and a buffer that may grow at each of them costs more than the pieces do.
 struct LogLine {
     private let memory: UnsafeMutableRawBufferPointer
-    private(set) var count = 0
+    private(set) var count: Int
 
-    init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+    /// - Parameter count: bytes of the line that the memory has already.
+    init(_ memory: UnsafeMutableRawBufferPointer, count: Int = 0) {
+        self.memory = memory
+        self.count = count
+    }
 
     @inline(__always)
     mutating func write(_ byte: UInt8) {
@@ -14,10 +18,11 @@ struct LogLine {
         count &+= 1
     }
 
+    @inline(__always)
     mutating func write(_ bytes: UnsafeRawBufferPointer) {
-        guard let source = bytes.baseAddress, bytes.count <= memory.count &- count else { return }
-        UnsafeMutableRawBufferPointer(rebasing: memory[count...]).baseAddress?
-            .copyMemory(from: source, byteCount: bytes.count)
+        guard let source = bytes.baseAddress, let start = memory.baseAddress, bytes.count <= memory.count &- count
+        else { return }
+        (start + count).copyMemory(from: source, byteCount: bytes.count)
         count &+= bytes.count
     }
 
@@ -27,10 +32,16 @@ struct LogLine {
     }
 
     /// Writes a decimal number; a negative one as 0.
+    @inline(__always)
     mutating func writeDecimal(_ number: Int) {
-        let number = UInt(max(0, number))
-        var width = 1
-        var bound: UInt = 10
+        guard number < 10 else { return writeLong(UInt(bitPattern: number)) }
+        write(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: max(0, number)))
+    }
+
+    /// Writes a number of two digits or more.
+    private mutating func writeLong(_ number: UInt) {
+        var width = 2
+        var bound: UInt = 100
         // 10^19 is the largest power of ten below 2^64.
         while width < 20, number >= bound {
             width &+= 1

@@ -60,7 +60,7 @@ final class LoopContext: @unchecked Sendable {
         log = AccessLog(
             sink: proxy.logSink, format: configuration.logFormat, showsQueryValues: configuration.logsQueryValues)
         log.needsFlush = { [unowned self] in
-            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { [self] in log.flush() }
+            eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { [self] in log.flushDue() }
         }
     }
 
@@ -111,11 +111,19 @@ final class LoopContext: @unchecked Sendable {
 
     /// The exchange is over: one more in the counts, one line in the log.
     func finish(_ record: borrowing ExchangeRecord, client: String) {
+        let end = finish(record.outcome, status: record.status, bytes: record.bodyBytes, since: record.startedAt)
+        if log.isOn { log.write(record, client: client, duration: end.duration, wall: end.wall) }
+    }
+
+    /// The exchange is over: one more in the counts.
+    ///
+    /// - Returns: what its line in the log tells of time.
+    @inline(__always)
+    func finish(_ outcome: Outcome, status: Int, bytes: Int, since start: UInt64) -> (duration: UInt64, wall: UInt64) {
         let now = monotonicNanoseconds()
-        let duration = now >= record.startedAt ? now &- record.startedAt : 0
-        tally.add(record.outcome, status: record.status, bytes: record.bodyBytes, duration: duration)
-        guard log.isOn else { return }
-        log.record(record, client: client, duration: duration, wall: clock.wall(at: now))
+        let duration = now >= start ? now &- start : 0
+        tally.add(outcome, status: status, bytes: bytes, duration: duration)
+        return (duration, clock.wall(at: now))
     }
 
     /// What this loop has to tell of itself.
