@@ -1,6 +1,8 @@
 import ArgumentParser
 import ForwardProxy
+import Glibc
 import Logging
+import NIOCore
 
 /// Where the access log goes, and which messages of the program's own are printed.
 struct LogOptions: ParsableArguments {
@@ -33,9 +35,10 @@ struct LogOptions: ParsableArguments {
         do {
             return try LogSink(logFile.map(LogSink.Destination.file) ?? fallback)
         } catch {
+            let isUnreadPipe = (error as? IOError)?.errnoCode == ENXIO
+            let why = isUnreadPipe ? "nobody reads the pipe" : SystemError.text(of: error)
             throw CommandFailure(
-                status: .cantCreate,
-                message: "can't open the log file '\(logFile ?? "")': \(SystemError.text(of: error))")
+                status: .cantCreate, message: "can't open the log file '\(logFile ?? "")': \(why)")
         }
     }
 

@@ -198,7 +198,9 @@ public final class LogSink: Sendable {
     }
 
     private static func open(_ path: String) throws -> CInt {
-        let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+        // Not blocking: a FIFO that nobody reads would hold the caller until somebody does.
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+        let descriptor = Glibc.open(path, flags, 0o640)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "opening the log file \(path)") }
         return descriptor
     }
