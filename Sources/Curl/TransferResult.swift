@@ -36,7 +36,7 @@ public struct TransferResult: Sendable, Equatable {
     public var isAborted = false
     /// Whether the delegate refused an address of the host.
     public var refusedAddress = false
-    /// The errno of the failure, where one was noted (socket(2), CURLINFO_OS_ERRNO).
+    /// The errno of the failure, where one was noted (socket(2), CURLINFO_OS_ERRNO) or descriptors are short.
     public var osErrno: CInt = 0
     /// Whether anything of a response came.
     public var hasReceivedBytes = false
@@ -66,7 +66,24 @@ public struct TransferResult: Sendable, Equatable {
 
     /// A failure that no handle knows more of.
     static func failure(_ code: CURLcode) -> TransferResult {
-        TransferResult(code: code, message: String(cString: curl_easy_strerror(code)))
+        var result = TransferResult(code: code, message: String(cString: curl_easy_strerror(code)))
+        result.noteShortage()
+        return result
+    }
+
+    private var isShortage: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(osErrno) }
+
+    /// Notes that the system is short of what a transfer takes, where that may be behind a failure whose cause nobody
+    /// tells: a name that is not found, a library that is not opened.
+    mutating func noteShortage() {
+        guard osErrno == 0 else { return }
+        switch CURLcode(rawValue: code) {
+        case CURLE_OUT_OF_MEMORY: osErrno = ENOMEM
+        case CURLE_FAILED_INIT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            let descriptor = subproxy_eventfd()
+            if descriptor >= 0 { close(descriptor) } else { osErrno = errno }
+        default: break
+        }
     }
 
     public var kind: Kind {
@@ -74,11 +91,12 @@ public struct TransferResult: Sendable, Equatable {
         if isSilence { return .silence }
         switch CURLcode(rawValue: code) {
         case CURLE_OK: return .success
-        case CURLE_FAILED_INIT: return .noLibrary
-        case CURLE_COULDNT_RESOLVE_HOST: return .hostNotFound
-        case CURLE_COULDNT_RESOLVE_PROXY: return .proxyNotFound
-        case CURLE_COULDNT_CONNECT where [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(osErrno): return .noResources
-        case CURLE_COULDNT_CONNECT, CURLE_PROXY: return .notConnected
+        case CURLE_OUT_OF_MEMORY: return .noResources
+        case CURLE_FAILED_INIT: return isShortage ? .noResources : .noLibrary
+        case CURLE_COULDNT_RESOLVE_HOST: return isShortage ? .noResources : .hostNotFound
+        case CURLE_COULDNT_RESOLVE_PROXY: return isShortage ? .noResources : .proxyNotFound
+        case CURLE_COULDNT_CONNECT: return isShortage ? .noResources : .notConnected
+        case CURLE_PROXY: return .notConnected
         // No limit is set but that of the connection attempt.
         case CURLE_OPERATION_TIMEDOUT: return .connectTimeout
         case CURLE_PARTIAL_FILE: return .incomplete

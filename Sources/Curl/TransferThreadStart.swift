@@ -32,7 +32,10 @@ final class TransferThreadStart {
                     if refusal == nil {
                         switch makeThread() {
                         case .success(let thread): return thread.run(Array(batch[index...]))
-                        case .failure(let reason): refusal = TransferResult(code: reason.code, message: reason.message)
+                        case .failure(let reason):
+                            var result = TransferResult(code: reason.code, message: reason.message)
+                            result.noteShortage()
+                            refusal = result
                         }
                     }
                     if let refusal { transfer.finish(refusal) }
