@@ -73,6 +73,11 @@ public struct FieldSection: Sendable {
         return nil
     }
 
+    /// Whether the first value of `name` is these bytes.
+    public func first(_ name: FieldName, equals bytes: UnsafeRawBufferPointer) -> Bool {
+        withFirst(name) { $0.equals(bytes) } ?? false
+    }
+
     /// Calls `body` with each value of `name`, in order.
     public func forEach<Failure: Error>(_ name: FieldName, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void)
         throws(Failure)

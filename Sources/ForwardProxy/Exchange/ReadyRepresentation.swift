@@ -105,7 +105,7 @@ final class ReadyRepresentation {
         guard tagIsWellFormed, let etag, fields.contains(.ifNoneMatch), head.method == .get || head.method == .head,
             !fields.contains(.ifMatch), !fields.contains(.ifUnmodifiedSince)
         else { return false }
-        return fields.withFirst(.ifNoneMatch) { value in etag.withUnsafeBytes { $0.equals(value) } } ?? false
+        return etag.withUnsafeBytes { fields.first(.ifNoneMatch, equals: $0) }
     }
 
     /// Sends the full response.
