@@ -107,7 +107,7 @@ deb-test: deb ## Install, run, upgrade and purge the package in a bare Debian of
 	$(call install,$(DEB_TEST_PACKAGES))
 	Tests/Packaging/debian-package.sh $(DEB) .build/deb-test
 
-deb-service: deb ## Upgrade the package under a systemd of its own, beside clients that must not notice (root)
+deb-service: deb ## Upgrade, reload, kill and break the service under a systemd of its own, as clients go on asking (root)
 	$(call install,$(DEB_TEST_PACKAGES))
 	Tests/Packaging/service-upgrade.sh $(DEB) .build/deb-test
 

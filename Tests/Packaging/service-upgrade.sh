@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Upgrades the package under a systemd that runs its service, while clients go on asking: none is to notice. The systemd
-# is the first process of namespaces of its own, in a bare Debian (debootstrap) that shares nothing with this one. Needs
-# root, a package mirror, cgroup2, and some minutes the first time.
+# Upgrades the package under a systemd that runs its service, while clients go on asking: none is to notice. Then the
+# trials of service-trials.sh. The systemd is the first process of namespaces of its own, in a bare Debian (debootstrap)
+# that shares nothing with this one. Needs root, a package mirror, cgroup2, and some minutes the first time.
 #
 # usage: service-upgrade.sh PACKAGE.deb FOLDER        'make deb-service' does that
 set -Eeuo pipefail
@@ -114,6 +114,24 @@ serving() {
 }
 ask() { nsenter --target "$init" --net curl -sS --max-time 20 --noproxy '' "$@"; }
 
+start_clients() {
+    nsenter --target "$init" --net python3 -B "$tests/steady-clients.py" 8888 >"$folder/clients.log" 2>&1 &
+    clients=$!
+    for _ in $(seq 200); do
+        ! grep -q asking "$folder/clients.log" || return 0
+        sleep 0.1
+    done
+    fail "no client is answered"
+}
+# Leaves in $report what they say.
+stop_clients() {
+    kill -TERM "$clients"
+    wait "$clients" || fail "the clients end with $?"
+    clients=
+    report=$(tail -n 1 "$folder/clients.log")
+    echo "$report" | grep -q '"failed": 0' || fail "requests failed: $report"
+}
+
 for _ in $(seq 100); do
     ! beside systemctl is-system-running >/dev/null 2>&1 || break
     sleep 0.1
@@ -127,16 +145,7 @@ cmp -s "/proc/$before/exe" "$older/usr/bin/subproxy" || fail "it is not the olde
 ask -o "$folder/authority.pem" http://127.0.0.1:8888/ca.pem
 ok "$(beside systemctl --version | head -n 1) runs the older package's service: $(show StatusText)"
 
-nsenter --target "$init" --net python3 -B "$tests/steady-clients.py" 8888 >"$folder/clients.log" 2>&1 &
-clients=$!
-asks() {
-    for _ in $(seq 200); do
-        ! grep -q asking "$folder/clients.log" || return 0
-        sleep 0.1
-    done
-    fail "no client is answered"
-}
-asks
+start_clients
 seen=$before
 for round in 1 2 3; do
     beside dpkg --force-confold -i /srv/package.deb >>"$folder/upgrade.log" 2>&1 || fail "does not upgrade"
@@ -150,11 +159,7 @@ for round in 1 2 3; do
     [ "$(ask -x http://127.0.0.1:8888 http://steady.test/x)" = steady ] || fail "the new program does not answer"
 done
 [ "$(show Description)" != "The older one" ] || fail "the unit in force is the older one"
-kill -TERM "$clients"
-wait "$clients" || fail "the clients end with $?"
-clients=
-report=$(tail -n 1 "$folder/clients.log")
-echo "$report" | grep -q '"failed": 0' || fail "requests failed: $report"
+stop_clients
 ok "an upgrade from 0.0.1 to $version, and two over itself, restart the service, and no request fails: $report"
 
 [ "$(ask --cacert "$folder/authority.pem" -x http://127.0.0.1:8888 https://steady.test/x)" = secure ] ||
@@ -162,6 +167,13 @@ ok "an upgrade from 0.0.1 to $version, and two over itself, restart the service,
 [ "$(beside systemctl is-enabled subproxy.service)" = enabled ] || fail "the upgrade disables the service"
 [ "$(show NRestarts)" = 0 ] || fail "the service has crashed"
 ok "the authority, the options and what was enabled are as before"
+
+. "$tests/service-trials.sh"
+try_reload
+try_home
+try_watchdog
+try_kill
+try_broken_map
 
 beside dpkg --remove subproxy >>"$folder/upgrade.log" 2>&1 || fail "does not remove"
 [ -z "$(serving)" ] || fail "the service runs on when the package is removed"

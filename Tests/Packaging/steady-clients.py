@@ -5,7 +5,7 @@ usage: steady-clients.py PORT
 
 Some connect anew for each request, some keep their connection as long as the proxy does, and one reads a large response
 slowly. Prints `asking` after the first answers, and at the end a line of JSON: how many requests of each kind were
-answered, the longest one in seconds, and what failed.
+answered, how many connections those had that keep them, the longest request in seconds, and what failed.
 """
 import json
 import signal
@@ -20,6 +20,7 @@ stopped = threading.Event()
 lock = threading.Lock()
 answered = {"new": 0, "kept": 0, "large": 0}
 failures = []
+kept = 0
 longest = 0.0
 
 
@@ -43,11 +44,13 @@ def ask(stream, client, path, length, pace=0.0):
 
 
 def go_on(kind, path, length, pace=0.0):
-    global longest
+    global longest, kept
     while not stopped.is_set():
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
                 stream = client.makefile("rb")
+                with lock:
+                    kept += kind == "kept"
                 goes_on = True
                 while goes_on and not stopped.is_set():
                     start = time.monotonic()
@@ -73,4 +76,14 @@ while not stopped.wait(0.2):
     pass
 for thread in threads:
     thread.join()
-print(json.dumps({**answered, "longest": round(longest, 2), "failed": len(failures), "failures": failures[:5]}))
+print(
+    json.dumps(
+        {
+            **answered,
+            "connections kept": kept,
+            "longest": round(longest, 2),
+            "failed": len(failures),
+            "failures": failures[:5],
+        }
+    )
+)
