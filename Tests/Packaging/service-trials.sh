@@ -177,3 +177,42 @@ try_broken_map() {
     gets http://steady.test/x steady || fail "the service does not answer when the map is mended"
     ok "with a map that has errors it does not start, is given up after $tried attempts for a client, and comes back"
 }
+
+as_user() {
+    beside setpriv --reuid u --regid u --init-groups env HOME=/home/u "XDG_RUNTIME_DIR=/run/user/$(beside id -u u)" "$@"
+}
+# The units of the session, by a manager that runs without one (it lingers), for the user of try_home.
+try_user() {
+    local home=$system/home/u
+    # It takes the same port.
+    beside systemctl disable --now subproxy.socket subproxy.service 2>>"$folder/upgrade.log"
+    mkdir -p "$home/private" "$home/.config/subproxy"
+    echo 'of the user' >"$home/private/page.txt"
+    printf 'root: /home/u/private\nsubstitutions:\n  //user.test/page: page.txt\n' \
+        >"$home/.config/subproxy/substitutions.yaml"
+    beside chown -R u:u /home/u
+    chmod -R go-rwx "$home"
+    beside loginctl enable-linger u || fail "no manager for a user"
+    awaits as_user systemctl --user show-environment >/dev/null 2>&1 || {
+        beside systemctl status --no-pager systemd-logind.service 'user@*' 'user-runtime-dir@*'
+        fail "the user's manager does not start"
+    }
+    as_user systemctl --user enable --now subproxy.socket subproxy.service 2>>"$folder/upgrade.log" || {
+        beside journalctl -b --no-pager | tail -n 30
+        fail "the user's service does not start"
+    }
+    gets http://user.test/page 'of the user' || fail "the user's service does not answer"
+    ask -k -o /dev/null -x http://127.0.0.1:8888 https://user.test/page
+    [ -e "$home/.local/share/subproxy/ca.pem" ] || fail "the user's authority is elsewhere"
+    sed -i 's/page.txt/other.txt/' "$home/.config/subproxy/substitutions.yaml"
+    echo 'of the user, too' >"$home/private/other.txt"
+    beside chown -R u:u /home/u
+    as_user systemctl --user reload subproxy.service || fail "the user's service does not reload"
+    awaits gets http://user.test/page 'of the user, too' || fail "the user's reload brings nothing"
+    as_user systemctl --user restart subproxy.service || fail "the user's service does not restart"
+    gets http://user.test/page 'of the user, too' || fail "the user's service does not answer after a restart"
+    ok "a user's manager runs the user's service, with map, files and authority of a closed home"
+    as_user systemctl --user disable --now subproxy.socket subproxy.service 2>>"$folder/upgrade.log"
+    beside loginctl disable-linger u
+    beside systemctl enable --now subproxy.socket subproxy.service 2>>"$folder/upgrade.log"
+}

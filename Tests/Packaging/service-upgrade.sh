@@ -39,7 +39,9 @@ make_older "$older" "$package"
 cp "$older.deb" "$system/srv/older.deb"
 cp "$package" "$system/srv/package.deb"
 inside apt-get update -qq
-inside apt-get install -y -qq --no-install-recommends systemd /srv/older.deb >"$folder/upgrade.log" 2>&1 ||
+# The last two for managers of users.
+inside apt-get install -y -qq --no-install-recommends systemd /srv/older.deb dbus libpam-systemd \
+    >"$folder/upgrade.log" 2>&1 ||
     { cat "$folder/upgrade.log"; fail "the older package does not install"; }
 enabled=$(find "$system/etc/systemd" -path '*.wants/subproxy.*')
 [ -z "$enabled" ] || fail "the installation enables $enabled"
@@ -174,6 +176,7 @@ try_home
 try_watchdog
 try_kill
 try_broken_map
+try_user
 
 beside dpkg --remove subproxy >>"$folder/upgrade.log" 2>&1 || fail "does not remove"
 [ -z "$(serving)" ] || fail "the service runs on when the package is removed"
