@@ -12,8 +12,9 @@ SOAK_SECONDS ?= 600
 
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
 PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
+# Of systemd the tests take systemd-analyze; it does not have to run.
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools \
-	zsh fish
+	zsh fish systemd
 DEB_PACKAGES = build-essential debhelper dpkg-dev
 DEB_TEST_PACKAGES = debootstrap lintian curl python3
 
