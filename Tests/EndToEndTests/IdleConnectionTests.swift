@@ -21,7 +21,7 @@ extension EndToEnd {
             for _ in 0..<50 { #expect(try binary.get(IdleConnections.url).text == "x") }
             let nothing = Footprint(residentBytes: 0, openDescriptors: [])
             let before = try binary.settle(to: nothing, memory: 0, seconds: 0.3)
-            let clients = try connect(binary, count, before)
+            let clients = try IdleConnections.connect(binary, count, before)
             for isUsed in [false, true] {
                 if isUsed { try askOnce(clients) }
                 #expect((binary.residentBytes - before.residentBytes) / count < 20 << 10)
@@ -42,7 +42,8 @@ extension EndToEnd {
             #expect(Wait.holds(within: 10) { binary.descriptorCount <= before.descriptors })
         }
 
-        private func connect(_ binary: RunningBinary, _ count: Int, _ before: Footprint) throws -> [Socket] {
+        /// Opens so many connections, and waits until the proxy has accepted all of them.
+        static func connect(_ binary: RunningBinary, _ count: Int, _ before: Footprint) throws -> [Socket] {
             var clients: [Socket] = []
             while clients.count < count {
                 // No more at a time than the listener's queue holds, so that no attempt has to be repeated.

@@ -66,5 +66,44 @@ extension EndToEnd {
             #expect(after.descriptors <= before.descriptors + 1, "\(before), \(after)")
             #expect(after.residentBytes - before.residentBytes < 48 * mebibyte)
         }
+
+        @Test("Beside 10,000 idle ones and 1,000 with slow heads at once 99 of 100 good requests take less than 250 ms")
+        func idleAndSlow() throws {
+            let origin = try ScriptedOrigin { request, connection in
+                _ = try connection.readBody(of: request, isKept: false)
+                try connection.respond(body: "forwarded")
+                return true
+            }
+            let slow = 1000
+            // The proxy, which has the same limit, needs some for the others.
+            let count = min(10_000, DescriptorLimit.raise() - slow - 500)
+            let served = try ServedMap(options: [
+                "--max-connections", "\(count + slow + 200)", "--header-timeout", "3s",
+            ])
+            let binary = served.binary
+            for _ in 0..<20 { #expect(try binary.get("http://mapped.test/x").text == "x") }
+            let idle = try IdleConnections.connect(binary, count, binary.footprint)
+            defer { for client in idle { client.close() } }
+            var outputs: [String] = []
+            var isQuick = false
+            while !isQuick, outputs.count < 3 {
+                let clients = try ChildProcess.run([
+                    "python3", "-B", "\(scripts)/slowclients.py", "heads", "\(slow)", "\(binary.port)",
+                    "\(origin.port)",
+                ])
+                try #require(clients.status == 0, "\(clients.error)\(clients.output)")
+                outputs.append(clients.output)
+                let numbers = clients.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+                try #require(numbers.count == 5, "\(clients.output)")
+                // All of the slow ones were there, as each of them got its 408.
+                #expect(numbers[2] == slow, "\(clients.output)")
+                #expect(numbers[4] >= 300)
+                isQuick = numbers[1] < 250
+            }
+            print("\(count) idle, \(slow) slow: \(outputs.map { $0.split(separator: "\n").joined(separator: ", ") })")
+            #expect(isQuick, "\(outputs)")
+            #expect(!idle.contains { $0.hasEnded })
+            #expect(binary.descriptorCount >= count)
+        }
     }
 }

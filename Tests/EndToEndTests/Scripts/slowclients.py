@@ -7,8 +7,8 @@ KIND is what the slow ones do: heads (a byte of a request's head, once a second)
 readers (take a few bytes of a large response). They come by and by, within a second or two. The good client asks for a
 mapped URL and for one of the origin's in turn, a second by itself and then beside them. Prints `alone p99 MILLISECONDS`,
 `beside p99 MILLISECONDS`, and with heads `answered COUNT` and
-`longest MILLISECONDS`: how many slow ones were answered with 408, and how long the last of them was waited for. Standard
-library only.
+`longest MILLISECONDS`: how many slow ones were answered with 408, and how long the last of them was waited for; at the
+end `samples COUNT`, how many requests the good client had beside them. Standard library only.
 """
 import os
 import resource
@@ -41,7 +41,7 @@ def get(url):
 
 def good_client(seconds, delays):
     end = time.monotonic() + seconds
-    while time.monotonic() < end or len(delays) < 100:
+    while time.monotonic() < end or len(delays) < 300:
         for url in ("http://mapped.test/x", f"http://127.0.0.1:{origin}/"):
             start = time.monotonic()
             get(url)
@@ -70,11 +70,14 @@ good_client(1.0, alone_delays)
 print(f"alone p99 {percentile(alone_delays)}", flush=True)
 start = time.monotonic()
 # A process of its own, since threads here wait for each other.
+counted, counting = os.pipe()
 beside = os.fork()
 if beside == 0:
     good_client(LIFE, beside_delays)
     print(f"beside p99 {percentile(beside_delays)}", flush=True)
+    os.write(counting, str(len(beside_delays)).encode())
     os._exit(0)
+os.close(counting)
 is_over = False
 # Each group has its turn once a second.
 groups = [[] for _ in range(50)]
@@ -110,3 +113,4 @@ while arrived < count or not is_over or (kind == "heads" and any(groups) and tim
     time.sleep(0.02)
 if kind == "heads":
     print(f"answered {answered} longest {int(1000 * longest)}")
+print(f"samples {os.read(counted, 32).decode()}")
