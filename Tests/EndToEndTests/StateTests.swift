@@ -91,6 +91,57 @@ extension EndToEnd {
             #expect(killed < 40)
         }
 
+        @Test(
+            "Where a disk fails in a step of making the authority, the reason is told, and the next start makes it whole",
+            .enabled(if: FaultInjection.isAvailable, "needs strace"),
+            arguments: [
+                ("fsync", "EIO", "Input/output error", 4), ("linkat", "ENOSPC", "No space left on device", 2),
+                ("write", "ENOSPC", "No space left on device", 2),
+            ])
+        func failures(call: String, error: String, reason: String, steps: Int) throws {
+            let folder = try TemporaryFolder()
+            for step in 1...steps {
+                let authority = "\(folder.path)/\(step)"
+                let command = [RunningBinary.path, "ca", "path", "--ca-dir", authority]
+                let first = try ChildProcess.run(
+                    [
+                        "strace", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+                        "inject=\(call):error=\(error):when=\(step)",
+                    ] + command)
+                #expect(first.status == 1)
+                #expect(first.output == "")
+                #expect(first.error.split(separator: "\n").count == 1)
+                #expect(first.error.contains(authority) && first.error.contains(reason), "\(first.error)")
+                // No draft is left, and of the two files none that can't be used.
+                let left = try names(in: authority)
+                #expect(left == [] || left == ["ca-key.pem"] || left == ["ca-key.pem", "ca.pem"], "\(left)")
+                let key = try left.isEmpty ? "" : ChildProcess.run(["cat", "\(authority)/ca-key.pem"]).output
+                let second = try ChildProcess.run(command)
+                #expect(second.status == 0, "\(second.error)")
+                #expect(try names(in: authority) == ["ca-key.pem", "ca.pem"])
+                if !key.isEmpty { #expect(try ChildProcess.run(["cat", "\(authority)/ca-key.pem"]).output == key) }
+            }
+            let served = try ServedMap(Self.rules, options: ["--ca-dir", "\(folder.path)/\(steps)"])
+            let answer = try curl(
+                served.binary.port, ["--cacert", "\(folder.path)/\(steps)/ca.pem", "https://mapped.test/x"])
+            #expect(answer.output == "secure", "\(answer.error)")
+        }
+
+        @Test(
+            "A write of less than all is followed by one of the rest",
+            .enabled(if: FaultInjection.isAvailable, "needs strace"))
+        func shortWrite() throws {
+            let folder = try TemporaryFolder()
+            // The kernel is said to have written a byte, and has written none.
+            let made = try ChildProcess.run([
+                "strace", "-f", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:retval=1:when=1",
+                RunningBinary.path, "ca", "path", "--ca-dir", "\(folder.path)/ca",
+            ])
+            #expect(made.status == 0, "\(made.error)")
+            let key = try ChildProcess.run(["cat", "\(folder.path)/ca/ca-key.pem"]).output
+            #expect(key.hasPrefix("----BEGIN PRIVATE KEY-----\n") && key.hasSuffix("\n-----END PRIVATE KEY-----\n"))
+        }
+
         @Test("Two at once on one folder have one authority, and either may be killed without the other's noticing")
         func twoAtOnce() async throws {
             let folder = try TemporaryFolder()
