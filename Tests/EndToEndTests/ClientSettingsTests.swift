@@ -36,5 +36,27 @@ extension EndToEnd {
             #expect(calls.contains("htons(\(origin.port))") && !calls.contains("htons(1)"))
             for name in [".netrc", ".curlrc", "/keys"] { #expect(!calls.contains(name), "\(name)") }
         }
+
+        @Test("An authority that only variables for clients name is none that origins are verified with")
+        func authorities() throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(try workshop.make("site.test"))
+            let options = [
+                "--resolve", "site.test:\(origin.port):127.0.0.1", "--connect-ports", "\(origin.port)",
+            ]
+            let variables = ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "CURL_SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"]
+                .map { "\($0)=\(workshop.authority)" }
+            func answer(_ more: [String]) throws -> ProxyResponse {
+                let served = try ServedMap(options: options + more, wrapper: ["env"] + variables)
+                return try served.binary.get("https://site.test:\(origin.port)/x")
+            }
+            let refused = try answer([])
+            #expect(refused.status == 502)
+            #expect(refused.text.contains("unable to get local issuer certificate"), "\(refused.text)")
+            #expect(refused.field("Proxy-Status")?.hasPrefix("subproxy; error=tls_certificate_error") == true)
+            #expect(origin.requests.isEmpty)
+            // It is the authority that was missing, and nothing else.
+            #expect(try answer(["--origin-ca", workshop.authority]).text == "from the origin")
+        }
     }
 }
