@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ProxyTestKit
 import Testing
@@ -136,22 +137,35 @@ extension EndToEnd {
             #expect(Wait.holds(within: 1) { tunnel.hasEnded })
         }
 
-        @Test("A hundred SIGHUPs under load fail no request and close no connection")
+        @Test("A hundred changes of the map under load, each with a SIGHUP, fail no request and close no connection")
         func reloadUnderLoad() async throws {
             let origin = try ScriptedOrigin(body: "forwarded")
+            let texts = ["one", "two"]
+            let maps = texts.map { ServedMap.text("http://mapped.test/file: \($0).txt") }
             let served = try ServedMap(
-                "http://mapped.test/file: file.txt", files: ["file.txt": "mapped"], options: ["--threads", "2"])
+                "http://mapped.test/file: one.txt", files: ["one.txt": "one", "two.txt": "two"],
+                options: ["--threads", "2"])
             let binary = served.binary
+            let (folder, mapPath) = (served.folder.path, served.mapPath)
             let isOver = Counter()
+            let seen = [Counter(), Counter()]
             let port = origin.port
+            func reloads(_ result: String) throws -> Double {
+                try Metrics.value("subproxy_reloads_total{subject=\"map\",result=\"\(result)\"}", binary) ?? -1
+            }
             let counts = try await atOnce(5) { worker in
                 if worker == 0 {
-                    for _ in 0..<100 {
+                    defer { isOver.add() }
+                    for number in 1...100 {
+                        let other = "\(folder)/other.yaml"
+                        try maps[number % 2].write(toFile: other, atomically: false, encoding: .utf8)
+                        try #require(rename(other, mapPath) == 0)
                         binary.process.send(SIGHUP)
                         usleep(10_000)
                     }
-                    #expect(Wait.holds(within: 5) { binary.process.error.contains("loaded anew") })
-                    isOver.add()
+                    // Each was loaded when somebody was served from it, and the last one stays.
+                    let before = seen[0].value
+                    #expect(Wait.holds(within: 20) { seen[0].value > before + 20 })
                     return 0
                 }
                 let client = try binary.connect()
@@ -161,12 +175,21 @@ extension EndToEnd {
                     try client.sendRequest("GET", isMapped ? "http://mapped.test/file" : "http://127.0.0.1:\(port)/")
                     let response = try client.receiveResponse()
                     #expect(response.status == 200)
-                    #expect(response.text == (isMapped ? "mapped" : "forwarded"))
+                    if isMapped {
+                        let index = try #require(texts.firstIndex(of: response.text), "\(response.text)")
+                        seen[index].add()
+                    } else {
+                        #expect(response.text == "forwarded")
+                    }
                     count += 1
                 }
                 return count
             }
             #expect(counts.dropFirst().allSatisfy { $0 > 20 })
+            #expect(seen.allSatisfy { $0.value > 0 })
+            #expect(try reloads("success") >= 5)
+            #expect(try reloads("failure") == 0)
+            #expect(Wait.holds(within: 10) { (try? binary.get("http://mapped.test/file").text) == "one" })
             #expect(binary.process.status == nil)
         }
 
