@@ -221,10 +221,44 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "With --allow-remote Chromium on another machine loads what the map has, with --auth after it asked its user",
+            .enabled(if: NetworkNamespace.isAvailable && Browser.path != nil, "needs root and Chromium"),
+            arguments: [false, true])
+        func remoteChromium(asksForPassword: Bool) throws {
+            let stage = try ServedMap(wrapper: Authentication.twoAddresses)
+            try NetworkNamespace.inside(stage.binary.process) {
+                let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
+                let options = ["--listen", "10.77.1.1:3128", "--allow-remote", "--log-format", "json"]
+                let served = try ServedMap(options: options + (asksForPassword ? ["--auth", file] : []))
+                let profile = try TemporaryFolder()
+                let client = try ChildProcess.run(
+                    [
+                        "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", Browser.path ?? "",
+                        "--proxy", "10.77.1.1:3128", "--profile", profile.path, "--name", "ann", "--password", "secret",
+                        "http://mapped.test/x", "http://127.0.0.1:\(origin.port)/", "http://mapped.test/x",
+                    ], seconds: 90)
+                #expect(client.status == 0, "\(client.error)")
+                let seen = try JSONDecoder().decode(Seen.self, from: Data(client.output.utf8))
+                #expect(seen.texts.count == 3)
+                #expect(seen.texts.first == "x" && seen.texts.last == "x", "\(seen.texts)")
+                // This machine's own services are not for others.
+                #expect(seen.texts.dropFirst().first?.contains("403") == true, "\(seen.texts)")
+                #expect(origin.connectionCount == 0)
+                #expect(seen.asked == (asksForPassword ? 1 : 0))
+                let lines = served.binary.log.split(separator: "\n").filter { $0.contains("http://mapped.test/x") }
+                #expect(lines.count >= 2)
+                #expect(lines.allSatisfy { $0.contains("\"client\":\"10.77.1.2\"") }, "\(lines)")
+            }
+        }
+
         /// A namespace with two addresses of its own, one for the proxy and one for a client that counts as remote.
         private static let twoAddresses = [
             "unshare", "--net", "sh", "-c",
-            "ip link set lo up && ip address add 10.77.1.1/24 dev lo && ip address add 10.77.1.2/24 dev lo && exec \"$@\"",
+            """
+            ip link set lo up && ip address add 10.77.1.1/24 dev lo && ip address add 10.77.1.2/24 dev lo && \
+            ip route replace local 10.77.1.1 dev lo table local src 10.77.1.2 && exec "$@"
+            """,
             "sh",
         ]
     }
