@@ -148,5 +148,50 @@ extension EndToEnd {
             }
             #expect(binary.processorSeconds - used < 0.3)
         }
+
+        @Test("PR-11: stopped for longer than connections may be idle, it closes those that are, and nothing else")
+        func idlenessWhileStopped() throws {
+            let asked = Counter()
+            let mayAnswer = Counter()
+            let origin = try ScriptedOrigin { _, connection in
+                asked.add()
+                _ = Wait.holds(within: 10) { mayAnswer.value > 0 }
+                try connection.respond(body: "forwarded")
+                return true
+            }
+            let echo = try RawOrigin.echo()
+            let served = try ServedMap(options: ["--idle-timeout", "1s", "--threads", "1"], tunnelsTo: echo.port)
+            let binary = served.binary
+            func used() throws -> Socket {
+                let client = try binary.connect()
+                try client.sendRequest("GET", Clocks.url)
+                #expect(try client.receiveResponse().text == "x")
+                return client
+            }
+            let tunnel = try binary.tunnel(to: echo.port)
+            let waiting = try binary.connect()
+            try waiting.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
+            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            let late = try (0..<4).map { _ in try used() }
+            let idle = try (0..<20).map { try $0 % 2 == 0 ? binary.connect() : used() }
+            // At best it is stopped between sending this and waiting for more.
+            let last = try binary.connect()
+            try last.sendRequest("GET", Clocks.url)
+            _ = try last.receive()
+            binary.process.send(SIGSTOP)
+            #expect(Wait.keeps(for: 0.4) { !late.contains { $0.hasInput } })
+            // What is sent now has come long before the proxy looks at how long its connections were idle.
+            for client in late { try client.sendRequest("GET", Clocks.url) }
+            #expect(Wait.keeps(for: 2) { !(idle + late + [tunnel, waiting]).contains { $0.hasInput } })
+            binary.process.send(SIGCONT)
+            for client in late { #expect(try client.receiveResponse().text == "x") }
+            // An orderly end, not a reset, of those that have asked for nothing.
+            for client in idle { #expect(try client.receive().isEmpty) }
+            mayAnswer.add()
+            #expect(try waiting.receiveResponse().text == "forwarded")
+            try tunnel.send("through")
+            #expect(try tunnel.receive(exactly: 7) == Array("through".utf8))
+            #expect(try binary.get(Clocks.url).text == "x")
+        }
     }
 }

@@ -44,6 +44,8 @@ final class LoopContext: @unchecked Sendable {
     private var lag = LoopLag()
     /// When timeouts are to be looked at next, in nanoseconds of the monotonic clock.
     private var tickIsDue = UInt64.max
+    /// Whether the last tick came so late that timeouts were left to the next one.
+    private var wasLate = false
     private var whenEmpty: (() -> Void)?
 
     /// How often timeouts are looked at.
@@ -179,8 +181,16 @@ final class LoopContext: @unchecked Sendable {
     private func checkTimeouts() {
         let now = monotonicNanoseconds()
         if now > tickIsDue { lag.note(now &- tickIsDue, now: now) }
+        // After a stop of the process what has come meanwhile is read first, as it may be in time. Once only: a loop
+        // that is always late has timeouts too.
+        let isLate = now > tickIsDue && now &- tickIsDue > UInt64(LoopContext.tick.nanoseconds)
+        defer { expectTick() }
+        guard !isLate || wasLate else {
+            wasLate = true
+            return
+        }
+        wasLate = isLate
         for connection in connections.values { connection.check(now: now) }
-        expectTick()
     }
 
     private func expectTick() { tickIsDue = monotonicNanoseconds() &+ UInt64(LoopContext.tick.nanoseconds) }
