@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ProxyTestKit
 import Testing
@@ -98,6 +99,69 @@ extension EndToEnd {
                 return try client.receiveResponse().body == BackPressure.body
             }
             #expect(areWhole == [true, true, true, true])
+        }
+
+        /// Bytes that wait in the kernel on connections with one of these ports, each of which has one connection.
+        private static func queuedBytes(_ ports: [UInt16]) throws -> Int {
+            let ends = ports.map { String(format: "%04X", Int($0)) }.joined(separator: "|")
+            let found = try ChildProcess.run(["grep", "-E", ":(\(ends)) ", "/proc/net/tcp"]).output
+            return found.split(separator: "\n").reduce(0) { sum, line in
+                let words = line.split(separator: " ")
+                // Of a listener the second number says how many connections wait.
+                guard words.count > 4, words[3] != "0A" else { return sum }
+                return sum + words[4].split(separator: ":").reduce(0) { $0 + (Int($1, radix: 16) ?? 0) }
+            }
+        }
+
+        @Test(
+            "--max-body-buffer is how much of a body the proxy holds for a receiver that takes nothing, each way",
+            arguments: [16 << 10, 4 * mebibyte], [true, false])
+        func bodyBuffer(size: Int, isDownload: Bool) throws {
+            let most = 64 * mebibyte
+            let written = Counter()
+            let isOver = Counter()
+            /// Writes as much as the kernel takes.
+            @Sendable func fill(_ socket: Socket) {
+                let block = [UInt8](repeating: 0x62, count: 65536)
+                while isOver.value == 0, written.value < most {
+                    let count = socket.sendWithoutWaiting(block)
+                    written.add(count)
+                    if count == 0 { usleep(2000) }
+                }
+            }
+            let origin = try ScriptedOrigin(receiveBuffer: 65536) { _, connection in
+                guard isDownload else {
+                    _ = Wait.holds(within: 60) { isOver.value > 0 }
+                    return false
+                }
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: \(most)\r\n\r\n"
+                try connection.socket.send(head)
+                fill(connection.socket)
+                return false
+            }
+            let served = try ServedMap(options: ["--max-body-buffer", "\(size >> 10)KiB", "--cache-mode", "off"])
+            defer { isOver.add() }
+            let client = try served.binary.connect(receiveBuffer: 65536)
+            let url = "http://127.0.0.1:\(origin.port)/"
+            if isDownload {
+                try client.sendRequest("GET", url)
+            } else {
+                try client.send("PUT \(url) HTTP/1.1\r\nHost: x\r\nContent-Length: \(most)\r\n\r\n")
+                Threads.start { fill(client) }
+            }
+            #expect(Wait.holds(within: 10) { written.value > 0 })
+            // Until nothing has moved for half a second.
+            var last = 0
+            try Wait.until(seconds: 30) {
+                last = written.value
+                return Wait.keeps(for: 0.5) { written.value == last }
+            }
+            let held = last - (try Self.queuedBytes([served.binary.port, origin.port]))
+            print("--max-body-buffer \(size), \(isDownload ? "down" : "up"): \(last) written, \(held) held")
+            #expect(last < most)
+            // What libcurl holds, and what is on its way between the two, comes on top; the default is in between.
+            #expect(held <= size + (96 << 10))
+            if size > mebibyte { #expect(held > 384 << 10) }
         }
 
         @Test("The log says how much of a large response was sent, whole or cut off", arguments: [size, size / 4])
