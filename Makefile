@@ -5,10 +5,12 @@ MAP ?= config/substitutions.yaml
 # More options for 'make run', as in: make run ARGS="--offline --listen 127.0.0.1:3128"
 ARGS ?=
 
-# How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds.
+# How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds. How often 'make test-heavy' kills
+# the program.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection
 SOAK_SECONDS ?= 600
+KILLS ?= 200
 
 # What building and running need, and what the tests need beside it. A test with Chromium runs where there is one.
 PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
@@ -46,8 +48,8 @@ VERSION = $(shell sed -n 's/^let programVersion = "\(.*\)"$$/\1/p' Sources/subpr
 DEB = .build/subproxy_$(VERSION)_$$(dpkg --print-architecture).deb
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release install uninstall deb deb-test deb-service test bench fuzz fuzz-corpus soak lint format \
-	setup setup-test setup-deb clean
+.PHONY: help run build release install uninstall deb deb-test deb-service test test-heavy bench fuzz fuzz-corpus soak \
+	lint format setup setup-test setup-deb clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
@@ -119,6 +121,13 @@ test: setup-test ## Run all tests
 	$(SWIFT) test --skip-build --disable-xctest --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.'
+
+# What those of HEAVY_TESTS do more often, with more clients or with more bytes than in 'make test'.
+HEAVY_TESTS = (Scarcity/manyRules|Memory/manyRequests|CacheMemory/|SlowClients/|State/randomKills)
+test-heavy: setup-test release ## Run the heavier forms of tests against a release build: some five minutes
+	$(SWIFT) build --build-tests
+	SUBPROXY_HEAVY=1 SUBPROXY_FULL_SCAN=1 SUBPROXY_KILLS=$(KILLS) SUBPROXY_BINARY="$(CURDIR)/$(RELEASE)" \
+	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.EndToEnd/$(HEAVY_TESTS)'
 
 fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60): make fuzz FUZZ_SECONDS=600 FUZZ_TARGETS="map frames"
 	SUBPROXY_FUZZING=1 $(SWIFT) build -c release --product Fuzzer --scratch-path .build-fuzz
