@@ -150,6 +150,8 @@ try_kill() {
     awaits restarts 1 || fail "the manager has not restarted it, but $(show NRestarts) times"
     [ "$(show MainPID)" != "$killed" ] || fail "it is the same process"
     ! journal "_PID=$(show MainPID)" | grep -iE 'error|warning' || fail "the start after a kill is not a clean one"
+    # Of all processes till now.
+    ! journal_has 'Failed to set thread priority' || fail "the journal has what libdispatch complains of"
     ok "a process that is killed is followed by another, with the same authority, that answers what came meanwhile:" \
         "$(sort -n "$folder"/time.? | tail -n 1) s at the most"
 }

@@ -106,7 +106,7 @@ show() { beside systemctl show -P "$1" subproxy.service; }
 serving() {
     local inner
     inner=$(show MainPID)
-    for status in $(grep -l '^Name:[[:space:]]*subproxy$' /proc/[0-9]*/status 2>/dev/null); do
+    for status in $(grep -l '^Name:[[:space:]]*subproxy$' /proc/[0-9]*/status 2>/dev/null || true); do
         if [ "$(readlink "${status%status}ns/pid")" = "$(readlink "/proc/$init/ns/pid")" ] &&
             [ "$(awk '/^NSpid:/ { print $NF }' "$status")" = "$inner" ]; then
             status=${status#/proc/}
