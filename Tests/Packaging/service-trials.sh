@@ -120,6 +120,22 @@ try_home() {
     ok "the documented drop-ins show the service folders in a home of mode 0700, which it does not see without"
 }
 
+try_addresses() {
+    local drop_ins=$system/etc/systemd/system/subproxy.socket.d
+    documented docs/service.md ini 'ListenStream=/run/subproxy.sock' | drop_in
+    beside systemctl restart subproxy.socket || fail "other addresses are refused"
+    for address in 127.0.0.1:3128 '[::1]:3128'; do
+        [ "$(ask -x "http://$address" http://steady.test/x)" = steady ] || fail "no answer at $address"
+    done
+    [ "$(ask --unix-socket "/proc/$init/root/run/subproxy.sock" --request-target http://steady.test/x \
+        http://steady.test/x)" = steady ] || fail "no answer at a path"
+    ! ask -o /dev/null http://127.0.0.1:8888/healthz 2>/dev/null || fail "the unit's address is open still"
+    drop_in </dev/null
+    beside systemctl restart subproxy.socket || fail "the unit's own address is refused"
+    gets http://steady.test/x steady || fail "no answer at the unit's own address"
+    ok "the documented drop-in for other addresses, IPv6 and a path among them, opens these and no other"
+}
+
 try_watchdog() {
     printf '[Service]\nWatchdogSec=3s\n' | drop_in
     restart "another WatchdogSec="

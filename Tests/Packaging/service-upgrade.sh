@@ -173,6 +173,7 @@ ok "the authority, the options and what was enabled are as before"
 . "$tests/service-trials.sh"
 try_reload
 try_home
+try_addresses
 try_watchdog
 try_kill
 try_broken_map
