@@ -18,7 +18,7 @@ PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certifica
 TEST_PACKAGES = curl python3 python3-requests strace faketime iproute2 git openssl libnss3-tools \
 	zsh fish systemd
 DEB_PACKAGES = build-essential debhelper dpkg-dev
-DEB_TEST_PACKAGES = debootstrap lintian curl python3
+DEB_TEST_PACKAGES = debootstrap lintian curl python3 openssl
 
 # The runtime of Swift is linked statically, so that the program runs where no Swift is, and its calls are cheaper. Checks
 # of exclusive access at run time, which tests make in debug builds, cost packages and program a seventh of a mapped hit.

@@ -136,6 +136,36 @@ try_addresses() {
     ok "the documented drop-in for other addresses, IPv6 and a path among them, opens these and no other"
 }
 
+# With documented commands for those who administrate the system.
+commands() {
+    local lines
+    lines=$(documented "$1" console "$2" | sed -n 's/^\$ sudo //p')
+    beside bash -ec "$lines" 2>>"$folder/upgrade.log" || fail "$1's commands fail: $lines"
+}
+
+try_tls() {
+    local unit=$system/etc/systemd/system/subproxy-https.socket
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=proxy.test -addext subjectAltName=IP:127.0.0.1 \
+        -keyout "$system/srv/key.pem" -out "$system/srv/chain.pem" 2>>"$folder/upgrade.log"
+    chmod 644 "$system/srv/key.pem"
+    cp -p "$system/etc/default/subproxy" "$folder/default"
+    echo 'SUBPROXY_OPTIONS=--map /srv/map.yaml --tls-cert /srv/chain.pem --tls-key /srv/key.pem' \
+        >>"$system/etc/default/subproxy"
+    documented docs/service.md ini 'FileDescriptorName=https' >"$unit"
+    beside systemctl daemon-reload
+    ! beside systemctl start subproxy-https.socket 2>/dev/null || fail "a socket is opened beside a service that runs"
+    commands docs/service.md 'enable --now subproxy-https.socket'
+    [ "$(ask --proxy-cacert "$system/srv/chain.pem" -x https://127.0.0.1:8443 http://steady.test/x)" = steady ] ||
+        fail "no answer to a client that speaks TLS"
+    gets http://steady.test/x steady || fail "no answer beside TLS"
+    beside systemctl disable --now subproxy-https.socket 2>>"$folder/upgrade.log"
+    rm "$unit"
+    cp -p "$folder/default" "$system/etc/default/subproxy"
+    beside systemctl daemon-reload
+    restart "no TLS"
+    ok "the documented unit for clients that speak TLS serves them"
+}
+
 try_watchdog() {
     printf '[Service]\nWatchdogSec=3s\n' | drop_in
     restart "another WatchdogSec="
@@ -191,7 +221,7 @@ try_broken_map() {
     tried=$(($(attempts) - tried))
     [ "$tried" -le 10 ] || fail "it is started $tried times, for one client"
     write_map "$good_rules"
-    beside bash -ec "$(documented docs/service.md console reset-failed | sed -n 's/^\$ sudo //p')"
+    commands docs/service.md reset-failed
     gets http://steady.test/x steady || fail "the service does not answer when the map is mended"
     ok "with a map that has errors it does not start, is given up after $tried attempts for a client, and comes back"
 }

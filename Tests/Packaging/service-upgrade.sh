@@ -174,6 +174,7 @@ ok "the authority, the options and what was enabled are as before"
 try_reload
 try_home
 try_addresses
+try_tls
 try_watchdog
 try_kill
 try_broken_map
