@@ -246,7 +246,7 @@ final class EasyHandle {
         if code != CURLE_OK {
             result.osErrno = CInt(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
             if result.osErrno == 0 { result.osErrno = progress.socketErrno }
-            result.noteShortage()
+            if progress.attempts == 0 { result.noteShortage() }
         }
         result.reusedConnection = progress.attempts > 0 && long(CURLINFO_NUM_CONNECTS) == 0
         var address: UnsafeMutablePointer<CChar>?

@@ -14,7 +14,7 @@ public final class Transfer: @unchecked Sendable {
         self.commands = commands
     }
 
-    /// Offers the paused body again (curl_easy_pause); nothing happens where receiving is not paused.
+    /// Has receiving go on (curl_easy_pause); nothing happens where it is not paused.
     public func resumeReceiving() { commands.add(.resumeReceiving(self)) }
 
     /// Lets the delegate be asked for the request's body again; nothing happens where sending is not paused.

@@ -74,9 +74,9 @@ public struct TransferResult: Sendable, Equatable {
     private var isShortage: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(osErrno) }
 
     /// Notes that the system is short of what a transfer takes, where that may be behind a failure whose cause nobody
-    /// tells: a name that is not found, a library that is not opened.
+    /// tells: a name that is not found, a library that is not opened. Only for transfers that had no connection.
     mutating func noteShortage() {
-        guard osErrno == 0 else { return }
+        guard !isShortage else { return }
         switch CURLcode(rawValue: code) {
         case CURLE_OUT_OF_MEMORY: osErrno = ENOMEM
         case CURLE_FAILED_INIT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
@@ -91,7 +91,8 @@ public struct TransferResult: Sendable, Equatable {
         if isSilence { return .silence }
         switch CURLcode(rawValue: code) {
         case CURLE_OK: return .success
-        case CURLE_OUT_OF_MEMORY: return .noResources
+        // libcurl says the same of a header line that is longer than its own limit (CURL_MAX_HTTP_HEADER).
+        case CURLE_OUT_OF_MEMORY: return isShortage ? .noResources : .malformed
         case CURLE_FAILED_INIT: return isShortage ? .noResources : .noLibrary
         case CURLE_COULDNT_RESOLVE_HOST: return isShortage ? .noResources : .hostNotFound
         case CURLE_COULDNT_RESOLVE_PROXY: return isShortage ? .noResources : .proxyNotFound
