@@ -35,8 +35,12 @@ struct LogOptions: ParsableArguments {
         do {
             return try LogSink(logFile.map(LogSink.Destination.file) ?? fallback)
         } catch {
-            let isUnreadPipe = (error as? IOError)?.errnoCode == ENXIO
-            let why = isUnreadPipe ? "nobody reads the pipe" : SystemError.text(of: error)
+            var why = SystemError.text(of: error)
+            if (error as? IOError)?.errnoCode == ENXIO, let logFile {
+                var status = stat()
+                let isPipe = stat(logFile, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+                why = isPipe ? "nobody reads the pipe" : "it can't be opened; without --log-file it is standard output"
+            }
             throw CommandFailure(
                 status: .cantCreate, message: "can't open the log file '\(logFile ?? "")': \(why)")
         }
