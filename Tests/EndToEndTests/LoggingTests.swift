@@ -169,6 +169,24 @@ extension EndToEnd {
             try waitForDrops(binary)
         }
 
+        @Test("A response that the proxy cuts off is not said to be the client's doing", arguments: [true, false])
+        func cutByProxy(isStopped: Bool) throws {
+            let origin = try ScriptedOrigin { _, connection in
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nbegin")
+                while try !connection.socket.receive().isEmpty {}
+                return false
+            }
+            let served = try ServedMap(options: ["--shutdown-grace", "100ms"])
+            let client = try served.binary.connect()
+            let url = "http://127.0.0.1:\(origin.port)/"
+            try client.send("POST \(url) HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+            #expect(try client.receiveResponseHead().status == 200)
+            if isStopped { served.binary.process.send(SIGTERM) } else { try client.send("no chunk\r\n") }
+            let end = isStopped ? " failed (the proxy stopped)" : " refused ("
+            #expect(Wait.holds(within: 5) { served.binary.log.contains(end) }, "\(served.binary.log)")
+            #expect(!served.binary.log.contains("client closed"), "\(served.binary.log)")
+        }
+
         @Test("A pipe without a reader is no log, and said to be none; where the reader goes, lines are lost")
         func unreadPipe() throws {
             let served = try ServedMap()

@@ -53,6 +53,8 @@ final class HTTP2Connection: ChannelDuplexHandler {
     var idleFrames = HTTP2RateLimit(5000)
     var quietFrames = HTTP2RateLimit(5000)
     private var readIsPending = false
+    /// Why the connection is closed, where the client has not done it.
+    private var cutReason: String?
 
     // What is sent.
     var settings = HTTP2Settings()
@@ -159,7 +161,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
         phase = .failed
         let streams = streams.values
         self.streams.removeAll()
-        for stream in streams { stream.clientIsGone("client closed the connection") }
+        for stream in streams { stream.clientIsGone(cutReason ?? "client closed the connection") }
     }
 
     // MARK: Ends
@@ -168,6 +170,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     func fail(_ code: HTTP2ErrorCode) {
         guard phase != .failed, let context else { return }
         writeGoAway(code)
+        cutReason = "the client broke a rule of HTTP/2 (\(code))"
         dropStreams()
         input.clear()
         flushOutput()
@@ -204,7 +207,9 @@ extension HTTP2Connection: TimedConnection {
         if let block = openBlock, now &- block.startedAt > limits.headerTimeout.clampedNanoseconds {
             return fail(.enhanceYourCalm)
         }
-        if let since = unwritableSince, now &- since > limits.silenceTimeout.clampedNanoseconds { return cut() }
+        if let since = unwritableSince, now &- since > limits.silenceTimeout.clampedNanoseconds {
+            return cut("the client took nothing of the response")
+        }
         if streams.isEmpty, now &- idleSince > limits.idleTimeout.clampedNanoseconds { return stop() }
         for stream in streams.values { stream.check(now: now) }
     }
@@ -218,7 +223,12 @@ extension HTTP2Connection: TimedConnection {
         closeIfDone()
     }
 
-    func cut() { context?.close(promise: nil) }
+    func cut() { cut("the proxy stopped") }
+
+    private func cut(_ reason: String) {
+        cutReason = reason
+        context?.close(promise: nil)
+    }
 }
 
 extension HTTP2Connection: BatchedConnection {

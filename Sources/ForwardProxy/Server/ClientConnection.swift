@@ -237,14 +237,20 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         let failure = ProxyError(error)
         let wasIdle = state.isIdle
         endRequest(failure)
-        guard wasIdle || !responseHasStarted else { return perform(state.aborted()) }
+        guard wasIdle || !responseHasStarted else { return abortResponse() }
         respondAndClose(failure)
     }
 
     private func truncatedRequest() {
         let failure = ProxyError.badRequest("The connection was closed inside the request's body.")
         endRequest(failure)
-        if responseHasStarted { perform(state.aborted()) } else { respondAndClose(failure) }
+        if responseHasStarted { abortResponse() } else { respondAndClose(failure) }
+    }
+
+    /// Cuts a response off whose request turned out unusable.
+    private func abortResponse() {
+        finishRecord()
+        perform(state.aborted())
     }
 
     /// Takes the exchange away whose request turned out unusable.
@@ -423,7 +429,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             // The client may owe nothing just now: reading is held back until the origin takes more.
             guard bodyIsWanted else { return expect(.body) }
             endRequest(.bodyTimeout)
-            if responseHasStarted { perform(state.aborted()) } else { respondAndClose(.bodyTimeout) }
+            if responseHasStarted { abortResponse() } else { respondAndClose(.bodyTimeout) }
         }
         flushIfNeeded()
     }
@@ -487,5 +493,8 @@ extension ClientConnection: TimedConnection {
         if state.isIdle, !parser.headStarted { expect(.lastRequest) }
     }
 
-    func cut() { context?.close(promise: nil) }
+    func cut() {
+        endExchange(reason: "the proxy stopped")
+        context?.close(promise: nil)
+    }
 }
