@@ -88,6 +88,45 @@ extension EndToEnd {
             #expect(Clock.seconds - start < 5)
         }
 
+        @Test("A header line beyond libcurl's own limit is the origin's fault too", arguments: [110_000, 300_000])
+        func longLine(length: Int) throws {
+            let origin = try ScriptedOrigin { _, connection in
+                let line = "X-Long: " + String(repeating: "l", count: length)
+                try connection.socket.send("HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 2\r\n\r\nok")
+                return false
+            }
+            let response = try binary.get("http://127.0.0.1:\(origin.port)/")
+            #expect(response.status == 502, "\(response.text)")
+        }
+
+        @Test(
+            "Nothing is put into a response that begins while the client waits for a 100 (Continue)",
+            arguments: [5000, 3_000_000])
+        func responseBeforeContinue(length: Int) throws {
+            let body = [UInt8]((0..<length).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) })
+            let origin = try ScriptedOrigin { _, connection in
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+                try connection.socket.send(body)
+                while try !connection.socket.receive().isEmpty {}
+                return false
+            }
+            let client = try binary.connect()
+            try client.send(
+                """
+                POST http://127.0.0.1:\(origin.port)/ HTTP/1.1\r
+                Host: 127.0.0.1\r
+                Expect: 100-continue\r
+                Content-Length: 1000\r\n\r\n
+                """)
+            let response = try client.receiveResponse()
+            #expect(response.status == 200)
+            let isSame = response.body == body
+            #expect(isSame && response.interim.isEmpty)
+            try? client.send([UInt8](repeating: 0x75, count: 1000))
+            let rest = try? client.receiveAll()
+            #expect(rest?.isEmpty != false, "\(String(decoding: rest ?? [], as: UTF8.self).prefix(100))")
+        }
+
         @Test("Interim responses pass, each once and in order")
         func interim() throws {
             let response = try binary.get(origin.url("/1xx?n=3"))

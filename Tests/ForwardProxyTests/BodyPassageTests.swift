@@ -42,6 +42,7 @@ struct BodyPassageTests {
         var taken = 0
         var sentPast = 0
         var isDuplicable = true
+        var takesBodyAsItIs = true
         var whenFlushed: () -> Void = {}
 
         init() throws { pair = try Pair() }
@@ -195,6 +196,13 @@ struct BodyPassageTests {
         pass(other)
         #expect(transport.positions.isEmpty)
         #expect(client.taken == 3 * 65536)
+        client.takesBodyAsItIs = false
+        client.whenFlushed = { Issue.record("flushed, though nothing is lent") }
+        transport.unacknowledgedBytes = 0
+        let last = BodyPassage()
+        begin(last, length: 10 << 20)
+        pass(last)
+        #expect(transport.positions.isEmpty)
     }
 
     @Test("A client that goes while it is written to is not lent")

@@ -29,8 +29,9 @@ protocol BodyReceiver: AnyObject {
     var hasSentAll: Bool { get }
     func send(_ body: ByteBuffer)
     func flush()
-    /// A duplicate of the socket, which the caller owns, for bytes of the body under way; nil where they can't go there
-    /// as they are: over TLS and HTTP/2, and in chunks.
+    /// Whether bytes of the body under way may go to the socket as they are: not over TLS and HTTP/2, nor in chunks.
+    var takesBodyAsItIs: Bool { get }
+    /// A duplicate of the socket, which the caller owns; nil where bytes can't go there, or there is no descriptor.
     func duplicateSocket() -> CInt?
     /// Counts bytes of the body that were sent past this.
     func noteSent(_ count: Int)

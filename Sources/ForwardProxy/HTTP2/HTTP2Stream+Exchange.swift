@@ -12,6 +12,7 @@ extension HTTP2Stream: ExchangeClient {
     var takesFieldBlocks: Bool { true }
 
     var hasSentAll: Bool { false }
+    var takesBodyAsItIs: Bool { false }
     func duplicateSocket() -> CInt? { nil }
 
     func sendContinue() {

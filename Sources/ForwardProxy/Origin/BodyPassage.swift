@@ -2,8 +2,8 @@ import NIOCore
 
 /// A response's body on its way from an origin to one client, under the client's back-pressure.
 ///
-/// Once a large body flows and the client keeps up, the transfer thread sends it by itself, see ``OutputLoan``. Bound to
-/// the event loop.
+/// Once a large body flows and the client keeps up, the transfer thread sends it by itself, see ``OutputLoan``. Bound
+/// to the event loop.
 final class BodyPassage {
     /// A body, or what is left of one, has to be as long as this for the socket to be lent: that costs a descriptor.
     static let leastLent = 256 << 10
@@ -28,7 +28,9 @@ final class BodyPassage {
         passed &+= count
         left &-= count
         unacknowledged &+= count
-        if left >= BodyPassage.leastLent, isLendable, let transfer, transfer.unacknowledgedBytes != nil {
+        if left >= BodyPassage.leastLent, isLendable, client.takesBodyAsItIs, let transfer,
+            transfer.unacknowledgedBytes != nil
+        {
             // May find that the client has gone, or is writable again.
             client.flush()
             if isLendable, client.hasSentAll, !lend(client, to: transfer) { return }

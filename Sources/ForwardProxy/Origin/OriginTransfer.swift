@@ -191,8 +191,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
         handedOver &+= bytes.count
         let waiting = delivered.add(bytes.count, ordering: .sequentiallyConsistent).newValue
         guard waiting >= mark else { return .consumed }
-        // A pause of an earlier call stands: whoever takes the bytes that wait finds it, and resumes. Only one of this call
-        // may be taken back.
+        // A pause of an earlier call stands: whoever takes the bytes that wait finds it, and resumes. Only one of this
+        // call may be taken back.
         guard !isPaused.exchange(true, ordering: .sequentiallyConsistent) else { return .consumedLast }
         // The client may have taken all of it between the lines above: then nobody else would resume.
         if delivered.load(ordering: .sequentiallyConsistent) <= limit / 4,

@@ -5,9 +5,9 @@ import Synchronization
 /// event loop, for as long as the socket takes all that comes.
 ///
 /// Nothing may overtake what waits elsewhere. So the event loop lends the socket at a position, the bytes of the body
-/// that it has had and that have left; the transfer thread uses it only if it has handed over that many. The first bytes
-/// that the socket does not take end the loan, and go the long way with all behind them, under back-pressure. The event
-/// loop takes the loan back before it writes to the client again.
+/// that it has had and that have left; the transfer thread uses it only if it has handed over that many. The first
+/// bytes that the socket does not take end the loan, and go the long way with all behind them, under back-pressure. The
+/// event loop takes the loan back before it writes to the client again.
 final class OutputLoan: Sendable {
     private struct State {
         /// -1 once it is closed.
@@ -25,8 +25,8 @@ final class OutputLoan: Sendable {
     /// As much as libcurl gives at a time (CURL_MAX_WRITE_SIZE): more may follow.
     private static let largestPart = 16 << 10
 
-    /// - Parameter descriptor: a duplicate of the client's socket, owned by this object: the event loop may close its own
-    ///   at any time, and the number be another's.
+    /// - Parameter descriptor: a duplicate of the client's socket, owned by this object: the event loop may close its
+    ///   own at any time, and the number be another's.
     init(_ descriptor: CInt) { state = Mutex(State(descriptor: descriptor)) }
 
     deinit { close() }

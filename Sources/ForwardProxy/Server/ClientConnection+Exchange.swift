@@ -19,7 +19,8 @@ extension ClientConnection: ExchangeClient {
     func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?) { fail(.internalError) }
 
     func sendContinue() {
-        guard state.awaitsContinue else { return }
+        // An origin may ask for the request's body when its response has begun.
+        guard state.awaitsContinue, !responseHasStarted else { return }
         state.sentContinue()
         write(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")))
         flush()
@@ -133,8 +134,10 @@ extension ClientConnection: ExchangeClient {
 
     var hasSentAll: Bool { !needsFlush && pendingBytes == 0 }
 
+    var takesBodyAsItIs: Bool { direct != nil && !chunksBody }
+
     func duplicateSocket() -> CInt? {
-        guard !chunksBody, channel?.isActive == true else { return nil }
+        guard takesBodyAsItIs, channel?.isActive == true else { return nil }
         return direct?.duplicate()
     }
 
