@@ -104,16 +104,21 @@ extension EndToEnd {
             #expect(try FakeClock.end(binary.process) == 0)
         }
 
-        @Test("Stopped for two seconds it goes on: idle connections stay, what came meanwhile is not too late")
-        func suspension() throws {
-            let asked = Counter()
-            let mayAnswer = Counter()
-            let origin = try ScriptedOrigin { _, connection in
+        /// One that counts what it is asked, and answers once it may.
+        private static func origin(_ asked: Counter, answersWhen mayAnswer: Counter) throws -> ScriptedOrigin {
+            try ScriptedOrigin { _, connection in
                 asked.add()
                 _ = Wait.holds(within: 10) { mayAnswer.value > 0 }
                 try connection.respond(body: "forwarded")
                 return true
             }
+        }
+
+        @Test("Stopped for two seconds it goes on: idle connections stay, what came meanwhile is not too late")
+        func suspension() throws {
+            let asked = Counter()
+            let mayAnswer = Counter()
+            let origin = try Clocks.origin(asked, answersWhen: mayAnswer)
             let served = try ServedMap(options: ["--header-timeout", "1s", "--origin-timeout", "1s"])
             let binary = served.binary
             let idle = try (0..<20).map { index in
@@ -153,12 +158,7 @@ extension EndToEnd {
         func idlenessWhileStopped() throws {
             let asked = Counter()
             let mayAnswer = Counter()
-            let origin = try ScriptedOrigin { _, connection in
-                asked.add()
-                _ = Wait.holds(within: 10) { mayAnswer.value > 0 }
-                try connection.respond(body: "forwarded")
-                return true
-            }
+            let origin = try Clocks.origin(asked, answersWhen: mayAnswer)
             let echo = try RawOrigin.echo()
             let served = try ServedMap(options: ["--idle-timeout", "1s", "--threads", "1"], tunnelsTo: echo.port)
             let binary = served.binary
