@@ -111,9 +111,16 @@ extension EasyHandle {
     }
 
     /// CURLOPT_PREREQFUNCTION: the connection is made, or a kept one taken.
-    fileprivate func connectionIsReady() {
+    ///
+    /// - Returns: whether the request may be sent on it.
+    fileprivate func mayUse(_ connection: KeptConnections.Name) -> Bool {
+        guard thread.mayUse(connection, for: self) else {
+            progress.mustConnectAnew = true
+            return false
+        }
         progress.attempts += 1
         progress.lastActivity = thread.now
+        return true
     }
 
     /// CURLOPT_OPENSOCKETFUNCTION.
@@ -125,13 +132,14 @@ extension EasyHandle {
             return subproxy_bad_socket
         }
         let type = address.pointee.socktype | subproxy_socket_flags
-        let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
+        let descriptor = Glibc.socket(address.pointee.family, type, address.pointee.protocol)
         guard descriptor >= 0 else {
             progress.socketErrno = errno
             thread.tryNextAddress(self)
             return subproxy_bad_socket
         }
-        thread.opened(descriptor, for: transfer)
+        opened(descriptor)
+        thread.opened(descriptor, for: transfer, of: self)
         return descriptor
     }
 }
@@ -175,9 +183,10 @@ private func requestCallback(
     _ context: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?, _ local: UnsafeMutablePointer<CChar>?,
     _ remotePort: CInt, _ localPort: CInt
 ) -> CInt {
-    guard let context else { return CURL_PREREQFUNC_ABORT }
-    handle(context).connectionIsReady()
-    return CURL_PREREQFUNC_OK
+    guard let context, let remote, let local else { return CURL_PREREQFUNC_ABORT }
+    let connection = KeptConnections.Name(
+        localAddress: String(cString: local), localPort: localPort, address: String(cString: remote), port: remotePort)
+    return handle(context).mayUse(connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 private func openSocketCallback(

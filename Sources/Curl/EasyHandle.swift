@@ -29,6 +29,10 @@ final class EasyHandle {
     var progress = TransferProgress()
     /// The place in the thread's list of running transfers.
     var index = 0
+    /// The sockets that were opened for the transfer and have carried no request yet.
+    private(set) var openedSockets: [CInt] = []
+    /// The socket of the connection that carries the transfer; nil before it has one.
+    private(set) var socket: CInt?
 
     /// Whether the request has a body.
     var sendsBody: Bool { shape == .upload }
@@ -154,9 +158,34 @@ final class EasyHandle {
         progress.awaitsContinue = request.expectsContinue && shape == .upload
         progress.endsWithHead = request.isHead && shape == .upload
         if case .length(let length) = request.body { progress.bodyLeft = length }
+        openedSockets.removeAll(keepingCapacity: true)
+        socket = nil
         self.transfer = transfer
         self.delegate = delegate
         transfer.handle = self
+    }
+
+    // MARK: The connection
+
+    /// Notes a socket that was opened for the transfer.
+    func opened(_ socket: CInt) { openedSockets.append(socket) }
+
+    /// Notes that such a socket was closed before it carried a request.
+    func closed(_ socket: CInt) { openedSockets.removeAll { $0 == socket } }
+
+    /// Notes the connection that carries the request.
+    func use(_ socket: CInt) {
+        self.socket = socket
+        openedSockets.removeAll(keepingCapacity: true)
+    }
+
+    /// Has the transfer, which has sent nothing yet, make a connection of its own.
+    func connectAnew() {
+        progress.mustConnectAnew = false
+        progress.attempts = 0
+        socket = nil
+        needsFreshConnection = true
+        set(CURLOPT_FRESH_CONNECT, 1)
     }
 
     /// Parts go into the URL one by one, so that no text is parsed that could be read in two ways (curl_url_set). Path

@@ -3,12 +3,13 @@ import Glibc
 
 /// The descriptors that libcurl waits for, in an epoll(7) set.
 ///
-/// Belongs to the transfer thread. Three things are cared for here:
+/// Belongs to the transfer thread. Four things are cared for here:
 /// - A number may be closed and used anew within a turn: each use has a generation, and events of an older one are
 ///   dropped. Events are level-triggered, so nothing is lost by that.
 /// - libcurl stops watching a connection when it becomes idle and watches it again with the next request. A socket
-///   whose closing is seen here stays in the set meanwhile, until it has an event that nobody waits for; this spares
-///   two system calls a transfer.
+///   whose closing is seen here stays in the set meanwhile; this spares two system calls a transfer.
+/// - Whatever an idle connection receives answers no request (RFC 9112 §9.2), so each event of one is reported. A
+///   connection that a transfer uses and has paused is none of these: its events wait.
 /// - A descriptor that was copied stays in the set when the original is closed, so it is taken out before.
 final class SocketPoll {
     private struct Entry {
@@ -18,6 +19,10 @@ final class SocketPoll {
         var generation: UInt32 = 0
         /// Whether ``closing(_:)`` will tell the end of this use of the number.
         var closingIsSeen = false
+        /// Whose the connection is; nil where it is idle.
+        var user: ObjectIdentifier?
+
+        var isIdle: Bool { closingIsSeen && user == nil }
     }
 
     static let eventsPerWait = 256
@@ -53,7 +58,11 @@ final class SocketPoll {
     /// - Parameters:
     ///   - milliseconds: how long; -1 is for ever.
     ///   - returned: called when the wait is over, before the events.
-    func wait(_ milliseconds: CInt, returned: () -> Void, _ action: (_ socket: CInt, _ bits: CInt) -> Void) {
+    ///   - idle: called with each idle connection's socket on which something arrived, or whose end has come.
+    func wait(
+        _ milliseconds: CInt, returned: () -> Void, idle: (_ socket: CInt) -> Void,
+        _ action: (_ socket: CInt, _ bits: CInt) -> Void
+    ) {
         let count = epoll_wait(epoll, events, CInt(SocketPoll.eventsPerWait), milliseconds)
         returned()
         // EINTR is a wait without events.
@@ -74,6 +83,7 @@ final class SocketPoll {
             let due = reported & subproxy_epoll_broken != 0 ? entry.wanted : reported & entry.wanted
             guard due != 0 else {
                 remove(socket)
+                if entry.isIdle { idle(socket) }
                 continue
             }
             let bits = (due & subproxy_epoll_in != 0 ? CURL_CSELECT_IN : 0)
@@ -81,11 +91,24 @@ final class SocketPoll {
         }
     }
 
-    /// Notes a socket that was opened for libcurl.
-    func opened(_ socket: CInt) {
+    /// Notes a socket that was opened for libcurl, and who uses its connection.
+    func opened(_ socket: CInt, by user: ObjectIdentifier) {
         change(socket) { entry in
-            entry = Entry(generation: entry.generation &+ 1, closingIsSeen: true)
+            entry = Entry(generation: entry.generation &+ 1, closingIsSeen: true, user: user)
         }
+    }
+
+    /// Notes who uses a kept connection from now on.
+    func use(_ socket: CInt, by user: ObjectIdentifier) {
+        change(socket) { $0.user = user }
+    }
+
+    /// Notes that a connection is not used by `user` any more: it is idle, unless somebody else has taken it meanwhile.
+    func release(_ socket: CInt, by user: ObjectIdentifier) {
+        let entry = entry(socket)
+        guard entry.closingIsSeen, entry.user == user else { return }
+        change(socket) { $0.user = nil }
+        if entry.registered != subproxy_epoll_in { register(socket, subproxy_epoll_in) }
     }
 
     /// To be called before such a socket is closed.

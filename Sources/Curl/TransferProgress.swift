@@ -5,6 +5,8 @@ struct TransferProgress {
     /// How often a connection was ready for the request: 0 while connecting, more than 1 where libcurl repeated it.
     var attempts = 0
     var hasReceivedBytes = false
+    /// Whether the kept connection that libcurl chose can't be used, so that the transfer begins again.
+    var mustConnectAnew = false
     var isAborted = false
     var refusedAddress = false
     /// Whether an address of the host could not be connected to, and libcurl waits to be called for the next one.

@@ -21,6 +21,7 @@ final class TransferThread {
     private var rechecks: [EasyHandle] = []
     /// The transfer that each socket was opened for.
     private var openedFor: [curl_socket_t: Transfer] = [:]
+    private var connections = KeptConnections()
     /// Monotonic milliseconds, read once a turn.
     private(set) var now = monotonicMilliseconds()
     /// When libcurl wants to be called (CURLMOPT_TIMERFUNCTION).
@@ -73,6 +74,8 @@ final class TransferThread {
             endTurn()
             poll.wait(commands.mayWait() ? waitMilliseconds : 0) {
                 now = monotonicMilliseconds()
+            } idle: { socket in
+                KeptConnections.cutOff(socket)
             } _: { socket, bits in
                 act(socket, bits)
             }
@@ -134,6 +137,10 @@ final class TransferThread {
                 let context = subproxy_getinfo_private(pointer)
             else { continue }
             let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            if handle.progress.mustConnectAnew {
+                restart(handle)
+                continue
+            }
             // Of a transfer that is over without libcurl's knowing, it tells a failure where the connection ends too.
             let code = handle.progress.isOver ? CURLE_OK : subproxy_message_result(message)
             // Copied before the handle leaves the multi handle, which closes the socket of a connect-only transfer.
@@ -163,10 +170,20 @@ final class TransferThread {
         }
     }
 
+    /// Begins a transfer anew on a new connection, before anything was sent.
+    private func restart(_ handle: EasyHandle) {
+        curl_multi_remove_handle(multi, handle.pointer)
+        handle.connectAnew()
+        guard curl_multi_add_handle(multi, handle.pointer) == CURLM_OK else {
+            return finish(handle, .failure(CURLE_FAILED_INIT))
+        }
+    }
+
     /// Ends a transfer; `connected` is a copy of a connect-only transfer's socket, or -1 where it could not be copied.
     private func finish(_ handle: EasyHandle, _ result: TransferResult, connected: CInt? = nil) {
         let isReusable = handle.isReusable(after: result)
         curl_multi_remove_handle(multi, handle.pointer)
+        if let socket = handle.socket { poll.release(socket, by: ObjectIdentifier(handle)) }
         let last = running.removeLast()
         if last !== handle {
             last.index = handle.index
@@ -264,19 +281,36 @@ final class TransferThread {
         }
     }
 
-    // MARK: Addresses
+    // MARK: Connections
 
     /// Notes a socket that was opened for a transfer.
-    func opened(_ socket: curl_socket_t, for transfer: Transfer) {
+    func opened(_ socket: curl_socket_t, for transfer: Transfer, of handle: EasyHandle) {
         openedFor[socket] = transfer
-        poll.opened(socket)
+        poll.opened(socket, by: ObjectIdentifier(handle))
     }
 
     func closeSocket(_ socket: curl_socket_t) -> CInt {
-        if let handle = openedFor.removeValue(forKey: socket)?.handle { tryNextAddress(handle) }
+        if let handle = openedFor.removeValue(forKey: socket)?.handle {
+            handle.closed(socket)
+            tryNextAddress(handle)
+        }
+        connections.remove(socket)
         poll.closing(socket)
         return close(socket)
     }
+
+    /// Notes the connection that a request is about to be sent on.
+    ///
+    /// - Returns: false where it is a kept one that must not be used, because something has arrived on it.
+    func mayUse(_ name: KeptConnections.Name, for handle: EasyHandle) -> Bool {
+        let isNew = !handle.openedSockets.isEmpty
+        guard let socket = connections.find(name, among: handle.openedSockets) else { return isNew }
+        handle.use(socket)
+        poll.use(socket, by: ObjectIdentifier(handle))
+        return isNew || !(KeptConnections.hasInput(socket) || subproxy_has_unread_tls(handle.pointer))
+    }
+
+    // MARK: Addresses
 
     /// An address could not be connected to: has libcurl called for the next one.
     ///

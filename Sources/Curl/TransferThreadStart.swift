@@ -55,6 +55,7 @@ final class TransferThreadStart {
         while next.isEmpty {
             if commands.mayWait() {
                 poll.wait(-1) {
+                } idle: { _ in
                 } _: { _, _ in
                 }
             }

@@ -97,8 +97,4 @@ extension UnsafeRawBufferPointer {
         }
         return end
     }
-
-    /// The bytes of `range`, which is inside.
-    @inline(__always)
-    func rebased(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

@@ -1,18 +1,53 @@
 public import HTTPSemantics
+import NIOCore
 
 /// What of a request the rules look at.
 public struct CacheRequest: Sendable {
     public var method: Method
-    public var fields: FieldSection
+    /// The fields that the origin gets to choose its response by: those received without those that Connection
+    /// nominates, which are not forwarded (RFC 9110 §7.6.1).
+    public private(set) var fields: FieldSection
     /// Whether the request has content: a Content-Length other than 0, or Transfer-Encoding.
     public var hasContent: Bool
+    /// Whether the response is made for one user: the request has Authorization, or its connection to the origin is
+    /// authenticated (RFC 4559 §6).
+    public let isAuthorized: Bool
     /// What `fields` asked of caches when this was made (RFC 9111 §5.2.1, §5.4).
     public let directives: RequestCacheControl
 
-    public init(method: Method, fields: FieldSection, hasContent: Bool) {
+    /// - Parameters:
+    ///   - fields: as received.
+    ///   - isConnectionAuthenticated: whether the connection to the origin stands for a user. The default is false.
+    public init(method: Method, fields: FieldSection, hasContent: Bool, isConnectionAuthenticated: Bool = false) {
         self.method = method
-        self.fields = fields
+        self.fields = HopByHop.nominatesFields(fields) ? CacheRequest.forwarded(fields) : fields
         self.hasContent = hasContent
+        isAuthorized = isConnectionAuthenticated || fields.contains(.authorization)
         directives = RequestCacheControl(fields)
+    }
+
+    /// The request without its preconditions and ranges: what is asked for in the background is the whole.
+    public var unconditional: CacheRequest {
+        var request = self
+        request.fields = CacheRequest.copy(of: fields) { line in
+            switch line.name {
+            case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range: false
+            default: true
+            }
+        }
+        return request
+    }
+
+    private static func forwarded(_ fields: FieldSection) -> FieldSection {
+        let hopByHop = HopByHop(fields)
+        return copy(of: fields) { !hopByHop.isConnectionLevel($0) }
+    }
+
+    private static func copy(
+        of fields: FieldSection, where isKept: (FieldSection.Line) -> Bool
+    ) -> FieldSection {
+        var writer = FieldSectionWriter(byteCount: fields.bytes.readableBytes, lineCount: fields.count)
+        for line in fields.lines where isKept(line) { writer.copy(line, of: fields) }
+        return writer.section
     }
 }

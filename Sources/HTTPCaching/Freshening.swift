@@ -7,9 +7,9 @@ extension StoredResponse {
     /// Set-Cookie is taken by a shared cache only where the newer response itself gives freshness explicitly. A Date
     /// that the newer response lacks is the time of its receipt.
     ///
-    /// - Parameter request: The fields of the request, for a Vary that names others than before; nil where it is known
-    ///   to name the same.
-    func updated(by newer: OriginResponse, selecting request: FieldSection?, policy: CachePolicy) -> StoredResponse {
+    /// - Parameter request: The request, for a Vary that names others than before; nil where it is known to name the
+    ///   same.
+    func updated(by newer: OriginResponse, selecting request: CacheRequest?, policy: CachePolicy) -> StoredResponse {
         let wall = newer.receivedAt.boundedWall
         let parsedDate = CacheDate.first(.date, in: newer.fields, now: wall)
         let date = parsedDate ?? wall
@@ -36,8 +36,8 @@ extension StoredResponse {
             lifetime: FreshnessLifetime(
                 directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy),
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
-            etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
-            isAuthorized: isAuthorized || (request?.contains(.authorization) ?? false), part: part)
+            etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request?.fields),
+            isAuthorized: isAuthorized || (request?.isAuthorized ?? false), part: part)
     }
 
     /// Whether a response names the very content that is held, byte for byte (RFC 9110 §8.8.1).

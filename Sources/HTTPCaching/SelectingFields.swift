@@ -3,9 +3,10 @@ public import HTTPSemantics
 /// The request fields that a response was selected by, with the values of the request it was stored for (RFC 9111
 /// §4.1).
 ///
-/// Values are compared whole, lines joined with a comma (Cookie's with a semicolon). In fields that are known to be
-/// lists the whitespace beside commas and semicolons doesn't count, nor do empty members; in those whose members have
-/// no case their case doesn't. A field that is absent matches only an absent one.
+/// They are those of the request as it is forwarded (``CacheRequest/fields``): what the origin does not get can't select.
+/// Values are compared whole and line by line, since origins differ in what they take of several lines. In fields that
+/// are known to be lists the whitespace beside commas and semicolons of a line doesn't count, nor do empty members; in
+/// those whose members have no case their case doesn't. A field that is absent matches only an absent one.
 public struct SelectingFields: Sendable, Equatable {
     /// In lower case, sorted, no duplicates; empty where there is no Vary.
     public var names: [[UInt8]]
@@ -27,7 +28,7 @@ public struct SelectingFields: Sendable, Equatable {
         self.values = values
     }
 
-    /// Whether the request has the same values.
+    /// Whether the request, whose fields are those that are forwarded, has the same values.
     public func matches(_ request: FieldSection) -> Bool {
         guard names.count == values.count else { return false }
         for (name, value) in zip(names, values) {

@@ -10,14 +10,11 @@ enum SelectingValue {
         case list
         /// A list whose members have no case.
         case caselessList
-        /// Pairs, which HTTP/2 may split into lines (RFC 9113 §8.2.3).
-        case cookies
 
         init(_ name: [UInt8], _ recognised: FieldName) {
             switch recognised {
             case .accept, .cacheControl: self = .list
-            case .acceptEncoding, .te, .connection, .upgrade: self = .caselessList
-            case .cookie: self = .cookies
+            case .acceptEncoding: self = .caselessList
             case .other where name == Form.acceptLanguage || name == Form.acceptCharset: self = .caselessList
             default: self = .opaque
             }
@@ -48,14 +45,27 @@ enum SelectingValue {
         return isPresent == (expected != nil) && isEqual && index == other.count
     }
 
+    /// Fields that never reach the origin as the client sent them: those of one connection, and Host, which is made from
+    /// the target. So no response was selected by them.
+    private static let unforwarded = HopByHop.connectionFields.subtracting(FieldNameSet(.te)).union(FieldNameSet(.host))
+
     /// Calls `body` with each byte of the normalised value; false where the request has no such field.
+    ///
+    /// Lines are told apart: an origin that gets two may take the first, the last or both.
     private static func forEachByte(
         _ name: [UInt8], _ recognised: FieldName, of request: FieldSection, _ body: (UInt8) -> Void
     ) -> Bool {
-        guard recognised == .other || request.contains(recognised) else { return false }
+        guard recognised == .other || request.contains(recognised) && !unforwarded.contains(recognised) else {
+            return false
+        }
+        if recognised == .te {
+            // What is forwarded of TE.
+            guard request.contains(token: "trailers", in: .te) else { return false }
+            for byte in "trailers".utf8 { body(byte) }
+            return true
+        }
         let form = Form(name, recognised)
         var isPresent = false
-        var needsSeparator = false
         for line in request.lines where line.name == recognised {
             if recognised == .other {
                 let isNamed =
@@ -65,17 +75,14 @@ enum SelectingValue {
                     }
                 guard isNamed else { continue }
             }
+            if isPresent { body(UInt8(ascii: "\n")) }
             isPresent = true
             request.withValue(line) { value in
                 switch form {
-                case .opaque, .cookies:
-                    if needsSeparator {
-                        body(form == .cookies ? UInt8(ascii: ";") : UInt8(ascii: ","))
-                        body(0x20)
-                    }
-                    needsSeparator = true
+                case .opaque:
                     for byte in value.trimmingOptionalWhitespace { body(byte) }
                 case .list, .caselessList:
+                    var needsSeparator = false
                     for element in FieldListElements(value) {
                         if needsSeparator { body(UInt8(ascii: ",")) }
                         needsSeparator = true

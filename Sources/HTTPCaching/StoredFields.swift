@@ -3,13 +3,11 @@ import NIOCore
 
 /// The names of the fields that a response is stored without (RFC 9111 §3.1).
 ///
-/// Those of one connection (RFC 9110 §7.6.1) and those that Connection names; those that concern a proxy; those that
+/// Those of one connection, and what else is not forwarded because Connection nominates it (``HopByHop``); those that
 /// `no-cache` names, and `private` in a shared cache; and what is made anew for each use: Content-Length, Age, and a
 /// part's Content-Range. Trailer goes too, because trailers are not kept.
 struct UnstoredNames {
-    private static let always = FieldNameSet(
-        .connection, .keepAlive, .proxyConnection, .te, .transferEncoding, .upgrade, .http2Settings, .trailer,
-        .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization, .contentLength, .age)
+    private static let always = HopByHop.connectionFields.union(FieldNameSet(.trailer, .contentLength, .age))
 
     private(set) var recognised = UnstoredNames.always
     /// Names that are not recognised ones, in lower case.
@@ -31,7 +29,11 @@ struct UnstoredNames {
     /// All that the response with these fields is stored without.
     init(_ fields: FieldSection, _ directives: ResponseDirectives, policy: CachePolicy) {
         self.init(directives, policy: policy)
-        fields.forEachElement(of: .connection) { insert($0) }
+        guard HopByHop.nominatesFields(fields) else { return }
+        let hopByHop = HopByHop(fields)
+        for line in fields.lines where hopByHop.isConnectionLevel(line) {
+            fields.withName(line) { insert($0) }
+        }
     }
 
     private mutating func insert(_ names: [[UInt8]]) {
@@ -42,7 +44,7 @@ struct UnstoredNames {
         let known = FieldName(name)
         if known != .other {
             recognised.insert(known)
-        } else if !name.equalsIgnoringCase("close") {
+        } else {
             others.insert(name.map(\.asciiLowercased))
         }
     }

@@ -26,7 +26,9 @@ public enum Storing {
         guard CacheableStatus.isStorable(response.status) else { return .refuse(.status) }
 
         let directives = ResponseDirectives(response.fields, policy: policy)
-        if let refusal = refusal(request, response, directives, policy) { return .refuse(refusal) }
+        if let refusal = Sharing.refusal(of: directives, to: request, status: response.status, policy: policy) {
+            return .refuse(refusal)
+        }
         if request.method == .post, !representsTarget(target, response) { return .refuse(.method) }
 
         let names: [[UInt8]]
@@ -66,22 +68,7 @@ public enum Storing {
                 correctedInitialAge: Age.correctedInitial(response, date: date), receivedAt: response.receivedAt,
                 date: date, etag: kept.etagValue, lastModified: kept.contains(.lastModified) ? lastModified : nil,
                 selection: SelectingFields(names: names, of: request.fields),
-                isAuthorized: request.fields.contains(.authorization), part: isWhole ? nil : part))
-    }
-
-    /// What the directives forbid.
-    private static func refusal(
-        _ request: CacheRequest, _ response: OriginResponse, _ directives: ResponseDirectives, _ policy: CachePolicy
-    ) -> StoreRefusal? {
-        if directives.mustUnderstand {
-            guard CacheableStatus.isUnderstood(response.status) else { return .notUnderstood }
-        } else if directives.noStore {
-            return .noStore
-        }
-        guard policy.isShared else { return nil }
-        if directives.isPrivate == .all { return .isPrivate }
-        if request.fields.contains(.authorization), !directives.allowSharingAuthorized { return .authorization }
-        return nil
+                isAuthorized: request.isAuthorized, part: isWhole ? nil : part))
     }
 
     /// What is missing for storing it (the last condition of RFC 9111 §3, and what a shared cache wants more).

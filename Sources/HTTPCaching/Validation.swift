@@ -60,7 +60,7 @@ public enum Validation {
         _ stored: StoredResponse, notModified: OriginResponse, request: CacheRequest, policy: CachePolicy
     ) -> Outcome {
         if identifies(stored, notModified, request.fields) {
-            return .freshened(stored.updated(by: notModified, selecting: request.fields, policy: policy))
+            return .freshened(stored.updated(by: notModified, selecting: request, policy: policy))
         }
         return answersClient(stored, notModified, request.fields) ? .forClient : .mismatch
     }

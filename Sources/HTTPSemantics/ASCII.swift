@@ -96,6 +96,13 @@ extension UnsafeRawBufferPointer {
         return memcmp(first, second, count) == 0
     }
 
+    /// The bytes of `range`, which is inside.
+    @inlinable
+    @inline(__always)
+    public func rebased(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[range])
+    }
+
     /// The bytes without SP and HTAB at both ends (OWS, RFC 9110 §5.6.3).
     @inlinable
     public var trimmingOptionalWhitespace: UnsafeRawBufferPointer {

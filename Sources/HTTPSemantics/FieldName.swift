@@ -156,4 +156,18 @@ public struct FieldNameSet: Sendable, Equatable {
     @inlinable
     @inline(__always)
     public func isDisjoint(with other: FieldNameSet) -> Bool { bits & other.bits == 0 }
+
+    /// The names of either set.
+    public func union(_ other: FieldNameSet) -> FieldNameSet {
+        var union = self
+        union.bits |= other.bits
+        return union
+    }
+
+    /// The names of this set that the other has not.
+    public func subtracting(_ other: FieldNameSet) -> FieldNameSet {
+        var rest = self
+        rest.bits &= ~other.bits
+        return rest
+    }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Testing
 
@@ -18,6 +19,67 @@ struct ConnectionTests {
             reused.append(result.reusedConnection)
         }
         #expect(reused == [false, true, true, false, true])
+        #expect(origin.connections == 2)
+    }
+
+    /// What origins send without being asked: a further response, a complaint about the idle connection, the rest of a
+    /// body that nobody wanted.
+    static let unasked = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong", "HTTP/1.1 408 Request Timeout\r\n\r\n", "\r\n", "wrong",
+    ]
+
+    @Test("A kept connection is closed as soon as something arrives on it", arguments: unasked)
+    func unsolicited(_ bytes: String) async throws {
+        let sent = Log()
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil {
+                connection.respond("right")
+                guard connection.number == 0 else { continue }
+                connection.write(bytes)
+                sent.add(connection.readsEnd() ? "closed" : "open")
+            }
+        }
+        let loop = try makeLoop()
+        for _ in 0..<3 {
+            let recorder = TransferRecorder()
+            #expect(await run(.to(origin), recorder, on: loop).isSuccess)
+            #expect(recorder.body == "right")
+            await sent.reaches(1)
+        }
+        #expect(sent.all == ["closed"])
+        #expect(origin.connections == 2)
+    }
+
+    @Test(
+        "A kept connection on which something has arrived is not used, also where nobody has noticed yet",
+        arguments: ["GET", "HEAD"], unasked)
+    func unnoticed(_ method: String, _ bytes: String) async throws {
+        let mayWrite = DispatchSemaphore(value: 0)
+        let isWritten = DispatchSemaphore(value: 0)
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil {
+                if method == "HEAD" {
+                    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+                } else {
+                    connection.respond("right")
+                }
+                guard connection.number == 0 else { continue }
+                mayWrite.wait()
+                connection.write(bytes)
+                isWritten.signal()
+            }
+        }
+        let loop = try makeLoop()
+        #expect(await run(.to(origin, method), TransferRecorder(), on: loop).isSuccess)
+        // The thread stands still while the bytes come, and begins the next transfer before it looks at its sockets.
+        let recorder = TransferRecorder()
+        _ = loop.perform {
+            loop.start(.to(origin, method), delegate: recorder)
+            mayWrite.signal()
+            isWritten.wait()
+        }
+        #expect(await recorder.result.isSuccess)
+        #expect(recorder.body == (method == "HEAD" ? "" : "right"))
         #expect(origin.connections == 2)
     }
 

@@ -5,7 +5,8 @@ import Testing
 @Suite("Trailers")
 struct TrailerFilterTests {
     private func isForbidden(_ name: String) -> Bool {
-        let fields = section(["\(name): x"])
+        var fields = FieldSection()
+        fields.append(name: name.utf8, value: "x".utf8)
         return fields.lines.contains { TrailerFilter.isForbidden($0, in: fields) }
     }
 

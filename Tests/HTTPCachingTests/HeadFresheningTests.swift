@@ -26,11 +26,20 @@ struct HeadFresheningTests {
         (["Cache-Control: max-age=5"], true),
     ]
 
+    /// What a response to HEAD makes of a stored one: the freshened one, or nil where it invalidates.
+    static func freshened(
+        _ stored: StoredResponse, size: Int = 7, by head: OriginResponse
+    ) -> StoredResponse? {
+        let outcome = Validation.outcome(
+            stored, size: size, byHead: head, request: request([], method: .head), policy: CachePolicy())
+        if case .freshened(let freshened) = outcome { return freshened }
+        return nil
+    }
+
     @Test("A stored response is freshened where nothing in the HEAD's response contradicts it", arguments: cases)
     func outcome(_ lines: [String], _ isFreshened: Bool) throws {
         let stored = try #require(try stored(Self.held, request: request("X: a")))
-        let freshened = Validation.freshened(
-            stored, size: 7, byHead: response(200, lines, at: 10), policy: CachePolicy())
+        let freshened = Self.freshened(stored, by: response(200, lines, at: 10))
         #expect((freshened != nil) == isFreshened)
         if let freshened {
             #expect(freshened.date == epoch + 10 && freshened.receivedAt == at(10))
@@ -42,7 +51,7 @@ struct HeadFresheningTests {
     func unheld() throws {
         let stored = try #require(try stored("Cache-Control: max-age=60"))
         func isFreshened(_ lines: String...) -> Bool {
-            Validation.freshened(stored, size: 7, byHead: response(200, lines), policy: CachePolicy()) != nil
+            Self.freshened(stored, by: response(200, lines)) != nil
         }
         #expect(isFreshened())
         #expect(!isFreshened("ETag: \"a\""))
@@ -53,7 +62,7 @@ struct HeadFresheningTests {
     func fields() throws {
         let stored = try #require(try stored(Self.held, request: request("X: a")))
         let head = response(200, ["X-Old: 2", "X-New: 3", "Cache-Control: max-age=5"], at: 10)
-        let freshened = try #require(Validation.freshened(stored, size: 7, byHead: head, policy: CachePolicy()))
+        let freshened = try #require(Self.freshened(stored, by: head))
         let all = lines(freshened.fields)
         #expect(all.contains("X-Old: 2") && all.contains("X-New: 3") && !all.contains("X-Old: 1"))
         #expect(freshened.lifetime.seconds == 5)
@@ -62,9 +71,9 @@ struct HeadFresheningTests {
     @Test("Only a 200 freshens, and only a 200 or a part", arguments: [204, 206, 304, 404, 500])
     func statuses(_ status: Int) throws {
         let stored = try #require(try stored(Self.held))
-        #expect(Validation.freshened(stored, size: 7, byHead: response(status, []), policy: CachePolicy()) == nil)
+        #expect(Self.freshened(stored, by: response(status, [])) == nil)
         let missing = try #require(try HTTPCachingTests.stored(Self.held, status: 404))
-        #expect(Validation.freshened(missing, size: 7, byHead: response(200, []), policy: CachePolicy()) == nil)
+        #expect(Self.freshened(missing, by: response(200, [])) == nil)
     }
 
     @Test("A part is compared by the size of the whole")
@@ -72,9 +81,34 @@ struct HeadFresheningTests {
         let part = try CombinationTests.part(0..<10, of: 100)
         func isFreshened(_ length: Int) -> Bool {
             let head = response(200, ["Content-Length: \(length)"])
-            return Validation.freshened(part, size: 10, byHead: head, policy: CachePolicy()) != nil
+            return Self.freshened(part, size: 10, by: head) != nil
         }
         #expect(isFreshened(100))
         #expect(!isFreshened(10))
+    }
+
+    @Test(
+        "One that is for one user alone changes nothing, unless it says that others may have it",
+        arguments: [
+            ("Cache-Control: max-age=60", false), ("X: 1", false), ("Cache-Control: private", false),
+            ("ETag: \"b\"", false), ("Cache-Control: public", true), ("Cache-Control: must-revalidate", true),
+            ("Cache-Control: s-maxage=5", true),
+        ])
+    func authorized(_ line: String, _ isTaken: Bool) throws {
+        let stored = try #require(try stored("Cache-Control: public, max-age=60", "ETag: \"a\""))
+        let head = response(200, [line, "X-User: alice"])
+        let byField = request("Authorization: Basic eDp5", method: .head)
+        let byConnection = CacheRequest(
+            method: .head, fields: FieldSection(), hasContent: false, isConnectionAuthenticated: true)
+        for request in [byField, byConnection] {
+            let outcome = Validation.outcome(stored, size: 7, byHead: head, request: request, policy: CachePolicy())
+            switch outcome {
+            case .unchanged: #expect(!isTaken)
+            case .freshened: #expect(isTaken)
+            case .invalidated: Issue.record("\(line) invalidates")
+            }
+            let inPrivate = Validation.outcome(stored, size: 7, byHead: head, request: request, policy: privatePolicy)
+            if case .unchanged = inPrivate { Issue.record("there is one user alone in a private cache") }
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -22,6 +23,9 @@ void *subproxy_library_symbol(const char *name);
 // Has every new connection of the handle ask for the state of the certificate, and refuse one that is revoked
 // (CURLOPT_SSL_CTX_FUNCTION; RFC 6066 §8). Where libcurl's TLS is not OpenSSL, nothing is asked.
 CURLcode subproxy_setopt_refuse_revoked(CURL *handle);
+
+// Whether the TLS of the transfer's connection holds bytes that nobody has read (SSL_has_pending(3)); false without TLS.
+bool subproxy_has_unread_tls(CURL *handle);
 
 // CURLOPTTYPE_LONG and CURLOPTTYPE_VALUES: a C int in their place is read with garbage in its upper half.
 static inline CURLcode subproxy_setopt_long(CURL *handle, CURLoption option, long value) {
@@ -145,6 +149,9 @@ static inline uint64_t subproxy_epoll_data(const struct epoll_event *event) { re
 
 // A copy of a descriptor that is not inherited by programs that are started; fcntl(2) is variadic.
 static inline int subproxy_duplicate(int descriptor) { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }
+
+// Makes `number` another name of what `descriptor` is, and closes what it was before (dup3(2), which Linux alone has).
+int subproxy_replace(int descriptor, int number);
 
 // The name that ps(1) and debuggers show for the calling thread, at most 15 bytes; prctl(2) is variadic.
 static inline void subproxy_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -36,7 +36,7 @@ extension Fetch: OriginSink {
             if let refusal = refusal(of: head, stored) { return pass(head, refusal) }
             record(head, stored)
         case .refuse(let refusal):
-            if isReplacing(head.status) { cache.remove(key, selectedBy: request.head.fields) }
+            if isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest.fields) }
             pass(head, NotStored(refusal))
         }
     }
@@ -138,7 +138,7 @@ extension Fetch: OriginSink {
         {
         case .freshened(let metadata):
             let extra = StoredFields.unkept(of: response.fields, in: metadata.fields)
-            serve(update(selected, metadata) ?? selected.with(metadata), .validated(extra: extra))
+            serve(update(selected, metadata, by: response) ?? selected.with(metadata), .validated(extra: extra))
         case .forClient: pass(head, nil)
         case .mismatch:
             // It fits nothing that is here: once more, for a whole response.
@@ -151,16 +151,17 @@ extension Fetch: OriginSink {
         }
     }
 
-    /// Puts what a 304 has made of a stored response in its place; nil where it may not be stored.
-    private func update(_ selected: StoredEntry, _ metadata: StoredResponse) -> StoredEntry? {
+    /// Puts what a 304 has made of a stored response in its place; nil where it is for this client alone.
+    private func update(
+        _ selected: StoredEntry, _ metadata: StoredResponse, by notModified: OriginResponse
+    ) -> StoredEntry? {
+        guard Validation.mayBeShared(notModified, for: cacheRequest, policy: cache.policy) else { return nil }
         if case .unusable(.withdrawn) = Reuse.verdict(
             cacheRequest, metadata, at: loop.cacheInstant(), policy: cache.policy)
         {
             cache.store.remove(selected)
             return nil
         }
-        // RFC 9111 §5.2.1.5: no part of the response to such a request is stored.
-        guard !cacheRequest.directives.noStore else { return nil }
         return cache.store.update(selected, metadata: metadata)
     }
 
@@ -183,15 +184,13 @@ extension Fetch: OriginSink {
 
     /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
     private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
-        if head.status == 200, !cacheRequest.directives.noStore {
-            for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(request.head.fields) {
-                let freshened = Validation.freshened(
-                    entry.metadata, size: entry.size, byHead: response, policy: cache.policy)
-                if let freshened {
-                    _ = cache.store.update(entry, metadata: freshened)
-                } else {
-                    cache.store.remove(entry)
-                }
+        for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(cacheRequest.fields) {
+            switch Validation.outcome(
+                entry.metadata, size: entry.size, byHead: response, request: cacheRequest, policy: cache.policy)
+            {
+            case .unchanged: break
+            case .freshened(let metadata): _ = cache.store.update(entry, metadata: metadata)
+            case .invalidated: cache.store.remove(entry)
             }
         }
         pass(head, nil)

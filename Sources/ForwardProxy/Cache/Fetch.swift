@@ -212,7 +212,7 @@ final class Fetch: Exchange {
         guard let flight else { return }
         if Reuse.isShareable(stored, with: cacheRequest, at: loop.cacheInstant(), policy: cache.policy) {
             loop.uncollapsible.remove(key)
-            flight.stream(SharedResponse(stored: stored, head: forwarded, body: body))
+            flight.stream(SharedResponse(stored: stored, length: forwarded.length, body: body))
         } else {
             endFlight(isUnshareable: true)
         }
@@ -277,20 +277,6 @@ extension Request {
 }
 
 extension CacheRequest {
-    /// The request without its preconditions and ranges: what is asked for in the background is the whole.
-    var unconditional: CacheRequest {
-        var fields = FieldSection()
-        for line in self.fields.lines {
-            switch line.name {
-            case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range: continue
-            default: break
-            }
-            fields.append(
-                name: self.fields.withName(line) { Array($0) }, value: self.fields.withValue(line) { Array($0) })
-        }
-        return CacheRequest(method: method, fields: fields, hasContent: hasContent)
-    }
-
     init(_ request: Request) {
         self.init(method: request.head.method, fields: request.head.fields, hasContent: request.hasBody)
     }

@@ -3,10 +3,12 @@ import NIOCore
 import Synchronization
 
 /// A response that is coming in and that other requests may use too (RFC 9111 §4: collapsed requests).
+///
+/// It has of the origin's response what is stored of it, and nothing that is for the first client alone.
 struct SharedResponse: Sendable {
     let stored: StoredResponse
-    /// Status, reason phrase and end-to-end field lines as the origin sent them.
-    let head: ForwardedHead
+    /// Bytes of the body; nil where only its end tells.
+    let length: Int?
     let body: SharedBody
 }
 

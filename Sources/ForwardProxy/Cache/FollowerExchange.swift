@@ -111,9 +111,10 @@ final class FollowerExchange: Exchange {
     }
 
     private func start(_ response: SharedResponse) -> Bool {
-        guard let client,
-            Reuse.isShareable(response.stored, with: cacheRequest, at: loop.cacheInstant(), policy: cache.policy)
-        else { return false }
+        let now = loop.cacheInstant()
+        guard let client, Reuse.isShareable(response.stored, with: cacheRequest, at: now, policy: cache.policy) else {
+            return false
+        }
         let subscription = BodySubscription(response.body, to: client)
         guard subscription.begin() else { return false }
         self.subscription = subscription
@@ -122,7 +123,7 @@ final class FollowerExchange: Exchange {
         client.record?.outcome = .forwarded
         client.record?.reason = "collapsed"
         client.start(
-            response.head.start { lines in
+            ForwardedHead(response, age: response.stored.currentAge(at: now)).start { lines in
                 StatusFields.writeFetched(
                     reason, status: nil, isStored: true, isCollapsed: true, detail: "", to: &lines)
                 lines.writeImmutableBuffer(loop.proxy.identity.viaLine)

@@ -47,7 +47,9 @@ final class ReadyStored {
     /// Whether it is what the store holds for a key of these bytes and this request.
     @inline(__always)
     func answers(_ key: UnsafeRawBufferPointer, _ request: FieldSection) -> Bool {
-        entry.isCurrent && entry.key.consists(of: key) && (isForAll || selection.matches(request))
+        entry.isCurrent && entry.key.consists(of: key)
+            // What Connection nominates is not forwarded, so it selects nothing: for the rules to say.
+            && (isForAll || !HopByHop.nominatesFields(request) && selection.matches(request))
     }
 
     /// The age in seconds where it is fresh; nil where it is stale (RFC 9111 §4.2).

@@ -1,4 +1,5 @@
 import HTTP1
+import HTTPCaching
 import HTTPSemantics
 import NIOCore
 import Substitution
@@ -36,6 +37,22 @@ struct ForwardedHead: Sendable {
         if !fields.contains(.date) { lines.writeImmutableBuffer(date.line) }
         self.length = length
         self.isBodyless = isBodyless
+    }
+
+    /// What others than the client that asked for it get of a response that is coming in: its stored fields.
+    ///
+    /// - Parameter age: in seconds (RFC 9111 §4.2.3).
+    init(_ shared: SharedResponse, age: Int64) {
+        let stored = shared.stored
+        status = stored.status
+        reason = stored.reason
+        isBodyless = status == 204
+        length = shared.length
+        lines = ByteBuffer()
+        lines.reserveCapacity(stored.fields.bytes.readableBytes &+ 160)
+        MessageWriter.writeFields(of: stored.fields, to: &lines) { _ in true }
+        if let length, !isBodyless { MessageWriter.writeField("Content-Length", decimal: length, to: &lines) }
+        MessageWriter.writeField("Age", decimal: Int(clamping: age), to: &lines)
     }
 
     /// The response's start with the fields of `status` behind the origin's.

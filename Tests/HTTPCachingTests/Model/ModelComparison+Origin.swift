@@ -18,9 +18,7 @@ extension ModelComparison {
         note("answer", response)
         let rulesResponse = ModelBridge.response(response)
         try invalidate(request, response, rulesResponse)
-        // Of an answer that may not be stored nothing may be taken, which only the caller can know here.
-        let mayUpdate = !request.model.wishes.noStore && !request.model.fields.has("authorization")
-        if request.model.method == "HEAD" && mayUpdate { try freshenByHead(request) }
+        if request.model.method == "HEAD" { try freshenByHead(request) }
         let verdict = Storing.verdict(request.rules, target: request.uri, rulesResponse, policy: rulesPolicy)
         let model = ModelStoring(request.model, target: request.target, response, policy: policy)
         try store(request, verdict, model)
@@ -98,20 +96,30 @@ extension ModelComparison {
             let response = responses.headResponse(entry.model, requestedAt: now, receivedAt: now)
             note("held", entry.model)
             note("HEAD's", response)
-            let freshened = Validation.freshened(
+            let outcome = Validation.outcome(
                 entry.rules, size: ResponseGenerator.size, byHead: ModelBridge.response(response),
-                policy: rulesPolicy)
+                request: request.rules, policy: rulesPolicy)
+            let isForOthers = ModelValidation.isForOthers(response, request.model, policy)
             let fits = ModelValidation.headFits(entry.model, size: ResponseGenerator.size, response, policy)
-            try check("HEAD fits", freshened != nil, fits)
-            guard let freshened else {
+            switch outcome {
+            case .unchanged:
+                try check("HEAD is for others", false, isForOthers)
+                count("head.unchanged")
+            case .invalidated:
+                try check("HEAD is for others", true, isForOthers)
+                try check("HEAD fits", false, fits)
                 count("head.invalidated")
                 outdated.append(index)
-                continue
+            case .freshened(let freshened):
+                try check("HEAD is for others", true, isForOthers)
+                try check("HEAD fits", true, fits)
+                var model = ModelValidation.updated(entry.model, by: response, request: request.model, policy: policy)
+                // It allows sharing, so nothing hangs on whether its request had credentials.
+                model.isAuthorized = entry.model.isAuthorized
+                if let difference = ModelBridge.difference(freshened, model) { try fail("HEAD: \(difference)") }
+                count("head.freshened")
+                entries[index] = Entry(target: request.target, rules: freshened, model: model)
             }
-            let model = ModelValidation.updated(entry.model, by: response, request: request.model, policy: policy)
-            if let difference = ModelBridge.difference(freshened, model) { try fail("HEAD: \(difference)") }
-            count("head.freshened")
-            entries[index] = Entry(target: request.target, rules: freshened, model: model)
         }
         for index in outdated.reversed() { entries.remove(at: index) }
     }
@@ -137,8 +145,12 @@ extension ModelComparison {
             let model = ModelValidation.updated(entry.model, by: response, request: request.model, policy: policy)
             if let difference = ModelBridge.difference(freshened, model) { try fail("freshened: \(difference)") }
             count("outcome.freshened")
-            // RFC 9111 §5.2.1.5: no part of the answer may be stored.
-            guard !request.model.wishes.noStore else { return }
+            let isForOthers = ModelValidation.isForOthers(response, request.model, policy)
+            try check(
+                "304 is for others",
+                Validation.mayBeShared(ModelBridge.response(response), for: request.rules, policy: rulesPolicy),
+                isForOthers)
+            guard isForOthers else { return }
             entries[selected] = Entry(target: entry.target, rules: freshened, model: model)
         case .forClient:
             try check("validation", "forClient", isAmong: expected)

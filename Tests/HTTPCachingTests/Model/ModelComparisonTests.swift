@@ -11,7 +11,7 @@ struct ModelComparisonTests {
             "store.targeted", "select.one", "select.uri-miss", "select.vary-miss", "fresh", "stale.maxStale",
             "stale.whileRevalidate", "stale.offline", "mayStandIn.true", "mayStandIn.false", "isShareable.true",
             "isShareable.false",
-            "outcome.freshened", "outcome.forClient", "outcome.mismatch", "head.freshened", "head.invalidated",
+            "outcome.freshened", "outcome.forClient", "outcome.mismatch", "head.freshened", "head.invalidated", "head.unchanged",
             "invalidate.0", "invalidate.1", "invalidate.2", "combine.no", "combine.part", "combine.whole",
             "preconditions.tag", "preconditions.noTag", "preconditions.date",
         ]

@@ -29,6 +29,9 @@ struct ModelRequest: CustomStringConvertible {
         wishes = Wishes(ModelRequest.directives(fields))
     }
 
+    /// What the origin gets: the fields that Connection nominates are not passed on (RFC 9110 §7.6.1).
+    var forwarded: [ModelField] { fields.withoutNominated }
+
     /// Cache-Control, or `no-cache` where only Pragma has it (RFC 9111 §5.4).
     private static func directives(_ fields: [ModelField]) -> ModelDirectives {
         if fields.has("cache-control") { return ModelDirectives(cacheControl: fields.values("cache-control")) }

@@ -67,15 +67,14 @@ struct ModelStored: CustomStringConvertible {
         let vary = response.fields.members("vary").map { $0.lowercased() }
         selectsNothing = vary.contains("*") || Set(vary).count > ModelStored.maximumVary
         selecting = [:]
-        for name in vary { selecting.updateValue(ModelStored.selectingValue(name, request.fields), forKey: name) }
+        for name in vary { selecting.updateValue(ModelStored.selectingValue(name, request.forwarded), forKey: name) }
     }
 
     /// The fields without those that are not stored, with a Date (RFC 9111 §3.1, RFC 9110 §6.6.1).
     static func kept(_ fields: [ModelField], _ unstored: Set<String>, receivedAt: ModelInstant) -> [ModelField] {
-        let nominated = Set(fields.members("connection").map { $0.lowercased() })
-        var kept = fields.filter { field in
+        var kept = fields.withoutNominated.filter { field in
             let name = field.name.lowercased()
-            return !hopByHop.contains(name) && !nominated.contains(name) && !unstored.contains(name)
+            return !hopByHop.contains(name) && !unstored.contains(name)
                 && !["content-length", "content-range", "age"].contains(name)
         }
         if !kept.has("date") {
@@ -107,14 +106,14 @@ struct ModelStored: CustomStringConvertible {
     static func selectingValue(_ name: String, _ fields: [ModelField]) -> String? {
         let values = fields.values(name)
         guard !values.isEmpty else { return nil }
-        guard lists.contains(name) else { return values.map(ModelText.trimmed).joined(separator: ", ") }
+        guard lists.contains(name) else { return values.map(ModelText.trimmed).joined(separator: "\n") }
         // Content codings and language ranges have no case (RFC 9110 §8.4.1, §12.5.4).
-        return values.flatMap(ModelText.members).joined(separator: ", ").lowercased()
+        return values.map { ModelText.members($0).joined(separator: ", ") }.joined(separator: "\n").lowercased()
     }
 
     func matches(_ request: ModelRequest) -> Bool {
         guard !selectsNothing else { return false }
-        for (name, value) in selecting where ModelStored.selectingValue(name, request.fields) != value { return false }
+        for (name, value) in selecting where ModelStored.selectingValue(name, request.forwarded) != value { return false }
         return true
     }
 

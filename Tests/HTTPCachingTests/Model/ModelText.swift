@@ -28,6 +28,13 @@ extension [ModelField] {
 
     func has(_ name: String) -> Bool { first(name) != nil }
 
+    /// Without the fields that Connection nominates, but for those that no message can do without.
+    var withoutNominated: [ModelField] {
+        let needed: Set<String> = ["authorization", "content-type", "set-cookie", "cookie", "host", "range"]
+        let nominated = Set(members("connection").map { $0.lowercased() }).subtracting(needed)
+        return filter { !nominated.contains($0.name.lowercased()) }
+    }
+
     /// The list members of all lines of that name.
     func members(_ name: String) -> [String] { values(name).flatMap(ModelText.members) }
 

@@ -79,6 +79,13 @@ enum ModelValidation {
             policy: policy)
     }
 
+    /// Whether anything of a response may go to others than the one that asked (RFC 9111 §3.5, §5.2.1.5).
+    static func isForOthers(_ response: ModelResponse, _ request: ModelRequest, _ policy: ModelPolicy) -> Bool {
+        if request.wishes.noStore { return false }
+        guard policy.isShared && request.fields.has("authorization") else { return true }
+        return ModelDirectives(response: response.fields, policy: policy).allowAuthorized
+    }
+
     /// Whether a 200 to HEAD fits a stored response of `size` bytes (RFC 9111 §4.3.5); nil where both are right.
     static func headFits(_ stored: ModelStored, size: Int, _ response: ModelResponse, _ policy: ModelPolicy) -> Bool? {
         let its = ModelDirectives(response: response.fields, policy: policy)

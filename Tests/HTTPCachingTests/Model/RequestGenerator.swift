@@ -85,6 +85,10 @@ struct RequestGenerator {
             if random.chance(10) { fields.append(ModelField("X-Variant", "2")) }
         }
         if random.chance(30) { fields.append(ModelField("User-Agent", random.pick(["x/1", "x/1 (a, b)"]))) }
+        if random.chance(10) {
+            let names = ["close", "X-Variant", "Accept-Language", "Authorization", "keep-alive"]
+            fields += spelling.list("Connection", [random.pick(names), random.pick(names)])
+        }
         return fields
     }
 }

@@ -189,6 +189,7 @@ struct ResponseGenerator {
         if random.chance(15) { fields.append(ModelField(spelling.name("X-B"), "b\(random.below(5))")) }
         if random.chance(5) { fields.append(ModelField("X-B", "second")) }
         if random.chance(8) { fields += spelling.list("Connection", ["close", "X-B"]) }
+        if random.chance(3) { fields += spelling.list("Connection", ["Content-Type", "X-A"]) }
         if random.chance(4) { fields.append(ModelField("Keep-Alive", "timeout=5")) }
         if random.chance(3) { fields.append(ModelField("Proxy-Authenticate", "Basic")) }
         if random.chance(3) { fields.append(ModelField("Transfer-Encoding", "chunked")) }

@@ -1,23 +1,11 @@
-import HTTP1
 import HTTPSemantics
 import Testing
-
-/// A section with these lines, each `Name: value`.
-func section(_ lines: [String]) -> FieldSection {
-    var section = FieldSection()
-    for line in lines {
-        let bytes = Array(line.utf8)
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { continue }
-        section.append(name: bytes[..<colon], value: bytes[(colon + 1)...].drop { $0 == 0x20 })
-    }
-    return section
-}
 
 @Suite("Fields of the connection")
 struct HopByHopTests {
     /// The names that are passed on.
     private func kept(_ lines: [String]) -> [String] {
-        let fields = section(lines)
+        let fields = HTTPSemanticsTests.fields(lines)
         let hopByHop = HopByHop(fields)
         return fields.lines.filter { !hopByHop.isConnectionLevel($0) }.map { line in
             fields.withName(line) { String(decoding: $0, as: UTF8.self) }
@@ -59,6 +47,18 @@ struct HopByHopTests {
         #expect(kept(["Connection: \(name)", "\(name): 1"]) == [name])
     }
 
+    @Test(
+        "are nominated by Connection where it names more than options",
+        arguments: [
+            ("X-A", true), ("close, x-a", true), ("accept", true), ("close", false), ("Keep-Alive, TE", false),
+            ("upgrade, HTTP2-Settings", false), ("Authorization, Content-Type", false), ("", false), ("\"x\", a b", false),
+        ])
+    func nomination(_ value: String, _ isOne: Bool) {
+        #expect(HopByHop.nominatesFields(fields(["Connection: \(value)", "X-A: 1"])) == isOne)
+        #expect(HopByHop.nominatesFields(fields(["Connection: close", "Connection: \(value)"])) == isOne)
+        #expect(!HopByHop.nominatesFields(fields(["X-A: \(value)"])))
+    }
+
     @Test("are found over several Connection fields, wherever they stand")
     func severalFields() {
         #expect(kept(["X-A: 1", "Connection: x-a", "X-B: 2", "Connection: keep-alive, X-B", "X-C: 3"]) == ["X-C"])
@@ -79,7 +79,7 @@ struct HopByHopTests {
             (["clo", "se"], []),
         ] as [([String], ConnectionOptions)])
     func options(_ values: [String], _ options: ConnectionOptions) {
-        #expect(HopByHop(section(values.map { "Connection: \($0)" })).options == options)
+        #expect(HopByHop(fields(values.map { "Connection: \($0)" })).options == options)
     }
 
     @Test(

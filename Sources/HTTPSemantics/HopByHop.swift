@@ -1,4 +1,3 @@
-public import HTTPSemantics
 import NIOCore
 
 /// Which fields of a section are for this connection alone, and are not passed on (RFC 9110 §7.6.1).
@@ -18,7 +17,8 @@ public struct HopByHop: Sendable {
     /// Nominations of names not recognised that count; further ones, which no client sends, nominate nothing.
     private static let maximumNominations = 100
 
-    private static let connectionFields = FieldNameSet(
+    /// Fields that concern one connection, or a proxy's own authentication, whether Connection names them or not.
+    public static let connectionFields = FieldNameSet(
         .connection, .keepAlive, .proxyConnection, .te, .transferEncoding, .upgrade, .http2Settings,
         .proxyAuthenticate, .proxyAuthenticationInfo, .proxyAuthorization)
 
@@ -35,6 +35,26 @@ public struct HopByHop: Sendable {
     public static func options(of fields: borrowing FieldSection) -> ConnectionOptions {
         guard fields.contains(.connection) else { return [] }
         return HopByHop(copy fields).options
+    }
+
+    /// Whether Connection nominates a field that would be passed on otherwise.
+    ///
+    /// Allocates nothing where it names options alone, as in all that clients send.
+    public static func nominatesFields(_ fields: FieldSection) -> Bool {
+        guard fields.contains(.connection) else { return false }
+        var isFound = false
+        fields.forEach(.connection) { value in
+            HopByHop.forEachToken(value) { range in
+                let token = value.rebased(range)
+                switch FieldName(token) {
+                case .other: isFound = isFound || !HopByHop.isOption(token)
+                case let name:
+                    isFound =
+                        isFound || !HopByHop.endToEndFields.contains(name) && !HopByHop.connectionFields.contains(name)
+                }
+            }
+        }
+        return isFound
     }
 
     public init(_ fields: FieldSection) {
@@ -100,9 +120,9 @@ public struct HopByHop: Sendable {
             while end < value.count, value[end] != UInt8(ascii: ",") { end &+= 1 }
             var lower = start
             var upper = end
-            while lower < upper, value[lower].isOptionalWhitespace { lower &+= 1 }
-            while upper > lower, value[upper &- 1].isOptionalWhitespace { upper &-= 1 }
-            if lower < upper, value[lower..<upper].allSatisfy(\.isTokenByte) { body(lower..<upper) }
+            while lower < upper, value[lower] == 0x20 || value[lower] == 0x09 { lower &+= 1 }
+            while upper > lower, value[upper &- 1] == 0x20 || value[upper &- 1] == 0x09 { upper &-= 1 }
+            if value.rebased(lower..<upper).isToken { body(lower..<upper) }
             start = end &+ 1
         }
     }

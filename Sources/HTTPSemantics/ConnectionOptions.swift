@@ -1,5 +1,3 @@
-public import HTTPSemantics
-
 /// The options of Connection that have a meaning to every recipient (RFC 9110 §7.6.1, RFC 9112 §9).
 public struct ConnectionOptions: OptionSet, Sendable {
     public let rawValue: UInt8

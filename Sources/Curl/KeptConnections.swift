@@ -1,0 +1,75 @@
+import CCurl
+import Glibc
+
+/// Which socket each connection is that libcurl keeps.
+///
+/// libcurl asks whether a request may be sent on a connection (CURLOPT_PREREQFUNCTION), and names it by its addresses
+/// alone; CURLINFO_ACTIVESOCKET knows it only when the transfer is over. So the socket is noted with the first request
+/// on a connection, and found again with the next.
+///
+/// Why that matters: what arrives on a connection while no request is under way must not be taken for a response
+/// (RFC 9112 §9.2), and libcurl 7.88.1 does take it so. A connection on which anything arrived is not used again.
+struct KeptConnections {
+    /// A connection as libcurl names it.
+    struct Name: Hashable {
+        let localAddress: String
+        let localPort: CInt
+        let address: String
+        let port: CInt
+    }
+
+    private var sockets: [Name: CInt] = [:]
+    private var names: [CInt: Name] = [:]
+
+    /// The socket of a connection; a new one's is among `opened`.
+    mutating func find(_ name: Name, among opened: [CInt]) -> CInt? {
+        guard let socket = opened.last else { return sockets[name] }
+        // Of several, because more than one address was tried at the same time, the local port tells.
+        let found = opened.count == 1 ? socket : opened.first { KeptConnections.localPort(of: $0) == name.localPort }
+        guard let found else { return nil }
+        remove(found)
+        sockets[name] = found
+        names[found] = name
+        return found
+    }
+
+    mutating func remove(_ socket: CInt) {
+        guard let name = names.removeValue(forKey: socket) else { return }
+        if sockets[name] == socket { sockets[name] = nil }
+    }
+
+    /// Whether bytes, or the end, have come on a connection.
+    static func hasInput(_ socket: CInt) -> Bool {
+        var byte: UInt8 = 0
+        let count = recv(socket, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT))
+        return count >= 0 || errno != EAGAIN
+    }
+
+    /// Closes a connection in libcurl's hands at once: the number becomes that of a socket without a connection, which
+    /// libcurl finds dead when it looks for a connection to use.
+    static func cutOff(_ socket: CInt) {
+        let unconnected = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue) | subproxy_socket_flags, 0)
+        guard unconnected >= 0 else {
+            // No descriptor is left.
+            _ = shutdown(socket, CInt(SHUT_RDWR))
+            return
+        }
+        _ = subproxy_replace(unconnected, socket)
+        close(unconnected)
+    }
+
+    private static func localPort(of socket: CInt) -> CInt? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+        }
+        guard code == 0 else { return nil }
+        // The port stands at the same place in addresses of IPv4 and IPv6.
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                CInt(UInt16(bigEndian: $0.pointee.sin_port))
+            }
+        }
+    }
+}
