@@ -8,6 +8,8 @@ enum Command {
     case resumeReceiving(Transfer)
     case resumeSending(Transfer)
     case cancel(Transfer)
+    /// Closes the connections of a pool.
+    case close(ObjectIdentifier)
     case call(@Sendable () -> Void)
     case stop
 }

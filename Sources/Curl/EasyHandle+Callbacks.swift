@@ -114,6 +114,10 @@ extension EasyHandle {
     ///
     /// - Returns: whether the request may be sent on it.
     fileprivate func mayUse(_ connection: KeptConnections.Name) -> Bool {
+        guard progress.attempts == 0 || transfer?.request.mayBeRepeated != false else {
+            progress.isRepeatRefused = true
+            return false
+        }
         guard thread.mayUse(connection, for: self) else {
             progress.mustConnectAnew = true
             return false

@@ -21,7 +21,10 @@ final class EasyHandle {
     private var shape = Shape.get
     private var needsFreshConnection = false
     private var isConnectOnly = false
+    private var isLastOnConnection = false
 
+    /// The connections that the running transfer may use.
+    var multi: MultiHandle?
     /// The running transfer.
     private(set) var transfer: Transfer?
     private(set) var delegate: (any TransferDelegate)?
@@ -138,6 +141,10 @@ final class EasyHandle {
         if needsFreshConnection != self.needsFreshConnection {
             self.needsFreshConnection = needsFreshConnection
             set(CURLOPT_FRESH_CONNECT, needsFreshConnection ? 1 : 0)
+        }
+        if request.isLastOnConnection != isLastOnConnection {
+            isLastOnConnection = request.isLastOnConnection
+            set(CURLOPT_FORBID_REUSE, isLastOnConnection ? 1 : 0)
         }
         if request.isConnectOnly {
             // Such a handle is not used again, so that these need not be taken back.
@@ -260,6 +267,8 @@ final class EasyHandle {
         var message = ""
         if progress.endedEarly {
             message = "the request's body ended before its announced length"
+        } else if progress.isRepeatRefused {
+            message = "the connection ended before a response came"
         } else if code != CURLE_OK {
             message = errorBuffer[0] != 0 ? String(cString: errorBuffer) : String(cString: curl_easy_strerror(code))
         }

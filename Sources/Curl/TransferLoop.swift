@@ -50,6 +50,9 @@ public final class TransferLoop: Sendable {
         return transfer
     }
 
+    /// Connections for some transfers of this loop alone.
+    public func makePool() -> ConnectionPool { ConnectionPool(commands) }
+
     /// As ``Transfer/resumeReceiving()``.
     public func resumeReceiving(_ transfer: Transfer) { transfer.resumeReceiving() }
 

@@ -7,6 +7,8 @@ struct TransferProgress {
     var hasReceivedBytes = false
     /// Whether the kept connection that libcurl chose can't be used, so that the transfer begins again.
     var mustConnectAnew = false
+    /// Whether libcurl wanted to send the request again, which it must not.
+    var isRepeatRefused = false
     var isAborted = false
     var refusedAddress = false
     /// Whether an address of the host could not be connected to, and libcurl waits to be called for the next one.

@@ -37,6 +37,13 @@ public struct TransferRequest: Sendable {
     /// libcurl sends any request again whose kept connection turns out closed; for a method that is not idempotent a
     /// new connection is what keeps it from being sent twice (CURLOPT_FRESH_CONNECT).
     public var needsFreshConnection: Bool
+    /// Whether the connection is closed behind the response (CURLOPT_FORBID_REUSE). The default is false.
+    public var isLastOnConnection = false
+    /// Where the connection is taken from and kept in; the default is nil, those that all such transfers share.
+    public var pool: ConnectionPool?
+    /// Whether the request may be sent again on another connection where a kept one turns out closed; else the transfer
+    /// fails then. The default is true.
+    public var mayBeRepeated = true
     /// Whether to connect only, and hand the socket over (CURLOPT_CONNECT_ONLY).
     public var isConnectOnly: Bool
 

@@ -1,19 +1,25 @@
 import CCurl
 import Glibc
 
-/// What runs on a loop's thread: the multi handle, all easy handles, and the descriptors they wait for.
+/// What runs on a loop's thread: the multi handles, all easy handles, and the descriptors they wait for.
 ///
 /// Made and touched by the thread only.
 final class TransferThread {
     /// How long an origin may leave Expect: 100-continue unanswered, in milliseconds; then the body is sent.
     static let continueMilliseconds: Int64 = 1000
+    /// Connections that a pool keeps for reuse: a browser has six to a host.
+    private static let keptInPool = 6
     /// Handles kept for the next transfers.
     private static let spareHandles = 512
 
     let configuration: TransferLoopConfiguration
     let poll: SocketPoll
     private let commands: CommandQueue
-    private let multi: UnsafeMutableRawPointer
+    /// The connections that all transfers without a pool share; nil only while this object is made and unmade.
+    private var shared: MultiHandle?
+    private var pools: [ObjectIdentifier: MultiHandle] = [:]
+    /// The pools that sockets belong to.
+    private var poolSockets: [CInt: ObjectIdentifier] = [:]
     private let turnEnded: @Sendable () -> Void
 
     private var running: [EasyHandle] = []
@@ -24,8 +30,6 @@ final class TransferThread {
     private var connections = KeptConnections()
     /// Monotonic milliseconds, read once a turn.
     private(set) var now = monotonicMilliseconds()
-    /// When libcurl wants to be called (CURLMOPT_TIMERFUNCTION).
-    private var timer: Int64?
     private var nextScan = Int64.max
     private let silenceLimit: Int64
     private let scanInterval: Int64
@@ -36,25 +40,20 @@ final class TransferThread {
         _ configuration: TransferLoopConfiguration, _ commands: CommandQueue, _ poll: SocketPoll,
         turnEnded: @escaping @Sendable () -> Void
     ) {
-        guard let multi = curl_multi_init() else { return nil }
         self.configuration = configuration
         self.commands = commands
         self.poll = poll
-        self.multi = multi
         self.turnEnded = turnEnded
         silenceLimit = Int64(max(1, configuration.silenceTimeoutMilliseconds))
         scanInterval = min(1000, max(5, silenceLimit / 4))
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        subproxy_multi_setopt_socket_callback(multi, socketCallback)
-        subproxy_multi_setopt_pointer(multi, CURLMOPT_SOCKETDATA, context)
-        subproxy_multi_setopt_timer_callback(multi, timerCallback)
-        subproxy_multi_setopt_pointer(multi, CURLMOPT_TIMERDATA, context)
-        subproxy_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.keptConnections))
+        shared = MultiHandle(self, keptConnections: configuration.keptConnections)
+        guard shared != nil else { return nil }
     }
 
     deinit {
-        // Closes the kept connections, whose sockets are closed through this object.
-        curl_multi_cleanup(multi)
+        // Their connections' sockets are closed through this object.
+        pools = [:]
+        shared = nil
     }
 
     // MARK: Turns
@@ -68,7 +67,7 @@ final class TransferThread {
                 guard perform(command) else { break turns }
             }
             batch.removeAll(keepingCapacity: true)
-            runTimer()
+            runTimers()
             if now >= nextScan { scan() }
             recheckAll()
             endTurn()
@@ -98,7 +97,8 @@ final class TransferThread {
     }
 
     private var waitMilliseconds: CInt {
-        let next = min(timer ?? .max, nextScan)
+        let timer = pools.values.reduce(shared?.timer ?? .max) { min($0, $1.timer ?? .max) }
+        let next = min(timer, nextScan)
         guard next != .max else { return -1 }
         return CInt(truncatingIfNeeded: min(max(0, next - monotonicMilliseconds()), 3_600_000))
     }
@@ -109,6 +109,7 @@ final class TransferThread {
         case .resumeReceiving(let transfer): resumeReceiving(transfer)
         case .resumeSending(let transfer): resumeSending(transfer)
         case .cancel(let transfer): if let handle = transfer.handle { finish(handle, .cancelled) }
+        case .close(let pool): pools[pool] = nil
         case .call(let body): body()
         case .stop: return false
         }
@@ -116,23 +117,33 @@ final class TransferThread {
     }
 
     private func act(_ socket: CInt, _ bits: CInt) {
-        var count: CInt = 0
-        curl_multi_socket_action(multi, socket, bits, &count)
-        finishDone()
+        guard let multi = poolSockets[socket].map({ pools[$0] }) ?? shared else { return }
+        act(multi, socket, bits)
     }
 
-    private func runTimer() {
+    private func act(_ multi: MultiHandle, _ socket: CInt, _ bits: CInt) {
+        var count: CInt = 0
+        curl_multi_socket_action(multi.pointer, socket, bits, &count)
+        finishDone(multi)
+    }
+
+    private func runTimers() {
+        if let shared { runTimer(shared) }
+        if !pools.isEmpty { for pool in pools.values { runTimer(pool) } }
+    }
+
+    private func runTimer(_ multi: MultiHandle) {
         // A timer of 0 may follow a timer of 0; a bound, so that commands and sockets get their turn.
         for _ in 0..<4 {
-            guard let due = timer, due <= now else { return }
-            timer = nil
-            act(subproxy_timeout_socket, 0)
+            guard let due = multi.timer, due <= now else { return }
+            multi.timer = nil
+            act(multi, subproxy_timeout_socket, 0)
         }
     }
 
-    private func finishDone() {
+    private func finishDone(_ multi: MultiHandle) {
         var left: CInt = 0
-        while let message = curl_multi_info_read(multi, &left) {
+        while let message = curl_multi_info_read(multi.pointer, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let pointer = message.pointee.easy_handle,
                 let context = subproxy_getinfo_private(pointer)
             else { continue }
@@ -142,7 +153,9 @@ final class TransferThread {
                 continue
             }
             // Of a transfer that is over without libcurl's knowing, it tells a failure where the connection ends too.
-            let code = handle.progress.isOver ? CURLE_OK : subproxy_message_result(message)
+            let code =
+                handle.progress.isOver
+                ? CURLE_OK : handle.progress.isRepeatRefused ? CURLE_GOT_NOTHING : subproxy_message_result(message)
             // Copied before the handle leaves the multi handle, which closes the socket of a connect-only transfer.
             let socket = code == CURLE_OK && handle.transfer?.request.isConnectOnly == true ? handle.activeSocket : nil
             finish(handle, handle.result(code), connected: socket.map { subproxy_duplicate($0) })
@@ -154,7 +167,7 @@ final class TransferThread {
     private func start(_ transfer: Transfer) {
         guard let delegate = transfer.delegate else { return }
         hasDelivered = true
-        guard let handle = spare.popLast() ?? EasyHandle(self) else {
+        guard let multi = multi(for: transfer), let handle = spare.popLast() ?? EasyHandle(self) else {
             return transfer.finish(.failure(CURLE_OUT_OF_MEMORY))
         }
         let code = handle.prepare(transfer, delegate)
@@ -165,16 +178,28 @@ final class TransferThread {
         if running.isEmpty { scan(at: now + scanInterval) }
         handle.index = running.count
         running.append(handle)
-        guard curl_multi_add_handle(multi, handle.pointer) == CURLM_OK else {
+        handle.multi = multi
+        guard curl_multi_add_handle(multi.pointer, handle.pointer) == CURLM_OK else {
             return finish(handle, .failure(CURLE_FAILED_INIT))
         }
     }
 
+    /// The connections that a transfer may use; nil where there is no memory for them.
+    private func multi(for transfer: Transfer) -> MultiHandle? {
+        guard let pool = transfer.request.pool else { return shared }
+        let id = ObjectIdentifier(pool)
+        if let multi = pools[id] { return multi }
+        let multi = MultiHandle(self, keptConnections: TransferThread.keptInPool, pool: id)
+        pools[id] = multi
+        return multi
+    }
+
     /// Begins a transfer anew on a new connection, before anything was sent.
     private func restart(_ handle: EasyHandle) {
-        curl_multi_remove_handle(multi, handle.pointer)
+        guard let multi = handle.multi else { return }
+        curl_multi_remove_handle(multi.pointer, handle.pointer)
         handle.connectAnew()
-        guard curl_multi_add_handle(multi, handle.pointer) == CURLM_OK else {
+        guard curl_multi_add_handle(multi.pointer, handle.pointer) == CURLM_OK else {
             return finish(handle, .failure(CURLE_FAILED_INIT))
         }
     }
@@ -182,7 +207,8 @@ final class TransferThread {
     /// Ends a transfer; `connected` is a copy of a connect-only transfer's socket, or -1 where it could not be copied.
     private func finish(_ handle: EasyHandle, _ result: TransferResult, connected: CInt? = nil) {
         let isReusable = handle.isReusable(after: result)
-        curl_multi_remove_handle(multi, handle.pointer)
+        if let multi = handle.multi { curl_multi_remove_handle(multi.pointer, handle.pointer) }
+        handle.multi = nil
         if let socket = handle.socket { poll.release(socket, by: ObjectIdentifier(handle)) }
         let last = running.removeLast()
         if last !== handle {
@@ -283,6 +309,12 @@ final class TransferThread {
 
     // MARK: Connections
 
+    /// Watches a socket as CURLMOPT_SOCKETFUNCTION says.
+    func watch(_ socket: CInt, _ what: CInt, in pool: ObjectIdentifier?) {
+        if let pool { poolSockets[socket] = pool }
+        poll.watch(socket, what)
+    }
+
     /// Notes a socket that was opened for a transfer.
     func opened(_ socket: curl_socket_t, for transfer: Transfer, of handle: EasyHandle) {
         openedFor[socket] = transfer
@@ -295,6 +327,7 @@ final class TransferThread {
             tryNextAddress(handle)
         }
         connections.remove(socket)
+        if !poolSockets.isEmpty { poolSockets[socket] = nil }
         poll.closing(socket)
         return close(socket)
     }
@@ -356,29 +389,6 @@ final class TransferThread {
             finish(handle, result)
         }
     }
-
-    // MARK: What libcurl asks for
-
-    fileprivate func setTimer(_ milliseconds: Int) {
-        timer = milliseconds < 0 ? nil : now + Int64(milliseconds)
-    }
-}
-
-private func socketCallback(
-    _ handle: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt, _ context: UnsafeMutableRawPointer?,
-    _ socketContext: UnsafeMutableRawPointer?
-) -> CInt {
-    guard let context else { return -1 }
-    Unmanaged<TransferThread>.fromOpaque(context).takeUnretainedValue().poll.watch(socket, what)
-    return 0
-}
-
-private func timerCallback(
-    _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
-) -> CInt {
-    guard let context else { return -1 }
-    Unmanaged<TransferThread>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds)
-    return 0
 }
 
 /// The monotonic clock in milliseconds, which is what libcurl's timers count in (clock_gettime, CLOCK_MONOTONIC).

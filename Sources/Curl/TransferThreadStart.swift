@@ -40,7 +40,7 @@ final class TransferThreadStart {
                     }
                     if let refusal { transfer.finish(refusal) }
                 case .call(let body): body()
-                case .resumeReceiving, .resumeSending, .cancel: continue
+                case .resumeReceiving, .resumeSending, .cancel, .close: continue
                 case .stop:
                     for case .start(let transfer) in batch[index...] + commands.close() { transfer.finish(.cancelled) }
                     return turnEnded()

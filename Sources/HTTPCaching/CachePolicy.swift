@@ -17,15 +17,19 @@ public struct CachePolicy: Sendable {
     public var heuristicPercent: Int64
     /// The longest heuristic lifetime, in seconds. Default 86 400, one day.
     public var heuristicLimit: Int64
+    /// For how many seconds after it became stale a response stands in for an origin that can't be reached (RFC 9111
+    /// §4.2.4). Default 604 800, seven days; 0 is never.
+    public var staleIfUnreachable: Int64
 
     public init(
         mode: Mode = .shared, targetedFields: [[UInt8]] = [], heuristicPercent: Int64 = 10,
-        heuristicLimit: Int64 = 86_400
+        heuristicLimit: Int64 = 86_400, staleIfUnreachable: Int64 = 604_800
     ) {
         self.mode = mode
         self.targetedFields = targetedFields
         self.heuristicPercent = heuristicPercent
         self.heuristicLimit = heuristicLimit
+        self.staleIfUnreachable = staleIfUnreachable
     }
 
     var isShared: Bool { mode == .shared }

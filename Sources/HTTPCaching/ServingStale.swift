@@ -31,26 +31,44 @@ extension Reuse {
         return nil
     }
 
-    /// Whether the stored response may stand in for an origin that failed, or that answered with an error
-    /// (RFC 5861 §4).
+    /// What allows the stored response to stand in for an origin that failed, or that answered with an error; nil where
+    /// nothing does.
     ///
-    /// It may within the seconds of stale-if-error, the response's or the request's, counted from when it became stale;
-    /// not where ``forbidsStale(_:policy:)``, and not where the request asks for a reload.
-    ///
-    /// - Parameter status: 500, 502, 503 and 504 are errors, nil that there was no answer.
-    public static func mayStandIn(
-        _ stored: StoredResponse, for request: CacheRequest, status: Int?, at now: CacheInstant, policy: CachePolicy
-    ) -> Bool {
-        switch status {
-        case nil, 500, 502, 503, 504: break
-        default: return false
+    /// It may within the seconds of stale-if-error, the response's or the request's, counted from when it became stale
+    /// (RFC 5861 §4); and where the origin could not be reached, within ``CachePolicy/staleIfUnreachable`` (RFC 9111
+    /// §4.2.4). Not where ``forbidsStale(_:policy:)``, and not where the request asks for a reload.
+    public static func standIn(
+        _ stored: StoredResponse, for request: CacheRequest, after failure: OriginFailure, at now: CacheInstant,
+        policy: CachePolicy
+    ) -> StandInPermission? {
+        switch failure {
+        case .unreachable, .noResponse, .status(500), .status(502), .status(503), .status(504): break
+        case .status: return nil
         }
         guard unusable(request, stored, policy: policy, isOffline: false) == nil,
             !forbidsStale(stored, policy: policy)
-        else { return false }
+        else { return nil }
         let staleness = max(0, -stored.timeToLive(at: now))
-        if let limit = stored.directives.staleIfError, staleness < limit { return true }
-        if let limit = request.directives.staleIfError, staleness < Int64(limit) { return true }
-        return false
+        if let limit = stored.directives.staleIfError, staleness < limit { return .staleIfError }
+        if let limit = request.directives.staleIfError, staleness < Int64(limit) { return .staleIfError }
+        return failure == .unreachable && staleness < policy.staleIfUnreachable ? .unreachable : nil
     }
+}
+
+/// How an origin failed to answer a validation.
+public enum OriginFailure: Sendable, Equatable {
+    /// It answered with this status.
+    case status(Int)
+    /// It gave no response that is one.
+    case noResponse
+    /// It could not be reached, or closed the connection without a response.
+    case unreachable
+}
+
+/// What allows a stored response to stand in for the origin's.
+public enum StandInPermission: Sendable, Equatable {
+    /// stale-if-error of the response or the request (RFC 5861 §4).
+    case staleIfError
+    /// The cache is disconnected from the origin (RFC 9111 §4.2.4).
+    case unreachable
 }

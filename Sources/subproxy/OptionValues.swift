@@ -134,7 +134,10 @@ enum OptionValue {
 
     /// A duration as it would be written on the command line.
     static func durationText(_ amount: TimeAmount) -> String {
-        for (factor, unit) in [(3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms")] as [(Int64, String)]
+        let units: [(Int64, String)] = [
+            (86_400_000_000_000, "d"), (3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"),
+        ]
+        for (factor, unit) in units
         where amount.nanoseconds > 0 && amount.nanoseconds % factor == 0 {
             return "\(amount.nanoseconds / factor)\(unit)"
         }

@@ -83,6 +83,14 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "For how long after it became stale a stored response stands in for an origin that can't be reached; 0 is "
+                + "never. (default: \(OptionValue.durationText(CacheConfiguration().staleIfUnreachable)))",
+            valueName: "duration"),
+        transform: OptionValue.duration(allowsZero: true))
+    var staleIfUnreachable: TimeAmount?
+
+    @Option(
+        help: ArgumentHelp(
             "Memory for retained files. (default: \(OptionValue.sizeText(RetentionLimits().memory)))",
             valueName: "size"),
         transform: OptionValue.size(0...1 << 46))
@@ -240,6 +248,7 @@ struct ProxyOptions: ParsableArguments {
         if let cacheMemory { configuration.cache.memory = cacheMemory }
         if let cacheMode { configuration.cache.mode = cacheMode }
         if let cacheTargets { configuration.cache.targetedFields = cacheTargets }
+        if let staleIfUnreachable { configuration.cache.staleIfUnreachable = staleIfUnreachable }
         if let retainMemory { configuration.retention.memory = retainMemory }
         if let retainFile { configuration.retention.file = retainFile }
         configuration.upstreamProxy = upstreamProxy

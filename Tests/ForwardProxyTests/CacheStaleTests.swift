@@ -11,9 +11,12 @@ struct CacheStaleTests {
     }
 
     /// A stage whose first response is stored for five seconds, and whose origin then fails.
-    private func stage(_ directives: String, _ illness: Illness) throws -> CacheStage {
+    private func stage(
+        _ directives: String, _ illness: Illness, staleIfUnreachable: TimeAmount = .zero
+    ) throws -> CacheStage {
         let stage = try CacheStage {
             $0.limits.silenceTimeout = .milliseconds(300)
+            $0.cache.staleIfUnreachable = staleIfUnreachable
         } _: { _, number in
             guard number > 1 else {
                 return response("200 OK", "Cache-Control: max-age=5, \(directives)", "ETag: \"v1\"", body: "1")
@@ -57,6 +60,32 @@ struct CacheStaleTests {
         default: #expect(answer.status == Int(illness.rawValue.suffix(3)))
         }
         #expect(answer.body != "1")
+    }
+
+    @Test(
+        "an origin that can't be reached, or that closes without a response, leaves what is stored, however stale",
+        arguments: Illness.allCases)
+    func unreachable(_ illness: Illness) throws {
+        let stage = try stage("public", illness, staleIfUnreachable: .hours(1))
+        stage.clock.advance(seconds: 3000)
+        let isUnreachable = illness == .refused || illness == .reset
+        let wishes = ["X-Wish: none", "Cache-Control: max-age=0", "Cache-Control: max-age=0, stale-if-error=1"]
+        for wish in wishes {
+            let answer = try stage.get("/", wish)
+            #expect((answer.status == 200) == isUnreachable)
+            guard isUnreachable else { continue }
+            #expect(answer.body == "1")
+            #expect(answer.field("Age") == "3006")
+            #expect(answer.cacheStatus == "subproxy; fwd=stale; detail=\"unreachable\"")
+        }
+        #expect(try stage.get("/", "Cache-Control: no-cache").status >= 500)
+        stage.clock.advance(seconds: 595)
+        #expect((try stage.get().status == 200) == isUnreachable)
+        // An hour after it became stale it is too old.
+        stage.clock.advance(seconds: 4)
+        #expect(try stage.get().status >= 500)
+        let log = try stage.proxy.stopAndReadLog()
+        #expect(log.contains(" stored (origin not reached)") == isUnreachable)
     }
 
     @Test("the request's own stale-if-error counts too")

@@ -9,14 +9,18 @@ final class BodySubscription {
     private var body: SharedBody?
     private var reader: Int?
     private var isSending = false
+    private let takesTrailers: Bool
 
     /// Whether nothing more is to be sent.
     var isOver: Bool { reader == nil }
 
-    /// - Parameter client: has been given the response's head.
-    init(_ body: SharedBody, to client: any ExchangeClient) {
+    /// - Parameters:
+    ///   - client: has been given the response's head.
+    ///   - takesTrailers: whether it gets the trailers, which are for the client alone whose request it was.
+    init(_ body: SharedBody, to client: any ExchangeClient, takesTrailers: Bool) {
         self.body = body
         self.client = client
+        self.takesTrailers = takesTrailers
     }
 
     /// Begins to read; false where the body's start is gone.
@@ -45,7 +49,7 @@ final class BodySubscription {
             case .parked: return
             case .complete(let trailers):
                 end()
-                return client.finish(trailers: trailers)
+                return client.finish(trailers: takesTrailers ? trailers : nil)
             case .failed:
                 end()
                 client.record?.reason = "the origin's response is incomplete"

@@ -11,8 +11,8 @@ enum StoredUse {
     /// The origin has said that it is valid still.
     /// `extra`: field lines of the 304 that only this client gets.
     case validated(extra: ByteBuffer)
-    /// The origin failed, with this status or without an answer.
-    case standIn(status: Int?)
+    /// The origin failed.
+    case standIn(StandInPermission, OriginFailure)
 }
 
 extension LoopContext {
@@ -67,7 +67,7 @@ extension LoopContext {
             return forward(request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: ""))
         }
         let key = cacheKey(uri, client)
-        let cacheRequest = CacheRequest(request)
+        let cacheRequest = CacheRequest(request, of: client)
         let entries = cache.store.entries(for: key)
         let now = cacheInstant()
         let decision = StoredDecision.make(
@@ -83,10 +83,11 @@ extension LoopContext {
             return exchange
         case .validate(let entry, let reason):
             // The origin has just failed to validate this very response, so it is not asked once more for each client.
-            if case .failed(let failed, let status) = phase, failed === entry,
-                Reuse.mayStandIn(entry.metadata, for: cacheRequest, status: status, at: now, policy: cache.policy)
+            if case .failed(let failed, let failure) = phase, failed === entry,
+                let permission = Reuse.standIn(
+                    entry.metadata, for: cacheRequest, after: failure, at: now, policy: cache.policy)
             {
-                return serve(entry, .standIn(status: status), request, key: key, client)
+                return serve(entry, .standIn(permission, failure), request, key: key, client)
             }
             client.record?.reason = "\(reason.reason)"
             return fetch(
@@ -109,7 +110,9 @@ extension LoopContext {
         _ client: any ExchangeClient, known: [StoredEntry]
     ) -> (any Exchange)? {
         guard mayForward(request, to: uri, client) else { return nil }
-        guard plan.isShared, request.isCollapsible, !uncollapsible.contains(key, now: request.receivedAt) else {
+        guard plan.isShared, request.isCollapsible, !client.isConnectionAuthenticated,
+            !uncollapsible.contains(key, now: request.receivedAt)
+        else {
             return begin(request, uri, key, plan, cache, client, nil)
         }
         let (flight, isNew) = cache.flights.findOrBegin(key)
@@ -180,17 +183,17 @@ extension LoopContext {
         case .validated(let extra):
             client.record?.outcome = .validated
             tail = StoredFields.validated(metadata, extra: extra)
-        case .standIn(let status):
+        case .standIn(let permission, let failure):
             client.record?.outcome = .stored
-            client.record?.reason = "stale-if-error"
-            tail = StoredFields.standIn(age: age, status: status, metadata)
+            client.record?.reason = "\(permission.reason)"
+            tail = StoredFields.standIn(age: age, permission, after: failure, metadata)
         }
         let source = AnswerPlan.Source(
             representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,
             date: metadata.date, modificationDate: metadata.modificationDate, answersCORS: false)
         var plan: AnswerPlan
         if let part = metadata.part {
-            guard let range = Combination.range(of: CacheRequest(request), within: part) else {
+            guard let range = Combination.range(of: CacheRequest(request, of: client), within: part) else {
                 client.fail(.internalError)
                 return nil
             }

@@ -18,11 +18,7 @@ extension Fetch: OriginSink {
             requestedAt: requestedAt, receivedAt: now)
         if let selected = plan.selected {
             if isValidating, head.status == 304 { return validated(selected, response, head) }
-            if Reuse.mayStandIn(
-                selected.metadata, for: cacheRequest, status: head.status, at: now, policy: cache.policy)
-            {
-                return standIn(selected, status: head.status)
-            }
+            if standIn(selected, after: .status(head.status)) { return }
         }
         // Such a 304 is no answer to the client (RFC 9110 §15.4.5).
         if head.status == 304, isRepeated || !request.isConditional {
@@ -112,11 +108,10 @@ extension Fetch: OriginSink {
 
     /// The origin gave no response.
     private func failed(_ failure: ProxyError) {
-        let now = loop.cacheInstant()
-        if let selected = plan.selected {
-            if Reuse.mayStandIn(selected.metadata, for: cacheRequest, status: nil, at: now, policy: cache.policy) {
-                return standIn(selected, status: nil)
-            }
+        if let selected = plan.selected,
+            standIn(selected, after: failure.isUnreachable ? .unreachable : .noResponse)
+        {
+            return
         }
         let client = client
         self.client = nil
@@ -165,12 +160,16 @@ extension Fetch: OriginSink {
         return cache.store.update(selected, metadata: metadata)
     }
 
-    /// The stored response is served although the origin was asked for a newer one.
-    private func standIn(_ selected: StoredEntry, status: Int?) {
+    /// Serves the stored response, where that is allowed, although the origin was asked for a newer one.
+    private func standIn(_ selected: StoredEntry, after failure: OriginFailure) -> Bool {
+        let permission = Reuse.standIn(
+            selected.metadata, for: cacheRequest, after: failure, at: loop.cacheInstant(), policy: cache.policy)
+        guard let permission else { return false }
         transfer?.cancel()
         retireFlight()
-        flight?.standIn(selected, status: status)
-        serve(selected, .standIn(status: status))
+        flight?.fail(selected, failure)
+        serve(selected, .standIn(permission, failure))
+        return true
     }
 
     private func serve(_ entry: StoredEntry, _ use: StoredUse) {

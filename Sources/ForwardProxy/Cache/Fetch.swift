@@ -69,7 +69,8 @@ final class Fetch: Exchange {
         self.loop = loop
         self.client = client
         self.clientIsLocal = clientIsLocal
-        cacheRequest = plan.isBackground ? CacheRequest(request).unconditional : CacheRequest(request)
+        let cacheRequest = CacheRequest(request, of: client)
+        self.cacheRequest = plan.isBackground ? cacheRequest.unconditional : cacheRequest
         epoch = cache.store.epoch(for: key)
         requestedAt = loop.cacheInstant()
     }
@@ -96,8 +97,8 @@ final class Fetch: Exchange {
     func send(_ preconditions: OriginRequest.Preconditions) {
         loop.fetches[ObjectIdentifier(self)] = self
         let transfer = OriginTransfer(
-            OriginRequest(request, to: uri, identity: loop.proxy.identity, preconditions: preconditions), loop: loop,
-            clientIsLocal: clientIsLocal)
+            OriginRequest(request, to: uri, identity: loop.proxy.identity, preconditions: preconditions),
+            over: loop.connections(for: request, of: client), loop: loop, clientIsLocal: clientIsLocal)
         self.transfer = transfer
         transfer.start(sink: self)
     }
@@ -204,7 +205,7 @@ final class Fetch: Exchange {
                         detail: "", to: &lines)
                     lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
                 })
-            let subscription = BodySubscription(body, to: client)
+            let subscription = BodySubscription(body, to: client, takesTrailers: true)
             self.subscription = subscription
             _ = subscription.begin()
             subscription.send()
@@ -277,7 +278,10 @@ extension Request {
 }
 
 extension CacheRequest {
-    init(_ request: Request) {
-        self.init(method: request.head.method, fields: request.head.fields, hasContent: request.hasBody)
+    /// - Parameter client: whose request it is; nil where none waits for the response.
+    init(_ request: Request, of client: (any ExchangeClient)?) {
+        self.init(
+            method: request.head.method, fields: request.head.fields, hasContent: request.hasBody,
+            isConnectionAuthenticated: client?.isConnectionAuthenticated ?? false)
     }
 }

@@ -17,8 +17,8 @@ final class Flight: Sendable {
     enum Phase: Sendable {
         case waiting
         case streaming(SharedResponse)
-        /// The origin has failed, with this status or without an answer, when the response was to be validated.
-        case failed(StoredEntry, status: Int?)
+        /// The origin has failed when the response was to be validated.
+        case failed(StoredEntry, OriginFailure)
         /// Nothing comes of it for others: each decides anew for itself.
         case over
     }
@@ -64,7 +64,7 @@ final class Flight: Sendable {
     func stream(_ response: SharedResponse) { advance(.streaming(response)) }
 
     /// The origin has failed, and the stored response stands in for its answer: others may take it so, too.
-    func standIn(_ entry: StoredEntry, status: Int?) { advance(.failed(entry, status: status)) }
+    func fail(_ entry: StoredEntry, _ failure: OriginFailure) { advance(.failed(entry, failure)) }
 
     /// Others can't use the response, or can't any more.
     func end() { advance(.over) }

@@ -25,7 +25,7 @@ final class FollowerExchange: Exchange {
         goAlone: @escaping (any ExchangeClient, Flight.Phase) -> Void
     ) {
         self.request = request
-        cacheRequest = CacheRequest(request)
+        cacheRequest = CacheRequest(request, of: client)
         self.key = key
         self.reason = reason
         self.cache = cache
@@ -115,7 +115,7 @@ final class FollowerExchange: Exchange {
         guard let client, Reuse.isShareable(response.stored, with: cacheRequest, at: now, policy: cache.policy) else {
             return false
         }
-        let subscription = BodySubscription(response.body, to: client)
+        let subscription = BodySubscription(response.body, to: client, takesTrailers: false)
         guard subscription.begin() else { return false }
         self.subscription = subscription
         goAlone = nil

@@ -163,17 +163,19 @@ enum StoredFields {
         return isHeld
     }
 
-    /// Age and Cache-Status of a stale response that stands in for an origin that failed (RFC 5861 §4).
-    static func standIn(age: Int64, status: Int?, _ stored: StoredResponse) -> ByteBuffer {
+    /// Age and Cache-Status of a stale response that stands in for an origin that failed.
+    static func standIn(
+        age: Int64, _ permission: StandInPermission, after failure: OriginFailure, _ stored: StoredResponse
+    ) -> ByteBuffer {
         var lines = ByteBuffer()
         lines.writeStaticString("Age: ")
         lines.writeDecimal(Int(clamping: age))
         lines.writeStaticString("\r\nCache-Status: subproxy; fwd=stale")
-        if let status {
+        if case .status(let status) = failure {
             lines.writeStaticString("; fwd-status=")
             lines.writeDecimal(status)
         }
-        StatusFields.writeParameters(detail: "stale-if-error", key: key(of: stored), to: &lines)
+        StatusFields.writeParameters(detail: permission.detail, key: key(of: stored), to: &lines)
         return lines
     }
 

@@ -74,6 +74,24 @@ struct NotStored {
     static let unframed = NotStored("no length over TLS")
 }
 
+extension StandInPermission {
+    /// The words for the log.
+    var reason: StaticString {
+        switch self {
+        case .staleIfError: "stale-if-error"
+        case .unreachable: "origin not reached"
+        }
+    }
+
+    /// The detail of Cache-Status.
+    var detail: String {
+        switch self {
+        case .staleIfError: "stale-if-error"
+        case .unreachable: "unreachable"
+        }
+    }
+}
+
 extension StalePermission {
     /// The word for the log.
     var reason: StaticString {

@@ -214,7 +214,7 @@ extension LoopContext {
         exchange.begin(
             OriginTransfer(
                 OriginRequest(request, to: uri, identity: proxy.identity),
-                loop: self, clientIsLocal: client.isLocal))
+                over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal))
         return exchange
     }
 

@@ -34,6 +34,10 @@ struct ForwardedHead: Sendable {
             guard let value = header.value else { continue }
             MessageWriter.writeField(header.name, value, to: &lines)
         }
+        if status == 401, ConnectionAuthentication.isAskedFor(by: fields) {
+            // Clients may use such a scheme through a proxy only where it says this (RFC 4559 §6).
+            lines.writeStaticString("Proxy-Support: Session-Based-Authentication\r\n")
+        }
         if !fields.contains(.date) { lines.writeImmutableBuffer(date.line) }
         self.length = length
         self.isBodyless = isBodyless

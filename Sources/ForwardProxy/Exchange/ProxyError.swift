@@ -13,6 +13,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var advice: String
     /// Whether the exchange counts as refused by a policy rather than failed.
     public var isRefusal: Bool
+    /// Whether the origin was not reached, or closed the connection without a response.
+    public var isUnreachable = false
     /// The value of Allow that a 405 carries (RFC 9110 §15.5.6).
     public var allow: String?
     /// Seconds after which another attempt may do better, as Retry-After says them (RFC 9110 §10.2.3).

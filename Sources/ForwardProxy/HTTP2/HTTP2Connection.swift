@@ -28,6 +28,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     let secured: SecureAuthority?
     let address: String
     let isLocal: Bool
+    var ownConnections: OwnConnections?
     let limits: ProxyLimits
     var context: ChannelHandlerContext?
     var phase = Phase.preface
@@ -110,6 +111,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         dropStreams()
+        ownConnections = nil
         loop.remove(self)
     }
 

@@ -8,6 +8,10 @@ extension HTTP2Stream: ExchangeClient {
     var address: String { connection.address }
     var isLocal: Bool { connection.isLocal }
     var secured: SecureAuthority? { connection.secured }
+    var ownConnections: OwnConnections? {
+        get { connection.ownConnections }
+        set { connection.ownConnections = newValue }
+    }
     var takesSerialisedResponse: Bool { !awaitsContinue }
     var takesFieldBlocks: Bool { true }
 

@@ -5,6 +5,15 @@ import Substitution
 
 /// What is told of an origin that did not answer as it should (RFC 9209 §2.3 names the kinds).
 extension ProxyError {
+    /// An error for which a stored response may stand in, since there is no way to the origin (RFC 9111 §4.2.4).
+    private static func unreachable(
+        status: Int, type: StaticString, failure: String, advice: String
+    ) -> ProxyError {
+        var error = ProxyError(status: status, type: type, failure: failure, advice: advice)
+        error.isUnreachable = true
+        return error
+    }
+
     static func originProtocol(_ what: String) -> ProxyError {
         ProxyError(
             status: 502, type: "http_protocol_error", failure: "The origin \(what).",
@@ -12,13 +21,13 @@ extension ProxyError {
     }
 
     static func dns(_ host: String) -> ProxyError {
-        ProxyError(
+        unreachable(
             status: 502, type: "dns_error", failure: "The host name \(host) was not found.",
             advice: "Check the name, this machine's resolver, or give the address with --resolve.")
     }
 
     static func notReached(_ host: String, _ why: String) -> ProxyError {
-        ProxyError(
+        unreachable(
             status: 502, type: "connection_refused", failure: "No connection to \(host): \(why).",
             advice: "Check that the server runs and listens on that port.")
     }
@@ -36,7 +45,7 @@ extension ProxyError {
     }
 
     static func connectTimeout(_ host: String) -> ProxyError {
-        ProxyError(
+        unreachable(
             status: 504, type: "connection_timeout", failure: "The connection to \(host) was not made in time.",
             advice: "Check the network, or raise --connect-timeout.")
     }
@@ -48,7 +57,7 @@ extension ProxyError {
     }
 
     static func terminated(_ host: String, _ why: String) -> ProxyError {
-        ProxyError(
+        unreachable(
             status: 502, type: "connection_terminated", failure: "The origin \(host) broke the connection off: \(why).",
             advice: "Try again; the origin's own log may say more.")
     }

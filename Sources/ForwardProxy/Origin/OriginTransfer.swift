@@ -30,6 +30,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     static let interimLimit = 256
 
     private let request: OriginRequest
+    private let connections: OriginConnections
     private let loop: LoopContext
     private let clientIsLocal: Bool
     private let limit: Int
@@ -59,8 +60,9 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private var interimCount = 0
     private var failure: ProxyError?
 
-    init(_ request: OriginRequest, loop: LoopContext, clientIsLocal: Bool) {
+    init(_ request: OriginRequest, over connections: OriginConnections, loop: LoopContext, clientIsLocal: Bool) {
         self.request = request
+        self.connections = connections
         self.loop = loop
         self.clientIsLocal = clientIsLocal
         limit = loop.proxy.configuration.limits.bodyBytes
@@ -77,7 +79,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             let (thread, outbox) = try loop.proxy.transports.loop(clientIsLocal: clientIsLocal)
             self.thread = thread
             self.outbox = outbox
-            transfer = thread.start(TransferRequest(request), delegate: self)
+            transfer = thread.start(TransferRequest(request, over: connections), delegate: self)
             loop.transfers.move(&stage, to: .waiting)
         } catch {
             loop.proxy.logger.error("\(error)")
@@ -287,7 +289,7 @@ private struct UncheckedEvent: @unchecked Sendable {
 }
 
 extension TransferRequest {
-    fileprivate init(_ request: OriginRequest) {
+    fileprivate init(_ request: OriginRequest, over connections: OriginConnections) {
         let body: TransferRequest.Body =
             switch request.body {
             case .none: .none
@@ -298,6 +300,17 @@ extension TransferRequest {
             method: request.method, isHTTPS: request.isHTTPS, host: request.host, port: request.port,
             pathAndQuery: request.pathAndQuery, lines: request.lines, body: body, isHead: request.isHead,
             expectsContinue: request.expectsContinue, needsFreshConnection: !request.mayBeRepeated)
+        switch connections {
+        case .shared: break
+        case .single:
+            needsFreshConnection = true
+            isLastOnConnection = true
+        case .own(let own):
+            // The steps of a handshake have to go over one connection, whatever the method.
+            pool = own.pool
+            needsFreshConnection = false
+            mayBeRepeated = request.mayBeRepeated
+        }
     }
 }
 

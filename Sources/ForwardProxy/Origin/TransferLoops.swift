@@ -14,6 +14,7 @@ final class TransferLoops: Sendable {
     private let isStopped = Atomic<Bool>(false)
     private let outbox = TransferOutbox()
     private let remoteOutbox = TransferOutbox()
+    private let ownConnections = OwnConnectionsCounter()
 
     init(_ proxy: ProxyConfiguration) throws {
         var configuration = TransferLoopConfiguration()
@@ -51,6 +52,12 @@ final class TransferLoops: Sendable {
             return made
         }
         return (loop, remoteOutbox)
+    }
+
+    /// Connections to origins for one connection of a client alone; nil where there are too many, or no thread for them.
+    func ownConnections(clientIsLocal: Bool) -> OwnConnections? {
+        guard let (loop, _) = try? loop(clientIsLocal: clientIsLocal) else { return nil }
+        return OwnConnections(of: loop, counting: ownConnections)
     }
 
     /// The threads that have been started.

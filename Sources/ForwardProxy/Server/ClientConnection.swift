@@ -20,6 +20,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     let secured: SecureAuthority?
     let isEncrypted: Bool
     var record: ExchangeRecord?
+    var ownConnections: OwnConnections?
     var state = ConnectionState()
     var parser: RequestParser
     var exchange: (any Exchange)?
@@ -50,9 +51,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private var stalledSince = UInt64.max
     private var stalledBytes = 0
 
-    init(
-        loop: LoopContext, address: String, isLocal: Bool, isEncrypted: Bool, secured: SecureAuthority? = nil
-    ) {
+    init(loop: LoopContext, address: String, isLocal: Bool, isEncrypted: Bool, secured: SecureAuthority? = nil) {
         self.loop = loop
         self.isEncrypted = isEncrypted
         self.secured = secured
@@ -75,6 +74,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         self.context = nil
         channel = nil
         direct = nil
+        ownConnections = nil
         loop.remove(self)
     }
 

@@ -182,12 +182,20 @@ struct ModelComparison {
             "forbids stale", Reuse.forbidsStale(entry.rules, policy: rulesPolicy),
             entry.model.directives.forbidStale(policy))
         let status = random.pick([nil, 500, 502, 503, 504, 501, 404, 200])
-        let standsIn = Reuse.mayStandIn(
-            entry.rules, for: request.rules, status: status, at: instant, policy: rulesPolicy)
+        let standsIn =
+            Reuse.standIn(
+                entry.rules, for: request.rules, after: status.map { .status($0) } ?? .noResponse, at: instant,
+                policy: rulesPolicy) != nil
         try check(
             "standing in for \(status ?? 0)", standsIn,
             ModelReuse.mayStandIn(entry.model, for: request.model, status: status, at: now, policy: policy))
         count("mayStandIn.\(standsIn)")
+        let isDisconnected =
+            Reuse.standIn(entry.rules, for: request.rules, after: .unreachable, at: instant, policy: rulesPolicy) != nil
+        try check(
+            "standing in for an origin that can't be reached", isDisconnected,
+            ModelReuse.mayStandInDisconnected(entry.model, for: request.model, at: now, policy: policy))
+        count("disconnected.\(isDisconnected)")
         return verdict
     }
 

@@ -9,9 +9,11 @@ struct ModelComparisonTests {
         + UnusableReason.allCases.map { "unusable.\($0)" } + [
             "store.sMaxAge", "store.maxAge", "store.expires", "store.heuristic", "store.none", "store.part",
             "store.targeted", "select.one", "select.uri-miss", "select.vary-miss", "fresh", "stale.maxStale",
-            "stale.whileRevalidate", "stale.offline", "mayStandIn.true", "mayStandIn.false", "isShareable.true",
+            "stale.whileRevalidate", "stale.offline", "mayStandIn.true", "mayStandIn.false", "disconnected.true",
+            "disconnected.false", "isShareable.true",
             "isShareable.false",
-            "outcome.freshened", "outcome.forClient", "outcome.mismatch", "head.freshened", "head.invalidated", "head.unchanged",
+            "outcome.freshened", "outcome.forClient", "outcome.mismatch", "head.freshened", "head.invalidated",
+            "head.unchanged",
             "invalidate.0", "invalidate.1", "invalidate.2", "combine.no", "combine.part", "combine.whole",
             "preconditions.tag", "preconditions.noTag", "preconditions.date",
         ]

@@ -116,6 +116,17 @@ enum ModelReuse {
         return staleness < 0 && !isAllowed ? nil : isAllowed
     }
 
+    /// RFC 9111 §4.2.4, for a week; nil where both answers are right.
+    static func mayStandInDisconnected(
+        _ stored: ModelStored, for request: ModelRequest, at now: ModelInstant, policy: ModelPolicy
+    ) -> Bool? {
+        let mayStandIn = mayStandIn(stored, for: request, status: nil, at: now, policy: policy)
+        guard reasonsNotToUse(request, stored, policy, isOffline: false).isEmpty,
+            !stored.directives.forbidStale(policy)
+        else { return mayStandIn }
+        return stored.age(now) - stored.lifetime < 604_800 ? true : mayStandIn
+    }
+
     /// Whether a response that is just arriving for one request may be used for another; nil where both are right.
     static func isShareable(
         _ stored: ModelStored, with follower: ModelRequest, at now: ModelInstant, policy: ModelPolicy

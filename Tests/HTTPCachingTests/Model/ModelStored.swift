@@ -113,7 +113,9 @@ struct ModelStored: CustomStringConvertible {
 
     func matches(_ request: ModelRequest) -> Bool {
         guard !selectsNothing else { return false }
-        for (name, value) in selecting where ModelStored.selectingValue(name, request.forwarded) != value { return false }
+        for (name, value) in selecting where ModelStored.selectingValue(name, request.forwarded) != value {
+            return false
+        }
         return true
     }
 

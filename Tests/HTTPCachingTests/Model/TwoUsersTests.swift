@@ -46,7 +46,9 @@ private struct TwoUsers {
     private mutating func request(of user: Int) -> ModelRequest {
         var fields = [ModelField("Host", "a.test")]
         if random.chance(50) { fields.append(ModelField("Authorization", "Bearer \(user)")) }
-        for _ in 0..<random.pick([0, 1, 1, 2]) { fields.append(ModelField("X-Tenant", random.pick(["a", "b", "a, b"]))) }
+        for _ in 0..<random.pick([0, 1, 1, 2]) {
+            fields.append(ModelField("X-Tenant", random.pick(["a", "b", "a, b"])))
+        }
         if random.chance(25) {
             fields.append(ModelField("Connection", random.pick(["close", "X-Tenant", "Authorization, x-tenant"])))
         }

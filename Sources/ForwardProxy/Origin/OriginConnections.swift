@@ -1,0 +1,100 @@
+import Curl
+import HTTPSemantics
+import Synchronization
+
+/// Which connections to origins a request may use.
+enum OriginConnections {
+    /// Those that are kept for everybody.
+    case shared
+    /// Those of its client's connection alone.
+    case own(OwnConnections)
+    /// A new one, which is closed behind the response.
+    case single
+}
+
+/// Connections to origins that belong to one connection of a client.
+///
+/// NTLM and Negotiate authenticate a connection and not a request (RFC 4559 §6): whatever is sent on it afterwards is
+/// the user's, with credentials or without. So from the first request with such credentials on, all that a client's
+/// connection asks for goes over connections that nobody else uses; they are closed with it.
+final class OwnConnections: Sendable {
+    let pool: ConnectionPool
+    private let counter: OwnConnectionsCounter
+
+    /// - Returns: nil where there are as many as there may be.
+    init?(of loop: TransferLoop, counting counter: OwnConnectionsCounter) {
+        guard counter.add() else { return nil }
+        self.counter = counter
+        pool = loop.makePool()
+    }
+
+    deinit { counter.remove() }
+}
+
+/// How many clients' connections have connections to origins of their own.
+final class OwnConnectionsCounter: Sendable {
+    /// Each takes some 30 KiB and three descriptors. Beyond it a request has a connection for itself, once.
+    static let limit = 256
+
+    private let count = Atomic<Int>(0)
+
+    fileprivate func add() -> Bool {
+        guard count.add(1, ordering: .relaxed).newValue <= OwnConnectionsCounter.limit else {
+            remove()
+            return false
+        }
+        return true
+    }
+
+    fileprivate func remove() { count.subtract(1, ordering: .relaxed) }
+}
+
+/// The authentication schemes that authenticate connections.
+enum ConnectionAuthentication {
+    private static let schemes: [StaticString] = ["ntlm", "negotiate", "kerberos"]
+    private static let challenge = Array("www-authenticate".utf8)
+
+    /// Whether a request has credentials of such a scheme.
+    static func isUsed(by request: FieldSection) -> Bool {
+        guard request.contains(.authorization) else { return false }
+        var isUsed = false
+        request.forEach(.authorization) { isUsed = isUsed || names($0) }
+        return isUsed
+    }
+
+    /// Whether a response asks for credentials of such a scheme.
+    static func isAskedFor(by response: FieldSection) -> Bool {
+        var isAskedFor = false
+        response.forEach(named: challenge) { value in
+            for element in FieldListElements(value) where names(element) { isAskedFor = true }
+        }
+        return isAskedFor
+    }
+
+    private static func names(_ value: UnsafeRawBufferPointer) -> Bool {
+        let value = value.trimmingOptionalWhitespace
+        let end = value.firstIndex { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: ",") } ?? value.count
+        let scheme = value.rebased(0..<end)
+        return schemes.contains { scheme.equalsIgnoringCase($0) }
+    }
+}
+
+extension LoopContext {
+    /// Which connections to origins a request uses.
+    ///
+    /// - Parameter client: whose request it is; nil where none waits for the response.
+    func connections(for request: Request, of client: (any ExchangeClient)?) -> OriginConnections {
+        if let own = client?.ownConnections { return .own(own) }
+        guard ConnectionAuthentication.isUsed(by: request.head.fields) else { return .shared }
+        guard let client, let own = proxy.transports.ownConnections(clientIsLocal: client.isLocal) else {
+            return .single
+        }
+        client.ownConnections = own
+        return .own(own)
+    }
+}
+
+extension ExchangeClient {
+    /// Whether what is sent on its connections to origins is a user's, also without credentials.
+    var isConnectionAuthenticated: Bool { ownConnections != nil }
+}
