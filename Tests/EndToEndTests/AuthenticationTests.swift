@@ -187,7 +187,7 @@ extension EndToEnd {
             "Other machines are let in by a password; without --auth a warning says that everybody is",
             .enabled(if: NetworkNamespace.isAvailable, "needs root"))
         func remote() throws {
-            let stage = try ServedMap(wrapper: Authentication.twoAddresses)
+            let stage = try ServedMap(wrapper: NetworkNamespace.twoAddresses)
             try NetworkNamespace.inside(stage.binary.process) {
                 let listening = ["--listen", "10.77.1.1:3128", "--allow-remote"]
                 let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
@@ -226,7 +226,7 @@ extension EndToEnd {
             .enabled(if: NetworkNamespace.isAvailable && Browser.path != nil, "needs root and Chromium"),
             arguments: [false, true])
         func remoteChromium(asksForPassword: Bool) throws {
-            let stage = try ServedMap(wrapper: Authentication.twoAddresses)
+            let stage = try ServedMap(wrapper: NetworkNamespace.twoAddresses)
             try NetworkNamespace.inside(stage.binary.process) {
                 let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
                 let options = ["--listen", "10.77.1.1:3128", "--allow-remote", "--log-format", "json"]
@@ -251,15 +251,5 @@ extension EndToEnd {
                 #expect(lines.allSatisfy { $0.contains("\"client\":\"10.77.1.2\"") }, "\(lines)")
             }
         }
-
-        /// A namespace with two addresses of its own, one for the proxy and one for a client that counts as remote.
-        private static let twoAddresses = [
-            "unshare", "--net", "sh", "-c",
-            """
-            ip link set lo up && ip address add 10.77.1.1/24 dev lo && ip address add 10.77.1.2/24 dev lo && \
-            ip route replace local 10.77.1.1 dev lo table local src 10.77.1.2 && exec "$@"
-            """,
-            "sh",
-        ]
     }
 }
