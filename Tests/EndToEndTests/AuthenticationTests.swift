@@ -128,6 +128,24 @@ extension EndToEnd {
             var asked: Int
         }
 
+        @Test("Who has a password gets no more guesses at another's by it, and not by what bcrypt passes over of it")
+        func guesses() throws {
+            // Of 72 bytes `p`, with a cost of 5.
+            let hash = "$2y$05$abcdefghijklmnopqrstuueTFRGDqVFTIfwSnwEw/V4ZpLYuQbKSG"
+            let file = try users.write("more", "ann:\(Authentication.annHash)\neve:\(hash)\n")
+            let binary = try ServedMap(options: ["--auth", file]).binary
+            func ask(_ text: String) throws -> Int {
+                let fields = ["Proxy-Authorization: \(Authentication.basic(text))"]
+                return try binary.get("http://mapped.test/x", fields: fields).status
+            }
+            let long = String(repeating: "p", count: 72)
+            for guess in 0..<6 {
+                #expect(try ask("ann:guess\(guess)") == 407)
+                #expect(try ask("eve:\(long)\(guess)") == 200)
+            }
+            #expect(try ask("ann:guess") == 429)
+        }
+
         @Test("SIGHUP reads the file anew; one with a mistake is reported, and the old passwords stay")
         func reload() throws {
             let binary = served.binary
