@@ -66,8 +66,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "CCrypt", "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination", "YAML",
-                nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
+                "CCrypt", "CLinux", "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination",
+                "YAML", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <linux/rtnetlink.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -76,6 +78,60 @@ static inline int linux_is_shared_filesystem(const char *path) {
         return 1;
     default:
         return 0;
+    }
+}
+
+// rtnetlink(7), RTM_GETROUTE: whether what is sent to an address now comes to this machine itself, whichever of its
+// interfaces or routes makes it so: 1 or 0. The kernel answers at once; an answer that is not there is an error.
+//
+// The address is one of 4 bytes (IPv4) or of 16 (IPv6). The header of sockets would give this module types that are
+// Glibc's in Swift, so its functions are called by their numbers.
+static inline int linux_is_delivered_here(const void *address, size_t length) {
+    const int ipv4 = 2, ipv6 = 10, netlink = 16, raw_closed_by_exec = 3 | 02000000, not_blocking = 0x40;
+    struct {
+        struct nlmsghdr header;
+        struct rtmsg route;
+        struct rtattr attribute;
+        unsigned char address[16];
+    } request;
+    if (length != 4 && length != 16) return -EAFNOSUPPORT;
+    memset(&request, 0, sizeof request);
+    request.header.nlmsg_len = (uint32_t)(offsetof(__typeof__(request), address) + length);
+    request.header.nlmsg_type = RTM_GETROUTE;
+    request.header.nlmsg_flags = NLM_F_REQUEST;
+    request.route.rtm_family = (unsigned char)(length == 4 ? ipv4 : ipv6);
+    request.route.rtm_dst_len = (unsigned char)(length * 8);
+    request.attribute.rta_type = RTA_DST;
+    request.attribute.rta_len = (unsigned short)RTA_LENGTH(length);
+    memcpy(request.address, address, length);
+
+    int descriptor = (int)syscall(SYS_socket, netlink, raw_closed_by_exec, NETLINK_ROUTE);
+    if (descriptor < 0) return -errno;
+    union {
+        struct nlmsghdr header;
+        unsigned char bytes[4096];
+    } answer;
+    long count = syscall(SYS_sendto, descriptor, &request, (size_t)request.header.nlmsg_len, 0, NULL, 0);
+    if (count >= 0) count = syscall(SYS_recvfrom, descriptor, &answer, sizeof answer, not_blocking, NULL, NULL);
+    int error = count < 0 ? errno : 0;
+    close(descriptor);
+    if (error != 0) return -error;
+
+    if (answer.header.nlmsg_type == RTM_NEWROUTE && count >= (long)NLMSG_LENGTH(sizeof(struct rtmsg)))
+        return ((struct rtmsg *)NLMSG_DATA(&answer.header))->rtm_type == RTN_LOCAL;
+    if (answer.header.nlmsg_type != NLMSG_ERROR || count < (long)NLMSG_LENGTH(sizeof(struct nlmsgerr))) return -EPROTO;
+    error = ((struct nlmsgerr *)NLMSG_DATA(&answer.header))->error;
+    switch (-error) {
+    // No route, a route that refuses (blackhole, prohibit, unreachable), or no such family: nothing is sent at all.
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case EACCES:
+    case EINVAL:
+    case EOPNOTSUPP:
+    case EAFNOSUPPORT:
+        return 0;
+    default:
+        return error < 0 ? error : -EPROTO;
     }
 }
 

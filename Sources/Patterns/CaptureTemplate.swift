@@ -25,7 +25,7 @@ public struct CaptureTemplate: Sendable {
 
     private var parts: [Part] = []
     /// The literal texts one after another, `$$` made `$`.
-    private var text: [UInt8] = []
+    public private(set) var text: [UInt8] = []
 
     /// The groups that the template names, in its order.
     public private(set) var references: [Reference] = []
@@ -108,6 +108,28 @@ public struct CaptureTemplate: Sendable {
                 continue
             }
         }
+    }
+
+    /// Whether `body` holds for all groups that took part, in the template's order.
+    ///
+    /// - Parameter body: gets how many bytes of ``text`` stand before the group, what it matched, and whether it is what
+    ///   the template ends with.
+    public func allGroups(
+        captures: CaptureList, of input: UnsafeRawBufferPointer,
+        satisfy body: (Int, UnsafeRawBufferPointer, Bool) -> Bool
+    ) -> Bool {
+        var before = 0
+        for (index, part) in parts.enumerated() {
+            switch part {
+            case .text(let range): before = range.upperBound
+            case .group(let number):
+                guard let range = captures[number], range.upperBound <= input.count else { continue }
+                let group = UnsafeRawBufferPointer(rebasing: input[range])
+                guard body(before, group, index == parts.count - 1) else { return false }
+            case .name: continue
+            }
+        }
+        return true
     }
 
     // MARK: Reading

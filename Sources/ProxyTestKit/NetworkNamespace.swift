@@ -6,8 +6,36 @@ public enum NetworkNamespace {
     /// A command that executes another one in a namespace of its own.
     public static let wrapper = ["unshare", "--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
 
+    /// Starts another machine: a namespace that the calling thread's is joined with, and that has an address.
+    ///
+    /// - Returns: a process there, with which it ends.
+    public static func neighbour(at address: String) throws -> ChildProcess {
+        let other = try ChildProcess(wrapper + ["sh", "-c", "echo ready; exec sleep 280"])
+        try Wait.until(seconds: 20) { other.output.contains("ready") }
+        let link = """
+            ip link add near type veth peer name far netns \(other.identifier) && \
+            ip address add 192.0.2.1/32 dev near && ip link set near up && ip route add \(address) dev near && \
+            nsenter --net --target \(other.identifier) sh -c 'ip address add \(address)/32 dev far && \
+            ip link set far up && ip route add 192.0.2.1 dev far'
+            """
+        let linking = try ChildProcess.run(["sh", "-c", link])
+        guard linking.status == 0 else { throw Socket.Failure.failed(linking.error, code: EIO) }
+        return other
+    }
+
     /// Whether this user may make one.
     public static let isAvailable: Bool = isPossible(wrapper)
+
+    /// A namespace with two addresses of its own, 10.77.1.1 for the proxy and 10.77.1.2 for a client that counts as one
+    /// on another machine. A command that executes another one in it.
+    public static let twoAddresses = [
+        "unshare", "--net", "sh", "-c",
+        """
+        ip link set lo up && ip address add 10.77.1.1/24 dev lo && ip address add 10.77.1.2/24 dev lo && \
+        ip route replace local 10.77.1.1 dev lo table local src 10.77.1.2 && exec "$@"
+        """,
+        "sh",
+    ]
 
     /// A command that executes another one in a network and a mount namespace of its own.
     ///

@@ -51,6 +51,11 @@ struct AuthorityInstallCommand: ProgramCommand {
     /// The authority, limited to the map's hosts where it is made now.
     private func limited() throws -> AuthorityCertificate {
         let hosts = try MappedHosts(try MapLoading.load(maps))
+        guard hosts.tooWide.isEmpty else {
+            for line in hosts.tooWide { StandardStream.error.writeLine(line) }
+            throw CommandFailure(
+                status: .dataError, message: "an authority that may sign for all of that would be limited to nothing")
+        }
         let previous = try authority.stored()
         let certificate = try authority.open(permitting: hosts.hosts)
         guard previous != nil else { return certificate }

@@ -40,6 +40,7 @@ struct Diagnosis {
         var lines = ["authority: \(certificate?.path ?? folder)"]
         if let certificate {
             lines.append("  \(certificate.name), until \(certificate.lastDay), for \(certificate.limits)")
+            if certificate.isLimited { lines.append("  may sign for \(certificate.permitted)") }
             lines.append("  SHA-256 \(certificate.fingerprintText)")
         }
         if let problem { lines.append("  can't be used: \(problem)") }

@@ -21,8 +21,8 @@ struct ExplanationReport {
             self.preview = preview
             return
         }
-        if case .refused = answer.source {
-            self.preview = preview.refusing(nil, path: [], rule: answer.rule, isOffline: isOffline)
+        if case .refused(let reason) = answer.source {
+            self.preview = preview.refusing(reason, rule: answer.rule)
         } else if let file, case .failure(let refusal) = file.size {
             self.preview = preview.refusing(
                 refusal, path: file.pathBelowRoot, rule: answer.rule, isOffline: isOffline)

@@ -5,6 +5,12 @@ import TLSTermination
 struct MappedHosts {
     /// Names stand for all names below them too.
     let hosts: [CertificateHost]
+    /// What would have the authority sign for a whole domain of the first level: a line each, with its place in the map.
+    let tooWide: [String]
+
+    /// Domains of one label that nobody can have a name in for all others (RFC 2606, RFC 6761, RFC 6762, and `internal`,
+    /// which ICANN has reserved).
+    private static let reserved: Set<String> = ["example", "internal", "invalid", "local", "localhost", "test"]
 
     /// - Throws: ``CommandFailure`` where there are none, or one of them is a pattern without a fixed end.
     init(_ map: SubstitutionMap) throws {
@@ -13,6 +19,7 @@ struct MappedHosts {
             throw CommandFailure(status: .dataError, message: "the map names no https host to limit the authority to")
         }
         var hosts: [CertificateHost] = []
+        var tooWide: [String] = []
         for name in intercepted.names + intercepted.patternTexts {
             let labels = name.split(separator: ".", omittingEmptySubsequences: false)
             let fixed = labels.lastIndex { $0.contains("*") }.map { labels[($0 &+ 1)...] } ?? labels[...]
@@ -20,8 +27,24 @@ struct MappedHosts {
                 throw CommandFailure(
                     status: .dataError, message: "an authority can't be limited to '\(name)'; name the host in full")
             }
+            if !host.isAddress, !host.text.contains("."), !MappedHosts.reserved.contains(host.text) {
+                let place = map.positionOfInterception(of: name) ?? "the map"
+                tooWide.append("\(place): error: \(MappedHosts.refusal(of: name, domain: host.text))")
+            }
             if !hosts.contains(host) { hosts.append(host) }
         }
         self.hosts = hosts
+        self.tooWide = tooWide
+    }
+
+    private static func refusal(of name: String, domain: String) -> String {
+        let all = "the authority would have to sign for every name that ends in '.\(domain)'"
+        guard let star = name.lastIndex(of: "*") else { return "for '\(name)' \(all); name the host with its domain" }
+        let rest = name[name.index(after: star)...]
+        guard !rest.hasPrefix("."), rest.contains(".") else {
+            return
+                "for '\(name)' \(all); name the hosts in full, or a domain of which all are meant (*.example.\(domain))"
+        }
+        return "for '\(name)', which matches 'other\(rest)' too, \(all); write '*.\(rest)' and '\(rest)'"
     }
 }

@@ -140,8 +140,11 @@ struct ProxyOptions: ParsableArguments {
         transform: OptionValue.ports)
     var connectPorts: Set<UInt16>?
 
-    @Flag(help: "Let clients on other machines reach loopback and private addresses through the proxy.")
+    @Flag(help: "Let clients on other machines reach loopback, private and this machine's own addresses.")
     var allowPrivateOrigins = false
+
+    @Flag(help: "Let clients on this machine reach the metadata services of clouds (169.254.169.254 and others).")
+    var allowMetadata = false
 
     @Option(
         help: ArgumentHelp("Event loops. (default: one a core, at most four)", valueName: "number"),
@@ -258,6 +261,7 @@ struct ProxyOptions: ParsableArguments {
         configuration.authorityFolder = authorityFolder
         if let connectPorts { configuration.connectPorts = connectPorts }
         configuration.allowsPrivateForRemote = allowPrivateOrigins
+        configuration.allowsMetadata = allowMetadata
         if let threads { configuration.threads = threads }
         configuration.limits = limits.limits
         configuration.version = programVersion

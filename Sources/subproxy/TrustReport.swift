@@ -11,6 +11,7 @@ struct TrustReport {
             certificate.path, "  \(certificate.name), until \(certificate.lastDay), for \(certificate.limits)",
             "  SHA-256 \(certificate.fingerprintText)",
         ]
+        if certificate.isLimited { lines.insert("  may sign for \(certificate.permitted)", at: 2) }
     }
 
     var text: String { lines.joined(separator: "\n") }

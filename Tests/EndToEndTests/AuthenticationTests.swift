@@ -128,6 +128,24 @@ extension EndToEnd {
             var asked: Int
         }
 
+        @Test("Who has a password gets no more guesses at another's by it, and not by what bcrypt passes over of it")
+        func guesses() throws {
+            // Of 72 bytes `p`, with a cost of 5.
+            let hash = "$2y$05$abcdefghijklmnopqrstuueTFRGDqVFTIfwSnwEw/V4ZpLYuQbKSG"
+            let file = try users.write("more", "ann:\(Authentication.annHash)\neve:\(hash)\n")
+            let binary = try ServedMap(options: ["--auth", file]).binary
+            func ask(_ text: String) throws -> Int {
+                let fields = ["Proxy-Authorization: \(Authentication.basic(text))"]
+                return try binary.get("http://mapped.test/x", fields: fields).status
+            }
+            let long = String(repeating: "p", count: 72)
+            for guess in 0..<6 {
+                #expect(try ask("ann:guess\(guess)") == 407)
+                #expect(try ask("eve:\(long)\(guess)") == 200)
+            }
+            #expect(try ask("ann:guess") == 429)
+        }
+
         @Test("SIGHUP reads the file anew; one with a mistake is reported, and the old passwords stay")
         func reload() throws {
             let binary = served.binary
@@ -187,7 +205,7 @@ extension EndToEnd {
             "Other machines are let in by a password; without --auth a warning says that everybody is",
             .enabled(if: NetworkNamespace.isAvailable, "needs root"))
         func remote() throws {
-            let stage = try ServedMap(wrapper: Authentication.twoAddresses)
+            let stage = try ServedMap(wrapper: NetworkNamespace.twoAddresses)
             try NetworkNamespace.inside(stage.binary.process) {
                 let listening = ["--listen", "10.77.1.1:3128", "--allow-remote"]
                 let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
@@ -226,7 +244,7 @@ extension EndToEnd {
             .enabled(if: NetworkNamespace.isAvailable && Browser.path != nil, "needs root and Chromium"),
             arguments: [false, true])
         func remoteChromium(asksForPassword: Bool) throws {
-            let stage = try ServedMap(wrapper: Authentication.twoAddresses)
+            let stage = try ServedMap(wrapper: NetworkNamespace.twoAddresses)
             try NetworkNamespace.inside(stage.binary.process) {
                 let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
                 let options = ["--listen", "10.77.1.1:3128", "--allow-remote", "--log-format", "json"]
@@ -251,15 +269,5 @@ extension EndToEnd {
                 #expect(lines.allSatisfy { $0.contains("\"client\":\"10.77.1.2\"") }, "\(lines)")
             }
         }
-
-        /// A namespace with two addresses of its own, one for the proxy and one for a client that counts as remote.
-        private static let twoAddresses = [
-            "unshare", "--net", "sh", "-c",
-            """
-            ip link set lo up && ip address add 10.77.1.1/24 dev lo && ip address add 10.77.1.2/24 dev lo && \
-            ip route replace local 10.77.1.1 dev lo table local src 10.77.1.2 && exec "$@"
-            """,
-            "sh",
-        ]
     }
 }

@@ -75,6 +75,7 @@ struct AuthorityCommandTests {
             "m.yaml", "intercept: [\"*.corp.test\"]\n" + ServedMap.text("https://a.test/x: { text: x }"))
         let answer = try user.ca(["install", "--stores", "nss", "--only-mapped", "--map", map])
         #expect(answer.output.contains("for some hosts only"))
+        #expect(answer.output.contains("may sign for a.test, corp.test and all names below them\n"))
         let text = try ChildProcess.run(["openssl", "x509", "-in", "\(user.authority)/ca.pem", "-noout", "-text"])
         #expect(text.output.contains("X509v3 Name Constraints: critical"))
         for name in ["DNS:a.test", "DNS:corp.test"] { #expect(text.output.contains(name)) }
@@ -83,6 +84,8 @@ struct AuthorityCommandTests {
         let again = try user.ca(["install", "--stores", "nss", "--only-mapped", "--map", other])
         #expect(again.error.contains("keeps its limits (some hosts only)"))
         #expect(again.error.contains("may not sign for b.test"))
+        #expect(again.output.contains("may sign for a.test, corp.test and all names below them\n"))
+        #expect(try user.ca(["doctor"]).output.contains("may sign for a.test, corp.test and all names below them\n"))
         #expect(try user.ca(["doctor", "--map", other]).output.contains("may not sign for b.test"))
     }
 
@@ -96,6 +99,52 @@ struct AuthorityCommandTests {
         #expect(answer.status == 65)
         #expect(answer.error.contains(text))
         #expect(!user.exists(".local"))
+    }
+
+    @Test(
+        "A host whose limit would be a domain of the first level is refused with its line, and no authority is made",
+        arguments: [
+            ("https://*.com/x: { text: x }", "m.yaml:3: error: for '*.com' ", "'.com'", "(*.example.com)"),
+            (
+                "https://*example.net/x: { text: x }", "m.yaml:3: error: for '*example.net', ", "'.net'",
+                "'*.example.net'"
+            ),
+            ("//a*.org/x: { text: x }", "m.yaml:3: error: for 'a*.org' ", "'.org'", "(*.example.org)"),
+            ("https://intranet/x: { text: x }", "m.yaml:3: error: for 'intranet' ", "'.intranet'", "with its domain"),
+            ("intercept: [a.test, \"*.dev\"]", "m.yaml:2: error: for '*.dev' ", "'.dev'", "(*.example.dev)"),
+        ])
+    func tooWide(line: String, place: String, domain: String, advice: String) throws {
+        let user = try User()
+        let rules = "substitutions:\n  https://b.test/x: { text: x }\n"
+        let map = try user.folder.write(
+            "m.yaml", line.hasPrefix("intercept") ? "# A comment.\n\(line)\n\(rules)" : "\(rules)  \(line)\n")
+        let answer = try user.ca(["install", "--stores", "nss", "--only-mapped", "--map", map])
+        #expect(answer.status == 65)
+        for text in [place, "every name that ends in \(domain)", advice] {
+            #expect(answer.error.contains(text), "\(answer.error)")
+        }
+        #expect(!user.exists(".local"))
+        // An authority without limits may sign for them as for any other.
+        #expect(try user.ca(["install", "--stores", "nss"]).output.contains("for any host"))
+        #expect(!(try user.ca(["doctor", "--map", map]).output.contains("may not sign")))
+    }
+
+    @Test("Domains that are reserved for networks of one's own are limits, as are addresses")
+    func reservedDomains() throws {
+        let user = try User()
+        let map = try user.folder.write(
+            "m.yaml",
+            ServedMap.text(
+                """
+                https://*.test/x: { text: x }
+                https://localhost:8443/x: { text: x }
+                https://10.0.0.1/x: { text: x }
+                https://[::1]/x: { text: x }
+                """))
+        let answer = try user.ca(["install", "--stores", "nss", "--only-mapped", "--map", map])
+        #expect(
+            answer.output.contains("may sign for localhost, test and all names below them, 10.0.0.1, ::1\n"),
+            "\(answer.output)\(answer.error)")
     }
 
     @Test("doctor without an authority says how to get one, and makes none")

@@ -182,10 +182,19 @@ struct CommandLineTests {
             (["http://a.example/f", "-XPOST"], "for the method"),
             (["http://a.example/f"], "no such file"),
             (["http://a.example/f"], "status: 502"),
+            (["http://a.example/to/good"], "the answer of http://good/"),
+            (["http://a.example/to/good@evil"], "outcome: refused: The rule at m.yaml:"),
+            (["http://a.example/to/good@evil"], "status: 400"),
+            (["http://a.example/to/good@evil", "--offline"], "status: 504"),
+            (["http://a.example/at/good/"], "status: 400"),
         ])
     func explainRequest(arguments: [String], text: String) throws {
         let folder = try TemporaryFolder()
-        try folder.write("m.yaml", twoRules + "  http://a.example/f: nowhere.txt\n")
+        try folder.write(
+            "m.yaml",
+            twoRules + "  http://a.example/f: nowhere.txt\n"
+                + "  ~^http://a\\.example/to/(.*)$: { forward: \"http://$1/\" }\n"
+                + "  ~^http://a\\.example/at/(.*)$: { redirect: \"http://$1.example/\" }\n")
         let finished = try SubproxyProcess.run(["explain", "--map", "m.yaml"] + arguments, folder: folder.path)
         #expect(finished.status == 0)
         #expect(finished.output.contains(text))

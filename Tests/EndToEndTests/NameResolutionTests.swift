@@ -20,8 +20,8 @@ extension EndToEnd {
                 server = try ChildProcess(
                     NetworkNamespace.wrapper(
                         setUp: """
-                            ip address add 198.51.100.1 dev lo && ip address add 10.77.0.1 dev lo && \
-                            ip address add 10.77.0.2 dev lo && mount --bind \(names) /etc/resolv.conf && \
+                            ip address add 10.77.0.1 dev lo && ip address add 10.77.0.2 dev lo && \
+                            mount --bind \(names) /etc/resolv.conf && \
                             { ! [ -e /etc/nsswitch.conf ] || mount --bind \(order) /etc/nsswitch.conf; }
                             """)
                         + ["python3", "-B", "\(scripts)/nameserver.py", "127.0.0.1"])
@@ -140,6 +140,10 @@ extension EndToEnd {
                 try ScriptedOrigin(isOnAllAddresses: true, fields: "Connection: close\r\n", body: "found")
             }
             let (first, second) = (origins[0], origins[1])
+            let neighbour = try NetworkNamespace.neighbour(at: "198.51.100.1")
+            let afar = try NetworkNamespace.inside(neighbour) {
+                try ScriptedOrigin(isOnAllAddresses: true, fields: "Connection: close\r\n", body: "found")
+            }
             let served = try network.serve(["--listen", "10.77.0.1:3128", "--allow-remote"])
             let binary = served.binary
             // From this machine.
@@ -162,7 +166,7 @@ extension EndToEnd {
             #expect(try ask("at-10-77-0-1.test", first.port).output.hasSuffix(" 403"))
             #expect(try ask("at-10-77-0-1.test", 3128).output.hasSuffix(" 508"))
             #expect(origins.map(\.connectionCount) == counts)
-            #expect(try ask("turning.test", first.port).output == "found 200")
+            #expect(try ask("turning.test", afar.port).output == "found 200")
             let turned = try ask("turning.test", second.port)
             #expect(turned.output.hasSuffix(" 403"))
             #expect(turned.output.contains("loopback"))

@@ -162,6 +162,38 @@ struct AccessControlTests {
         #expect(try ask("ann:wrong").status == 407)
     }
 
+    @Test("a password that is right by its first 72 bytes is the same however it goes on, and resets nothing")
+    func longPasswords() throws {
+        // Of 72 bytes `p`.
+        let (proxy, _) = try proxy(
+            users: Self.users + "eve:$2y$05$abcdefghijklmnopqrstuueTFRGDqVFTIfwSnwEw/V4ZpLYuQbKSG\n")
+        func ask(_ text: String) throws -> Int {
+            try proxy.exchange("GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic(text))"]).status
+        }
+        let long = String(repeating: "p", count: 72)
+        #expect(try ask("eve:\(long)") == 200)
+        #expect(try ask("eve:\(long.dropLast())") == 407)
+        for index in 0..<FailedAttempts.free {
+            #expect(try ask("ann:wrong\(index)") == 407)
+            #expect(try ask("eve:\(long)\(index)") == 200)
+        }
+        #expect(try ask("ann:wrong") == 429)
+        #expect(try ask("eve:\(long)more") == 200)
+        #expect(try ask("ann:wrong") == 429)
+    }
+
+    @Test("right credentials of another name's owner do not give more guesses")
+    func ownName() throws {
+        let (proxy, _) = try proxy()
+        func ask(_ text: String) throws -> Int {
+            try proxy.exchange("GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic(text))"]).status
+        }
+        for index in 0..<FailedAttempts.free { #expect(try ask("ann:wrong\(index)") == 407) }
+        #expect(try ask("bob:other") == 200)
+        #expect(try ask("ann:wrong") == 407)
+        #expect(try ask("ann:more") == 429)
+    }
+
     @Test("the passwords of a changed file count at once, those of a faulty one never")
     func reload() throws {
         let (proxy, passwords) = try proxy()

@@ -19,6 +19,28 @@ struct ForwardingTests {
             """, files: ["f.txt": file])
     }
 
+    @Test(
+        "a capture that would make another host of a rule's URL gets 400, and nobody is asked",
+        arguments: ["good@127.0.0.1:PORT", "127.0.0.1:PORT/", "127.0.0.1:PORT?", "127.0.0.1%3APORT"])
+    func capturedHost(_ captured: String) throws {
+        let origin = try ScriptedOrigin(body: "found")
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              "~^http://h.test/host/(.*)$": { forward: "http://$1/x" }
+              "~^http://h.test/to/(.*)$": { redirect: "http://$1/x" }
+            """)
+        let good = try proxy.exchange("GET", "http://h.test/host/127.0.0.1:\(origin.port)")
+        #expect(good.body == "found")
+        let text = captured.replacing("PORT", with: "\(origin.port)")
+        for way in ["host", "to"] {
+            let response = try proxy.exchange("GET", "http://h.test/\(way)/\(text)")
+            #expect(response.status == 400)
+            #expect(response.body.contains("makes no usable URL"), "\(response.body)")
+        }
+        #expect(origin.connectionCount == 1)
+    }
+
     @Test("fields reach the origin in their order, case and bytes, less those of the connection")
     func requestFidelity() throws {
         let origin = try ScriptedOrigin(body: "ok")

@@ -135,8 +135,9 @@ final class AccessControl: Sendable {
         }
         // Of what was meant, not of the bytes: else the same could be said in many ways, each of them unknown. Neither
         // part has a NUL.
+        // Nor of what bcrypt does not look at: else whoever has a password had any number of others that are right.
         let fingerprint = HMAC<SHA256>.authenticationCode(
-            for: credentials.name + [0] + credentials.password, using: key)
+            for: credentials.name + [0] + credentials.password.prefix(PasswordHash.significantBytes), using: key)
         let list = passwords.list
         let isKnown = state.withLock { state in
             if state.list !== list {
@@ -174,7 +175,9 @@ final class AccessControl: Sendable {
     private func place(
         _ waiter: Waiter, of client: FailedAttempts.Client, now: UInt64, _ state: inout State
     ) -> Placement {
-        switch state.checks.add(waiter, of: client, key: waiter.attempt.fingerprint, now: now) {
+        let attempt = waiter.attempt
+        let name = FailedAttempts.Name(attempt.credentials.name)
+        switch state.checks.add(waiter, of: client, name: name, key: attempt.fingerprint, now: now) {
         case .begins: return .begins
         case .waits: return .waits
         case .mustWait(let nanoseconds):

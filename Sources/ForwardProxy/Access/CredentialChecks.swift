@@ -1,16 +1,19 @@
 /// Which credentials are being checked, and which wait for the end of other checks. Pure; the time is a parameter:
 /// nanoseconds of the monotonic clock.
 ///
-/// What is being checked is no failure, but may become one. So of one client's no more are checked at once than could
-/// fail before it had to wait (``FailedAttempts``), and one where that many have failed already; the next ones are
-/// postponed until one of these has ended. Many guesses at once are no way around the wait then, and many right
+/// What is being checked is no failure, but may become one. So of one client's, and of each network that it is in, no
+/// more are checked at once than could fail before it had to wait (``FailedAttempts``), and one where that many have
+/// failed already; the next ones are postponed until one of these has ended. Many guesses at once are no way around the wait then, and many right
 /// credentials from behind one address need just some patience.
 struct CredentialChecks<Key: Hashable, Waiter> {
     typealias Client = FailedAttempts.Client
+    typealias Name = FailedAttempts.Name
+    typealias Network = FailedAttempts.Network
 
     private struct Check {
         /// The client that it was begun for.
         var client: Client
+        var name: Name
         var waiters: [(client: Client, waiter: Waiter)]
     }
 
@@ -23,38 +26,43 @@ struct CredentialChecks<Key: Hashable, Waiter> {
     }
 
     private var checks: [Key: Check] = [:]
-    /// How many of the checks were begun for each client.
-    private var counts: [Client: Int] = [:]
-    private var postponed: [Client: [(key: Key, waiter: Waiter)]] = [:]
+    /// How many of the checks were begun for clients of each network.
+    private var counts: [Network: Int] = [:]
+    /// What waits for the end of a check that was begun for a client of the network.
+    private var postponed: [Network: [(client: Client, waiter: Waiter)]] = [:]
     private var postponedCount = 0
     private var failures = FailedAttempts()
 
     /// Checks under way and postponed; more are refused.
     static var limit: Int { 64 }
 
-    /// Those that are postponed for one client at the most, so that it leaves room for others.
+    /// Those that are postponed for one network at the most, so that it leaves room for others.
     static var postponedLimit: Int { 32 }
 
     /// Takes credentials in.
     ///
-    /// - Parameter key: the same for the same credentials, which are checked once.
-    mutating func add(_ waiter: Waiter, of client: Client, key: Key, now: UInt64) -> Placement {
-        let wait = failures.wait(client, now: now)
+    /// - Parameters:
+    ///   - name: the one that the credentials are for.
+    ///   - key: the same for the same credentials, which are checked once.
+    mutating func add(_ waiter: Waiter, of client: Client, name: Name, key: Key, now: UInt64) -> Placement {
+        let wait = failures.wait(client, name, now: now)
         guard wait == 0 else { return .mustWait(wait) }
         if checks[key] != nil {
             checks[key]?.waiters.append((client, waiter))
             return .waits
         }
         guard checks.count &+ postponedCount < Self.limit else { return .tooMany }
-        let underWay = counts[client] ?? 0
-        guard underWay == 0 || failures.count(client, now: now) &+ underWay <= FailedAttempts.free else {
-            guard postponed[client]?.count ?? 0 < Self.postponedLimit else { return .tooMany }
-            postponed[client, default: []].append((key, waiter))
+        for network in client.networks {
+            let underWay = counts[network] ?? 0
+            let free = failures.free(network, name, now: now)
+            guard underWay > 0, failures.count(network, now: now) &+ underWay > free else { continue }
+            guard postponed[network]?.count ?? 0 < Self.postponedLimit else { return .tooMany }
+            postponed[network, default: []].append((client, waiter))
             postponedCount &+= 1
             return .waits
         }
-        checks[key] = Check(client: client, waiters: [(client, waiter)])
-        counts[client] = underWay &+ 1
+        checks[key] = Check(client: client, name: name, waiters: [(client, waiter)])
+        for network in client.networks { counts[network, default: 0] &+= 1 }
         return .begins
     }
 
@@ -66,15 +74,22 @@ struct CredentialChecks<Key: Hashable, Waiter> {
         _ key: Key, isRight: Bool?, now: UInt64
     ) -> (done: [Waiter], postponed: [(client: Client, waiter: Waiter)]) {
         guard let check = checks.removeValue(forKey: key) else { return ([], []) }
-        let left = (counts[check.client] ?? 1) &- 1
-        counts[check.client] = left > 0 ? left : nil
         if let isRight {
             for client in Set(check.waiters.map(\.client)) {
-                if isRight { failures.succeeded(client) } else { failures.failed(client, now: now) }
+                if isRight {
+                    failures.succeeded(client, check.name)
+                } else {
+                    failures.failed(client, check.name, now: now)
+                }
             }
         }
-        let freed = postponed.removeValue(forKey: check.client) ?? []
+        var freed: [(client: Client, waiter: Waiter)] = []
+        for network in check.client.networks {
+            let left = (counts[network] ?? 1) &- 1
+            counts[network] = left > 0 ? left : nil
+            freed += postponed.removeValue(forKey: network) ?? []
+        }
         postponedCount &-= freed.count
-        return (check.waiters.map(\.waiter), freed.map { (check.client, $0.waiter) })
+        return (check.waiters.map(\.waiter), freed)
     }
 }

@@ -2,33 +2,83 @@ import Glibc
 
 /// The clients that have lately given wrong credentials, and how long each has to wait before it may try again.
 ///
-/// The first five failures cost nothing; after each further one the client waits, a second at first and twice as long
-/// every time, up to 30 seconds. Ten minutes without a failure, or a success, and all is forgotten. The time is a
-/// parameter: nanoseconds of the monotonic clock.
+/// The first five failures of an address cost nothing; after each further one it waits, a second at first and twice as
+/// long every time, up to 30 seconds. After ten minutes without a failure all is forgotten; right credentials take back
+/// the failures that were for the same name, and no others: who has a name of his own could guess another's for ever.
+///
+/// Wider networks of IPv6, of which one party may have all addresses, have an ``Allowance``, and so has each name: where
+/// many have failed with it, an address that has failed itself waits from its first failure on. One that hasn't is
+/// checked in any case, so that nobody can lock the name's owner out.
+///
+/// The time is a parameter: nanoseconds of the monotonic clock.
 struct FailedAttempts {
     private struct Entry {
         var failures: Int
         var last: UInt64
+        /// How many of them were for which name; of names beyond a bound nothing is known, and nothing taken back.
+        var names: [Name: Int]
+    }
+
+    /// Addresses that are counted together.
+    struct Network: Hashable {
+        enum Width: Hashable {
+            /// One machine's addresses, or the network that it has all other addresses of.
+            case client
+            case bits56, bits48
+
+            /// How many failures cost nothing.
+            var free: Int {
+                switch self {
+                case .client: FailedAttempts.free
+                case .bits56: 4 * FailedAttempts.free
+                case .bits48: 16 * FailedAttempts.free
+                }
+            }
+        }
+
+        let width: Width
+        fileprivate let bytes: [UInt8]
     }
 
     /// What a client is known by: its address; of a global or unique local IPv6 one the first 64 bits, since one
     /// machine has all the others; an IPv4 one is the same where a socket for IPv6 sees it.
     struct Client: Hashable {
-        private let bytes: [UInt8]
+        /// The client itself, then the networks that it is in, the narrowest one first.
+        let networks: [Network]
 
         init(_ address: String) {
             var parts = in6_addr()
-            if address.contains(":"), inet_pton(AF_INET6, address, &parts) == 1 {
-                bytes = withUnsafeBytes(of: parts) { all in
-                    if all.prefix(10).allSatisfy({ $0 == 0 }), all[10] == 0xff, all[11] == 0xff {
-                        return Array(all[12...].map { String($0) }.joined(separator: ".").utf8)
-                    }
-                    let hasNetwork = all[0] & 0xe0 == 0x20 || all[0] & 0xfe == 0xfc
-                    return Array(all.prefix(hasNetwork ? 8 : 16))
-                }
-            } else {
-                bytes = Array(address.utf8)
+            guard address.contains(":"), inet_pton(AF_INET6, address, &parts) == 1 else {
+                networks = [Network(width: .client, bytes: Array(address.utf8))]
+                return
             }
+            networks = withUnsafeBytes(of: parts) { all in
+                if all.prefix(10).allSatisfy({ $0 == 0 }), all[10] == 0xff, all[11] == 0xff {
+                    let text = all[12...].map { String($0) }.joined(separator: ".")
+                    return [Network(width: .client, bytes: Array(text.utf8))]
+                }
+                guard all[0] & 0xe0 == 0x20 || all[0] & 0xfe == 0xfc else {
+                    return [Network(width: .client, bytes: Array(all))]
+                }
+                return [
+                    Network(width: .client, bytes: Array(all.prefix(8))),
+                    Network(width: .bits56, bytes: Array(all.prefix(7))),
+                    Network(width: .bits48, bytes: Array(all.prefix(6))),
+                ]
+            }
+        }
+
+        fileprivate var itself: Network { networks[0] }
+    }
+
+    /// A name that credentials are for, whether it is anybody's or not: a hash, since clients choose its length.
+    struct Name: Hashable {
+        private let hash: Int
+
+        init(_ bytes: [UInt8]) {
+            var hasher = Hasher()
+            hasher.combine(bytes)
+            hash = hasher.finalize()
         }
     }
 
@@ -36,34 +86,67 @@ struct FailedAttempts {
     static let longestWait: UInt64 = 30_000_000_000
     static let memory: UInt64 = 600_000_000_000
     static let capacity = 4096
+    /// Failures with a name, of all clients together, that change nothing.
+    static let freeForName = 100
+    /// Names of which an address's failures are told apart.
+    static let namesOfClient = 16
 
-    private var entries: [Client: Entry] = [:]
+    private var entries: [Network: Entry] = [:]
+    private var wide = Allowance<Network>()
+    private var names = Allowance<Name>()
 
-    /// Nanoseconds that the client still has to wait; 0 where it may try.
-    func wait(_ client: Client, now: UInt64) -> UInt64 {
-        guard let entry = entries[client], entry.failures > FailedAttempts.free else { return 0 }
-        let doublings = min(entry.failures &- FailedAttempts.free &- 1, 5)
-        let wait = min(1_000_000_000 << UInt64(doublings), FailedAttempts.longestWait)
-        let waited = FailedAttempts.age(entry, now)
-        return waited < wait ? wait &- waited : 0
+    /// Nanoseconds that the client still has to wait before it may try with a name; 0 where it may.
+    func wait(_ client: Client, _ name: Name, now: UInt64) -> UInt64 {
+        var longest = waitOfItself(client, name, now)
+        for network in client.networks.dropFirst() {
+            longest = max(longest, wide.wait(network, free: network.width.free, now: now))
+        }
+        return longest
     }
 
-    /// How often the client has failed lately.
-    func count(_ client: Client, now: UInt64) -> Int {
-        guard let entry = entries[client], FailedAttempts.age(entry, now) <= FailedAttempts.memory else { return 0 }
+    private func waitOfItself(_ client: Client, _ name: Name, _ now: UInt64) -> UInt64 {
+        guard let entry = entries[client.itself] else { return 0 }
+        let age = FailedAttempts.age(entry, now)
+        let free = free(client.itself, name, now: now)
+        guard entry.failures > free, age <= FailedAttempts.memory else { return 0 }
+        let doublings = min(entry.failures &- free &- 1, 5)
+        let wait = min(1_000_000_000 << UInt64(doublings), FailedAttempts.longestWait)
+        return age < wait ? wait &- age : 0
+    }
+
+    /// How many failures with a name cost a network nothing.
+    func free(_ network: Network, _ name: Name, now: UInt64) -> Int {
+        guard network.width == .client else { return network.width.free }
+        return names.wait(name, free: FailedAttempts.freeForName, now: now) > 0 ? 0 : FailedAttempts.free
+    }
+
+    /// How often clients of the network have failed lately.
+    func count(_ network: Network, now: UInt64) -> Int {
+        guard network.width == .client else { return wide.count(network, now: now) }
+        guard let entry = entries[network], FailedAttempts.age(entry, now) <= FailedAttempts.memory else { return 0 }
         return entry.failures
     }
 
-    mutating func failed(_ client: Client, now: UInt64) {
-        var entry = entries[client] ?? Entry(failures: 0, last: now)
-        if FailedAttempts.age(entry, now) > FailedAttempts.memory { entry.failures = 0 }
-        entry.failures = min(entry.failures &+ 1, 1000)
+    mutating func failed(_ client: Client, _ name: Name, now: UInt64) {
+        var entry = entries[client.itself] ?? Entry(failures: 0, last: now, names: [:])
+        if FailedAttempts.age(entry, now) > FailedAttempts.memory { entry = Entry(failures: 0, last: now, names: [:]) }
+        entry.failures &+= 1
         entry.last = max(entry.last, now)
-        if entries[client] == nil, entries.count >= FailedAttempts.capacity { makeRoom(now) }
-        entries[client] = entry
+        if entry.names[name] != nil || entry.names.count < FailedAttempts.namesOfClient {
+            entry.names[name, default: 0] &+= 1
+        }
+        if entries[client.itself] == nil, entries.count >= FailedAttempts.capacity { makeRoom(now) }
+        entries[client.itself] = entry
+        for network in client.networks.dropFirst() { wide.spend(network, now: now) }
+        names.spend(name, now: now)
     }
 
-    mutating func succeeded(_ client: Client) { entries[client] = nil }
+    /// Takes back the client's own failures with the name; what was counted against others, or its networks, stays.
+    mutating func succeeded(_ client: Client, _ name: Name) {
+        guard var entry = entries[client.itself], let own = entry.names.removeValue(forKey: name) else { return }
+        entry.failures &-= own
+        entries[client.itself] = entry.failures > 0 ? entry : nil
+    }
 
     /// Event loops read the clock before they come here, so that one may be behind another.
     private static func age(_ entry: Entry, _ now: UInt64) -> UInt64 { now > entry.last ? now &- entry.last : 0 }
@@ -75,5 +158,46 @@ struct FailedAttempts {
             let oldest = entries.min(by: { $0.value.last < $1.value.last })
         else { return }
         entries[oldest.key] = nil
+    }
+}
+
+/// Failures of many that are counted together: so many are free, and another one is every 30 seconds.
+///
+/// Bounded: a full table gives up what is the least in debt.
+struct Allowance<Key: Hashable> {
+    /// Nanoseconds until one failure is forgotten.
+    static var interval: UInt64 { FailedAttempts.longestWait }
+
+    /// When all failures of a key are forgotten.
+    private var paidAt: [Key: UInt64] = [:]
+
+    mutating func spend(_ key: Key, now: UInt64) {
+        if paidAt[key] == nil, paidAt.count >= FailedAttempts.capacity { makeRoom(now) }
+        paidAt[key] = max(paidAt[key] ?? 0, now) &+ Self.interval
+    }
+
+    /// How many failures are not forgotten yet.
+    func count(_ key: Key, now: UInt64) -> Int {
+        Int(clamping: (debt(key, now) &+ Self.interval &- 1) / Self.interval)
+    }
+
+    /// Nanoseconds until no more than the free ones are left.
+    func wait(_ key: Key, free: Int, now: UInt64) -> UInt64 {
+        let allowed = UInt64(max(0, free)) &* Self.interval
+        let debt = debt(key, now)
+        return debt > allowed ? debt &- allowed : 0
+    }
+
+    private func debt(_ key: Key, _ now: UInt64) -> UInt64 {
+        guard let paid = paidAt[key], paid > now else { return 0 }
+        return paid &- now
+    }
+
+    private mutating func makeRoom(_ now: UInt64) {
+        paidAt = paidAt.filter { $0.value > now }
+        guard paidAt.count >= FailedAttempts.capacity, let least = paidAt.min(by: { $0.value < $1.value }) else {
+            return
+        }
+        paidAt[least.key] = nil
     }
 }

@@ -6,6 +6,9 @@ struct PasswordHash: Sendable, Hashable {
     /// The logarithm of the work that one check is.
     let cost: Int
 
+    /// Bytes of a password that bcrypt takes; those behind them change nothing.
+    static let significantBytes = 72
+
     /// A check at the highest cost that is taken is a second's work or two; at 31 it would be days.
     static let costs = 4...14
 

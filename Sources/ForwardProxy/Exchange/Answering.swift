@@ -42,6 +42,8 @@ extension LoopContext {
             return serve(make(content, use, checkedAt: .max), request, client)
         case .forwardAsAsked, .forward:
             client.fail(.internalError)
+        case .refused(let why) where why.isOfURL:
+            client.fail(.noUsableURL(rule: rule.position, why))
         case .refused:
             client.fail(.noSuchFile(rule: rule.position))
         }

@@ -30,14 +30,20 @@ public struct DecisionPreview: Sendable {
         self.init(decision, rule, keeping: RequestCacheControl(fields).noStore ? StoreRefusal.requestNoStore : nil)
     }
 
+    /// What happens instead where the rule can't answer this URL; the same where it was not to.
+    public func refusing(_ reason: RefusalReason, rule: Rule) -> DecisionPreview {
+        guard outcome == (rule.forwards ? "forwarded" : "substituted") else { return self }
+        let error = reason.isOfURL ? ProxyError.noUsableURL(rule: rule.position, reason) : nil
+        return DecisionPreview(.refuse(error ?? .noSuchFile(rule: rule.position)), rule)
+    }
+
     /// What happens instead where the rule's file can't be served; the same where no file was to be.
     ///
     /// - Parameters:
-    ///   - refusal: why; nil where no file can have the path.
+    ///   - refusal: why.
     ///   - path: the path tried, below the rule's root.
-    public func refusing(_ refusal: FileRefusal?, path: [UInt8], rule: Rule, isOffline: Bool) -> DecisionPreview {
+    public func refusing(_ refusal: FileRefusal, path: [UInt8], rule: Rule, isOffline: Bool) -> DecisionPreview {
         guard outcome == "substituted" else { return self }
-        guard let refusal else { return DecisionPreview(.refuse(.noSuchFile(rule: rule.position)), rule) }
         let error = ProxyError.file(
             refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self))
         guard refusal == .notFound else { return DecisionPreview(.refuse(error), rule) }

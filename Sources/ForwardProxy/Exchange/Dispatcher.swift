@@ -193,7 +193,7 @@ extension LoopContext {
         switch use.source(scratch) {
         case .forward(let other): return forward(request, to: other, client, plan)
         case .refused(let why):
-            client.fail(.badRequest("The rule at \(rule.position) makes no usable URL: \(why)."))
+            client.fail(.noUsableURL(rule: rule.position, why))
             return nil
         default: return forward(request, to: uri, client, plan)
         }

@@ -8,12 +8,16 @@ public enum AddressVerdict: Sendable, Equatable {
     case ownListener
     /// The address may not be reached through the proxy; the text says why.
     case prohibited(String)
+    /// The system did not say whether the address is this machine's; the number is its errno.
+    case undetermined(CInt)
 }
 
 /// Which addresses may be connected to, judged on the address itself and never on the text that led to it.
 ///
-/// Link-local and multicast addresses never; the proxy's own listeners never; loopback and private ones only for
-/// clients on this machine, unless ``allowsPrivateForRemote`` is set.
+/// Link-local and multicast addresses never; the proxy's own listeners never; those of clouds' metadata services only
+/// for clients on this machine, and where ``allowsMetadata`` is set; loopback and private ones, and all others of this
+/// machine, only for clients on this machine, unless ``allowsPrivateForRemote`` is set. An IPv4 address inside of an
+/// IPv6 one is judged too.
 public struct AddressPolicy: Sendable {
     /// An address of a listener; a wildcard one covers every local address.
     struct Listener: Sendable, Equatable {
@@ -23,147 +27,79 @@ public struct AddressPolicy: Sendable {
 
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.
     public var allowsPrivateForRemote: Bool
+    /// Whether clients on this machine may reach the metadata services of clouds; the default is no.
+    public var allowsMetadata: Bool
+    /// Asked at each connection, since the machine gets and loses addresses while the proxy runs.
+    var ownership: @Sendable (AddressBytes) -> AddressOwnership = { AddressOwnership(of: $0) }
     private var listeners: [Listener] = []
-    private var localAddresses: [AddressBytes] = []
 
-    public init(allowsPrivateForRemote: Bool = false) {
+    public init(allowsPrivateForRemote: Bool = false, allowsMetadata: Bool = false) {
         self.allowsPrivateForRemote = allowsPrivateForRemote
+        self.allowsMetadata = allowsMetadata
     }
 
     /// Adds an address that this proxy listens on.
     public mutating func addListener(_ address: SocketAddress) {
-        guard let port = address.port.flatMap(UInt16.init(exactly:)) else { return }
-        let bytes: AddressBytes? = address.withSockAddr { pointer, _ in AddressBytes(pointer) }
-        guard let bytes else { return }
+        guard let port = address.port.flatMap(UInt16.init(exactly:)), let bytes = AddressBytes(address) else { return }
         listeners.append(Listener(address: bytes, port: port))
-        if bytes.isUnspecified { localAddresses = AddressPolicy.addressesOfInterfaces() }
     }
 
     /// Judges an address that a connection is about to be made to.
     func judge(_ address: UnsafePointer<sockaddr>, clientIsLocal: Bool) -> AddressVerdict {
         guard let bytes = AddressBytes(address) else { return .prohibited("is not an internet address") }
         let port = AddressBytes.port(address)
-        for listener in listeners where listener.port == port {
-            if listener.address == bytes { return .ownListener }
-            // Connecting to 0.0.0.0 or :: reaches this machine.
-            if bytes.isUnspecified { return .ownListener }
-            if listener.address.isUnspecified, bytes.isLoopback || localAddresses.contains(bytes) {
-                return .ownListener
-            }
-        }
-        if bytes.isMulticast { return .prohibited("is a multicast address") }
-        if bytes.isLinkLocal { return .prohibited("is a link-local address") }
-        if !clientIsLocal, !allowsPrivateForRemote {
-            if bytes.isLoopback || bytes.isUnspecified {
-                return .prohibited("is a loopback address, which only clients on this machine may reach")
-            }
-            if bytes.isPrivate || localAddresses.contains(bytes) {
-                return .prohibited("is a private address, which only clients on this machine may reach")
-            }
+        for bytes in [bytes] + bytes.embedded {
+            let verdict = judge(bytes, port, clientIsLocal)
+            guard verdict == .allowed else { return verdict }
         }
         return .allowed
     }
 
-    private static func addressesOfInterfaces() -> [AddressBytes] {
-        var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return [] }
-        defer { freeifaddrs(list) }
-        var addresses: [AddressBytes] = []
-        var next = list
-        while let entry = next {
-            if let address = entry.pointee.ifa_addr, let bytes = AddressBytes(address) { addresses.append(bytes) }
-            next = entry.pointee.ifa_next
+    private func judge(_ bytes: AddressBytes, _ port: UInt16, _ clientIsLocal: Bool) -> AddressVerdict {
+        let here = listeners.filter { $0.port == port }
+        // Connecting to 0.0.0.0 or :: reaches this machine.
+        if here.contains(where: { $0.address == bytes }) || (bytes.isUnspecified && !here.isEmpty) {
+            return .ownListener
         }
-        return addresses
+        if here.contains(where: \.address.isUnspecified) {
+            switch bytes.isLoopback ? .own : ownership(bytes) {
+            case .own: return .ownListener
+            case .foreign: break
+            case .unknown(let code): return .undetermined(code)
+            }
+        }
+        if bytes.isMulticast { return .prohibited("is a multicast address") }
+        if bytes.isMetadata {
+            guard clientIsLocal else { return .prohibited("is that of a cloud's metadata service") }
+            guard allowsMetadata else {
+                return .prohibited("is that of a cloud's metadata service, which takes --allow-metadata")
+            }
+            return .allowed
+        }
+        if bytes.isLinkLocal { return .prohibited("is a link-local address") }
+        guard !clientIsLocal, !allowsPrivateForRemote else { return .allowed }
+        if bytes.isLoopback || bytes.isUnspecified {
+            return .prohibited("is a loopback address, which only clients on this machine may reach")
+        }
+        if bytes.isPrivate {
+            return .prohibited("is a private address, which only clients on this machine may reach")
+        }
+        switch ownership(bytes) {
+        case .own: return .prohibited("is the proxy's own machine's, which only clients on this machine may reach")
+        case .foreign: return .allowed
+        case .unknown(let code): return .undetermined(code)
+        }
     }
 }
 
-/// The 16 bytes of an IP address, IPv4 as IPv4-mapped (RFC 4291 §2.5.5.2), so that both families compare alike.
-struct AddressBytes: Sendable, Equatable {
-    private let high: UInt64
-    private let low: UInt64
-
-    /// The address of an AF_INET or AF_INET6 socket address; nil for other families.
-    init?(_ address: UnsafePointer<sockaddr>) {
-        switch CInt(address.pointee.sa_family) {
-        case AF_INET:
-            let ipv4 = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
-            self.init(ipv4: UInt32(bigEndian: ipv4.sin_addr.s_addr))
-        case AF_INET6:
-            let ipv6 = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self)
-            let halves = withUnsafeBytes(of: ipv6.sin6_addr) { bytes in
-                (
-                    UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                    UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-                )
-            }
-            // NAT64 (64:ff9b::/96) and IPv4-compatible forms lead to the IPv4 address inside them.
-            if halves.0 == 0x0064_ff9b_0000_0000, halves.1 >> 32 == 0 {
-                self.init(ipv4: UInt32(truncatingIfNeeded: halves.1))
-            } else if halves.0 == 0, halves.1 >> 32 == 0, halves.1 > 1 {
-                self.init(ipv4: UInt32(truncatingIfNeeded: halves.1))
-            } else {
-                self.init(high: halves.0, low: halves.1)
-            }
-        default: return nil
+extension ProxyError {
+    /// What a client is told of an address that its request leads to; nil where that may be reached.
+    init?(_ verdict: AddressVerdict, host: String) {
+        switch verdict {
+        case .allowed: return nil
+        case .ownListener: self = .loop
+        case .prohibited(let why): self = .prohibited(why)
+        case .undetermined(let code): self = .noResources(host, String(cString: strerror(code)))
         }
-    }
-
-    init(ipv4: UInt32) { self.init(high: 0, low: 0xffff_0000_0000 | UInt64(ipv4)) }
-
-    private init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
-    /// Whether the peer of a connection is on this machine: a loopback address, or the very address it connected to.
-    static func isThisMachine(_ remote: SocketAddress, connectedTo local: SocketAddress?) -> Bool {
-        let remote: AddressBytes? = remote.withSockAddr { pointer, _ in AddressBytes(pointer) }
-        let local: AddressBytes? = local?.withSockAddr { pointer, _ in AddressBytes(pointer) }
-        guard let remote else { return false }
-        return remote.isLoopback || remote == local
-    }
-
-    static func port(_ address: UnsafePointer<sockaddr>) -> UInt16 {
-        switch CInt(address.pointee.sa_family) {
-        case AF_INET: UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self).sin_port)
-        case AF_INET6: UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self).sin6_port)
-        default: 0
-        }
-    }
-
-    /// The IPv4 address, where it is one.
-    private var ipv4: UInt32? {
-        high == 0 && low >> 32 == 0xffff ? UInt32(truncatingIfNeeded: low) : nil
-    }
-
-    var isLoopback: Bool {
-        if let ipv4 { return ipv4 >> 24 == 127 }
-        return high == 0 && low == 1
-    }
-
-    /// `0.0.0.0/8` and `::`.
-    var isUnspecified: Bool {
-        if let ipv4 { return ipv4 >> 24 == 0 }
-        return high == 0 && low == 0
-    }
-
-    var isLinkLocal: Bool {
-        if let ipv4 { return ipv4 >> 16 == 0xa9fe }
-        return high >> 54 == 0x3fa
-    }
-
-    /// Multicast, and IPv4's limited broadcast and reserved range (240.0.0.0/4).
-    var isMulticast: Bool {
-        if let ipv4 { return ipv4 >> 28 >= 0xe }
-        return high >> 56 == 0xff
-    }
-
-    /// RFC 1918, RFC 6598 and unique local addresses (RFC 4193).
-    var isPrivate: Bool {
-        if let ipv4 {
-            return ipv4 >> 24 == 10 || ipv4 >> 20 == 0xac1 || ipv4 >> 16 == 0xc0a8 || ipv4 >> 22 == 0x191
-        }
-        return high >> 57 == 0x7e
     }
 }

@@ -70,12 +70,10 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
     func trailers(of transfer: Transfer) -> [[UInt8]] { [] }
 
     func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
-        let policy = loop.proxy.addressPolicy
-        switch policy.judge(address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal) {
-        case .allowed: return true
-        case .ownListener: failure = .loop
-        case .prohibited(let why): failure = .prohibited(why)
-        }
+        let verdict = loop.proxy.addressPolicy.judge(
+            address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal)
+        guard let refusal = ProxyError(verdict, host: host) else { return true }
+        failure = refusal
         return false
     }
 

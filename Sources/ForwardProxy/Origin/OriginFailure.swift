@@ -93,6 +93,11 @@ extension ProxyError {
         }
     }
 
+    /// The URL that the rule makes with what its key captured is not one to send anybody to.
+    static func noUsableURL(rule: String, _ why: RefusalReason) -> ProxyError {
+        .badRequest("The rule at \(rule) makes no usable URL: \(why).")
+    }
+
     /// The file does not exist, and the rule says `missing: 404`, or nothing can have that name.
     static func noSuchFile(rule: String) -> ProxyError {
         ProxyError(

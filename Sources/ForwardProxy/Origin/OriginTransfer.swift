@@ -256,12 +256,10 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     func trailers(of transfer: Transfer) -> [[UInt8]] { upload.withLock(\.trailers) }
 
     func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
-        let policy = loop.proxy.addressPolicy
-        switch policy.judge(address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal) {
-        case .allowed: return true
-        case .ownListener: failure = .loop
-        case .prohibited(let why): failure = .prohibited(why)
-        }
+        let verdict = loop.proxy.addressPolicy.judge(
+            address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal)
+        guard let refusal = ProxyError(verdict, host: request.host) else { return true }
+        failure = refusal
         return false
     }
 

@@ -102,6 +102,8 @@ public struct ProxyConfiguration: Sendable {
     public var connectPorts: Set<UInt16> = [443, 8443]
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.
     public var allowsPrivateForRemote = false
+    /// Whether clients on this machine may reach the metadata services of clouds; the default is no.
+    public var allowsMetadata = false
     /// Event loops; the default is one for each core, at most four.
     public var threads = max(1, min(System.coreCount, 4))
     public var limits = ProxyLimits()

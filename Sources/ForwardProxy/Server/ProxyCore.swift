@@ -124,19 +124,3 @@ struct ProxyIdentity: Sendable {
         viaLine = ByteBuffer(string: "Via: 1.1 \(name)\r\n")
     }
 }
-
-/// The names under which requests for the proxy itself come: its listeners' addresses and `localhost`.
-struct OwnNames: Sendable {
-    private(set) var authorities: Set<String> = []
-
-    mutating func add(host: String, port: UInt16) {
-        authorities.insert("\(host):\(port)")
-        if port == 80 { authorities.insert(host) }
-    }
-
-    /// Whether `host[:port]`, compared without case, is one of the names.
-    func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
-        guard authority.count < 300 else { return false }
-        return authorities.contains(String(decoding: authority.map { $0.asciiLowercased }, as: UTF8.self))
-    }
-}

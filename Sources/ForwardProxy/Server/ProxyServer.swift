@@ -61,7 +61,8 @@ public final class ProxyServer: Sendable {
         let listeners = plain + secure
         addresses = plain.map(\.address)
         secureAddresses = secure.map(\.address)
-        var policy = AddressPolicy(allowsPrivateForRemote: configuration.allowsPrivateForRemote)
+        var policy = AddressPolicy(
+            allowsPrivateForRemote: configuration.allowsPrivateForRemote, allowsMetadata: configuration.allowsMetadata)
         var names = OwnNames()
         for address in addresses + secureAddresses {
             policy.addListener(address)
@@ -231,27 +232,5 @@ extension ProxyCore {
             logger.warning("\(configuration.limits.connections) connections are open: more are closed at once")
         }
         return false
-    }
-}
-
-extension OwnNames {
-    /// Adds the names under which a listener's address is asked for.
-    fileprivate mutating func add(listener address: SocketAddress) {
-        guard let port = address.port.flatMap(UInt16.init(exactly:)), let text = address.ipAddress else { return }
-        let isIPv6 = address.protocol == .inet6
-        add(host: isIPv6 ? "[\(text)]" : text, port: port)
-        let bytes: AddressBytes? = address.withSockAddr { pointer, _ in AddressBytes(pointer) }
-        guard let bytes, bytes.isLoopback || bytes.isUnspecified else { return }
-        for name in ["localhost", "127.0.0.1", "[::1]"] { add(host: name, port: port) }
-        guard bytes.isUnspecified else { return }
-        for address in (try? System.enumerateDevices())?.compactMap(\.address) ?? [] {
-            guard let text = address.ipAddress else { continue }
-            add(host: address.protocol == .inet6 ? "[\(text)]" : text, port: port)
-        }
-        var name = [CChar](repeating: 0, count: 256)
-        if gethostname(&name, 255) == 0 {
-            let host = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            add(host: host.lowercased(), port: port)
-        }
     }
 }

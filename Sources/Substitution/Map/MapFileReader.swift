@@ -22,7 +22,7 @@ struct MapFileReader {
     private(set) var root: (path: String, span: YAMLSpan)?
     private(set) var includes: [IncludedMap] = []
     private(set) var defaults = GivenOptions()
-    private(set) var intercept: [String] = []
+    private(set) var intercept: [(host: String, line: Int)] = []
 
     private static let names = ["root", "include", "defaults", "intercept", "substitutions"]
 
@@ -174,7 +174,7 @@ struct MapFileReader {
                         + " \"*.example.com\"", at: element.span)
                 continue
             }
-            intercept.append(pattern)
+            intercept.append((pattern, element.span.start.line))
         }
     }
 

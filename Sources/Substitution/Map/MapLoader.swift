@@ -42,7 +42,7 @@ struct MapLoader {
     private var hasErrors = false
     /// The identities of the files read.
     private var loaded: Set<String> = []
-    private var intercept: [String] = []
+    private var intercept: [MapStorage.Intercepted] = []
 
     init(_ options: MapLoadOptions) {
         self.options = options
@@ -57,7 +57,7 @@ struct MapLoader {
         guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }
         indexer.finish(&builder.storage)
         builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
-        builder.storage.interceptPatterns = intercept
+        builder.storage.intercepted = intercept
         let map = SubstitutionMap(
             builder.storage, warnings: diagnostics, fileSystem: options.fileSystem, limits: options.limits)
         return MapLoadResult(map: map, diagnostics: diagnostics)
@@ -127,7 +127,9 @@ struct MapLoader {
         let keys = builder.keys
         builder.keys = []
         indexer.index(keys, &builder.storage, found)
-        for pattern in reader.intercept where !intercept.contains(pattern) { intercept.append(pattern) }
+        for (host, line) in reader.intercept where !intercept.contains(where: { $0.host == host }) {
+            intercept.append(MapStorage.Intercepted(host: host, position: "\(PathText.lastComponent(name)):\(line)"))
+        }
         for message in found.rendered() { add(message) }
         return reader.includes
     }

@@ -34,6 +34,12 @@ struct MapStorage: Sendable {
         var record: UInt32
     }
 
+    /// A host of `intercept`, and where it stands: `substitutions.yaml:3`.
+    struct Intercepted: Sendable {
+        var host: String
+        var position: String
+    }
+
     /// What decides quickly over most rules' conditions, without a reference to count.
     struct OptionSummary: Sendable {
         enum Query: UInt8 { case exact, ignore, parameters }
@@ -67,7 +73,7 @@ struct MapStorage: Sendable {
     var exact = ExactIndex()
     var prefixes = PrefixIndex()
     var authorities = AuthorityIndex()
-    var interceptPatterns: [String] = []
+    var intercepted: [Intercepted] = []
     /// How many rules the files have; the two schemes of a `//` key count once.
     var ruleCount = 0
 

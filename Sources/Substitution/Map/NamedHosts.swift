@@ -40,6 +40,18 @@ extension SubstitutionMap {
         storage.authorities.entries.compactMap { NamedHost(storage.text($0.range)) }
     }
 
+    /// Where the map first has a host decrypted, as `substitutions.yaml:12`; nil where it doesn't. Looks at all rules.
+    ///
+    /// - Parameter host: as ``InterceptedHosts/names`` and ``InterceptedHosts/patternTexts`` have it.
+    public func positionOfInterception(of host: String) -> String? {
+        for rule in rules where rule.kind != .expression {
+            let parts = rule.key.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+            guard parts.count >= 3, let named = NamedHost("\(parts[0])//\(parts[2])") else { continue }
+            if named.scheme == "https", named.host == host { return rule.position }
+        }
+        return storage.intercepted.first { $0.host == host }?.position
+    }
+
     /// Whether the map has regular expressions, which may match any host.
     public var hasExpressions: Bool { !storage.expressions.isEmpty }
 }

@@ -27,6 +27,16 @@ public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
     case encodedSlash, nulByte, dotSegment, emptySegment, tooLong
     /// The URL to forward or redirect to is none with the captures filled in.
     case notAURL(TargetError)
+    /// A capture brings more into the scheme or the authority of that URL than belongs there.
+    case capturedAuthority
+
+    /// Whether it is about a URL to forward or redirect to, and not about a file's path.
+    public var isOfURL: Bool {
+        switch self {
+        case .encodedSlash, .nulByte, .dotSegment, .emptySegment, .tooLong: false
+        case .notAURL, .capturedAuthority: true
+        }
+    }
 
     public var description: String {
         switch self {
@@ -36,6 +46,7 @@ public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
         case .emptySegment: "the path has two slashes in a row, and no file has an empty name"
         case .tooLong: "the path is longer than any file's can be"
         case .notAURL(let error): "the URL made with the captures is none: \(error)"
+        case .capturedAuthority: "a capture in its host brings more than a host and a port"
         }
     }
 }
@@ -67,14 +78,21 @@ extension SubstitutionMap {
             var url = expanded(record, uri, scratch)
             append(match, record, uri, to: &url)
             do throws(TargetError) {
-                return .forward(try TargetURI(absolute: ByteBuffer(bytes: url)))
+                let target = try TargetURI(absolute: ByteBuffer(bytes: url))
+                return keepsAuthority(record, uri, scratch) ? .forward(target) : .refused(.capturedAuthority)
             } catch {
                 return .refused(.notAURL(error))
             }
         case .redirect:
             var url = expanded(record, uri, scratch)
             if record.kind == .folder, url.last == UInt8(ascii: "/") { append(match, record, uri, to: &url) }
-            return .redirect(url)
+            guard record.isTemplate else { return .redirect(url) }
+            do throws(TargetError) {
+                if url.first != UInt8(ascii: "/") { _ = try TargetURI(absolute: ByteBuffer(bytes: url)) }
+                return keepsAuthority(record, uri, scratch) ? .redirect(url) : .refused(.capturedAuthority)
+            } catch {
+                return .refused(.notAURL(error))
+            }
         case .block: return .block
         }
     }
@@ -128,6 +146,15 @@ extension SubstitutionMap {
                 url.append(UInt8(ascii: "&"))
             }
             url.append(contentsOf: raw[(mark + 1)...])
+        }
+    }
+
+    /// Whether the captures leave scheme and authority of a URL what the map makes of them.
+    private func keepsAuthority(_ record: RuleRecord, _ uri: TargetURI, _ scratch: LookupScratch) -> Bool {
+        guard record.isTemplate else { return true }
+        return uri.withBytes { url in
+            CapturedAuthority.isKept(
+                by: storage.templates[Int(record.sourceOffset)].template, captures: scratch.captures, of: url)
         }
     }
 

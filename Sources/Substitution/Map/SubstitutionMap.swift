@@ -57,7 +57,7 @@ public final class SubstitutionMap: Sendable {
     }
 
     /// The hosts to decrypt beside those that https rules name, in lower case, with stars, in the order of the files.
-    public var interceptPatterns: [String] { storage.interceptPatterns }
+    public var interceptPatterns: [String] { storage.intercepted.map(\.host) }
 
     /// One more than the highest number of a rule: how long a table by rules has to be.
     public var ruleIDCount: Int { storage.records.count }

@@ -2,7 +2,7 @@ import SwiftASN1
 import X509
 
 /// The hosts that an authority may sign for (RFC 5280 §4.2.1.10, name constraints).
-struct NameScope: Sendable {
+struct NameScope: Sendable, CustomStringConvertible {
     private var permittedNames: [String]?
     private var permittedRanges: [[UInt8]]?
     private var excludedNames: [String] = []
@@ -54,6 +54,35 @@ struct NameScope: Sendable {
         }
         guard !excludedNames.contains(where: { NameScope.isName(host.text, below: $0) }) else { return false }
         return permittedNames?.contains { NameScope.isName(host.text, below: $0) } ?? true
+    }
+
+    /// What it holds, in words: `a.test and all names below it, 10.0.0.1`.
+    var description: String {
+        var parts: [String] = []
+        if let permittedNames {
+            let all = permittedNames.count == 1 ? "it" : "them"
+            parts.append("\(permittedNames.joined(separator: ", ")) and all names below \(all)")
+        } else if !excludedNames.contains("") {
+            parts.append("any name")
+        }
+        let wholes = Set([8, 32].map { [UInt8](repeating: 0, count: $0) })
+        if let permittedRanges {
+            parts += permittedRanges.map(NameScope.text)
+        } else if !wholes.isSubset(of: excludedRanges) {
+            parts.append("any address")
+        }
+        let excluded =
+            excludedNames.filter { !$0.isEmpty } + excludedRanges.filter { !wholes.contains($0) }.map(NameScope.text)
+        let permitted = parts.isEmpty ? "no host" : parts.joined(separator: ", ")
+        return excluded.isEmpty ? permitted : "\(permitted), but not \(excluded.joined(separator: ", "))"
+    }
+
+    /// An address, and its mask where that leaves more than one.
+    private static func text(_ range: [UInt8]) -> String {
+        let (address, mask) = (Array(range.prefix(range.count / 2)), Array(range.suffix(range.count / 2)))
+        guard [4, 16].contains(address.count), mask.count == address.count else { return "a malformed range" }
+        let isOne = mask.allSatisfy { $0 == 0xff }
+        return InternetAddress.text(address) + (isOne ? "" : "/\(InternetAddress.text(mask))")
     }
 
     private static func range(_ bytes: [UInt8]) -> GeneralName {

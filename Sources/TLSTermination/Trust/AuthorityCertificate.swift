@@ -65,6 +65,9 @@ public struct AuthorityCertificate: Sendable {
     /// The last day of its validity, as `2035-11-19`.
     public var lastDay: String { WallClock.day(notAfter) }
 
+    /// In words, which hosts its name constraints let it sign for.
+    public var permitted: String { scope.description }
+
     /// Whether its name constraints let it sign for a host.
     public func permits(_ host: CertificateHost) -> Bool { scope.contains(host) }
 }

@@ -252,6 +252,10 @@ struct IncludeTests {
               ~^https://h/: { text: h }
             """)
         #expect(map.interceptPatterns == ["*.corp.example", "www.example.com", "[::1]"])
+        for (host, line) in [("b", 5), ("*.c", 6), ("a", 7), ("d", 8), ("g", 11), ("*.corp.example", 1), ("[::1]", 1)] {
+            #expect(map.positionOfInterception(of: host)?.hasSuffix(":\(line)") == true, "\(host)")
+        }
+        #expect(map.positionOfInterception(of: "f") == nil)
         #expect(
             map.namedHosts().map { "\($0.scheme) \($0.host) \($0.port.map(String.init) ?? ($0.isAnyPort ? "*" : "-"))" }
                 == [

@@ -154,6 +154,59 @@ struct ResolveTests {
         )
     }
 
+    @Test(
+        "captures in the host of a URL bring a host and a port, and where the URL ends with one, a path too",
+        arguments: [
+            // One that is the whole host.
+            ("a/good", "http://good/p"), ("a/good:81", "http://good:81/p"), ("a/[::1]:81", "http://[::1]:81/p"),
+            ("a/good@evil", nil), ("a/good:x@evil", nil), ("a/good%40evil", nil), ("a/@evil", nil), ("a/evil/x", nil),
+            ("a/evil?x", nil), ("a/evil%2Fx", nil), ("a/evil%3Fx", nil), ("a/evil%23x", nil), ("a/evil%5Cx", nil),
+            ("a/evil%20x", nil), ("a/evil%09x", nil), ("a/evil:80:81", nil), ("a/", nil), ("a/evil\\@x", nil),
+            // One with some of the host behind it, or before it.
+            ("b/good", "http://good.example.com/p"), ("b/evil/", nil), ("b/evil?", nil), ("b/evil:80/", nil),
+            ("b/evil:80", nil), ("b/x@evil", nil), ("b/evil:80@", nil),
+            ("c/1", "http://node1/p"), ("c/1:81", "http://node1:81/p"), ("c/@evil", nil), ("c/:x@evil", nil),
+            // Those that a URL ends with.
+            ("d/good/x@y?z@", "http://good/x@y?z@"), ("d/good?x/y", "http://good/?x/y"), ("d/x@evil/y", nil),
+            ("d/good", "http://good/"), ("e/good/x/y", "http://good/x/y"), ("e/good", "http://good/"),
+            ("e/x@good/x", nil),
+            // A scheme, a port, user information of the map's own, a path.
+            ("f/https:good", "https://good/p"), ("f/http://evil/:good", nil), ("f/ht@tp:good", nil),
+            ("g/81", "http://good:81/p"), ("g/81@evil", nil), ("h/me", "http://good/p"), ("h/me@evil/", nil),
+            ("i/x@y/z?@", "http://good/x@y/z?@/p"),
+        ])
+    func capturedAuthority(_ path: String, _ expected: String?) throws {
+        let templates = [
+            "a/(.*)": "http://$1/p", "b/(.*)": "http://$1.example.com/p", "c/(.*)": "http://node$1/p",
+            "d/(.*)": "http://$1", "e/([^/]*)(/.*)?": "http://$1$2", "f/(.*?):([^:]*)": "$1://$2/p",
+            "g/(.*)": "http://good:$1/p", "h/(.*)": "http://$1@good/p", "i/(.*)": "http://good/$1/p",
+        ]
+        for option in ["forward", "redirect"] {
+            let lines = templates.map { "\"~^http://h/\($0)$\": { \(option): \"\($1)\" }" }
+            let map = try rules(lines.joined(separator: "\n  "))
+            let answer = try map.answer("http://h/\(path)")
+            if let expected, option == "forward" {
+                #expect(answer == "forward \(expected)")
+            } else {
+                #expect(answer.hasPrefix("redirect http") == (expected != nil), "\(answer)")
+                #expect(answer.hasPrefix("refused: ") == (expected == nil), "\(answer)")
+            }
+        }
+    }
+
+    @Test(
+        "a redirect to a path of the same host stays there",
+        arguments: [
+            ("http://h/a/x", "redirect /x"), ("http://h/a//evil/x", "refused"), ("http://h/b/x", "redirect /x/y"),
+            ("http://h/b//evil", "refused"), ("http://h/c/good", "redirect //good/x"), ("http://h/c/x@evil", "refused"),
+        ])
+    func redirectPath(_ url: String, _ expected: String) throws {
+        let map = try rules(
+            "\"~^http://h/a/(.*)$\": { redirect: \"/$1\" }", "\"~^http://h/b/(.*)$\": { redirect: \"/$1/y\" }",
+            "\"~^http://h/c/(.*)$\": { redirect: \"//$1/x\" }")
+        #expect(try map.answer(url).hasPrefix(expected))
+    }
+
     @Test("whether a rule is constant, and what it is like")
     func views() throws {
         let map = try rules(
