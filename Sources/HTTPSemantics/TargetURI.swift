@@ -34,7 +34,7 @@ public enum TargetError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// An absolute URI, normalised for comparing (RFC 3986 §6.2.2, §6.2.3), with its parts as offsets.
 ///
-/// Scheme and host are in lower case, a default port is dropped, percent-encoded unreserved characters are decoded,
+/// Scheme and host are in lower case, the root's dot behind a host and a default port are dropped, percent-encoded unreserved characters are decoded,
 /// hexadecimal digits are in upper case, dot segments are removed, an empty path is `/`. User information and fragment
 /// are left out. Where the received bytes are already so, ``bytes`` shares their storage and nothing is copied.
 ///

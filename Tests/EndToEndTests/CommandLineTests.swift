@@ -80,6 +80,7 @@ struct CommandLineTests {
             (["--map", "m", "--connect-ports", "443,x"], "ports from 1 to 65535"),
             (["--map", "m", "--resolve", "a:b:c"], "HOST:PORT:ADDRESS"),
             (["--map", "m", "--resolve", "a:80:example.com"], "HOST:PORT:ADDRESS"),
+            (["--map", "m", "--resolve", "a..:80:127.0.0.1"], "HOST:PORT:ADDRESS"),
             (["--map", "m", "--upstream-proxy", "ftp://a:1"], "must be http://HOST:PORT"),
             (["--map", "m", "--upstream-proxy", "http://a"], "must be http://HOST:PORT"),
             (["--map", "m", "--no-proxy", "a"], "--upstream-proxy"),

@@ -164,14 +164,16 @@ extension EndToEnd {
             let proxy = try DecryptingProxy(
                 Self.rules, resolving: [("other.test", origin.port)], workshop: try CertificateWorkshop())
             for option in ["--http1.1", "--http2"] {
-                for host in ["other.test", "listed.test", "mapped.test:8443", "mapped.test.", "x@mapped.test"] {
+                for host in ["other.test", "listed.test", "mapped.test:8443", "mapped.test..", "x@mapped.test"] {
                     let response = try proxy.fetch(
                         "https://mapped.test/x",
                         [option, "-H", "Host: \(host)", "--output", "/dev/null", "--write-out", "%{http_code}"])
                     #expect(["421", "400"].contains(response.output), "\(option) \(host): \(response.output)")
                 }
-                let named = try proxy.fetch("https://mapped.test/x", [option, "-H", "Host: MAPPED.test:443"])
-                #expect(named.output == "mapped")
+                for host in ["MAPPED.test:443", "mapped.test."] {
+                    let named = try proxy.fetch("https://mapped.test/x", [option, "-H", "Host: \(host)"])
+                    #expect(named.output == "mapped")
+                }
             }
             let absolute = try proxy.fetch(
                 "https://mapped.test/x",

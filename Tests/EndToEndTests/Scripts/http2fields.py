@@ -144,9 +144,9 @@ refused("CONNECT with :path", asked(method="CONNECT"), -PROTOCOL_ERROR)
 refused("extended CONNECT", asked("/", method="CONNECT") + [(":protocol", "websocket")], -PROTOCOL_ERROR, end=False)
 
 # H2-16.
-for authority in ["other.test", "h.test:444", "u@h.test", "h.test.", "", "h.test:", "xn--h.test", "127.0.0.1"]:
+for authority in ["other.test", "h.test:444", "u@h.test", "h.test..", "", "h.test:", "xn--h.test", "127.0.0.1"]:
     refused(f":authority {authority!r}", asked("/o/echo", authority=authority), 421, 400, -PROTOCOL_ERROR)
-for authority in ["h.test:443", "H.Test"]:
+for authority in ["h.test:443", "H.Test", "h.test.", "H.Test.:443"]:
     CASES.append((f":authority {authority}", lambda stage, authority=authority: named(stage, authority)))
 
 
