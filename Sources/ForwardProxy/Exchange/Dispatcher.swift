@@ -191,7 +191,7 @@ extension LoopContext {
         let plan = ForwardPlan(
             reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
         switch use.source(scratch) {
-        case .forward(let other): return forward(request, to: other, client, plan)
+        case .forward(let other): return forward(request, to: other.ofRootPage, client, plan)
         case .refused(let why):
             client.fail(.badRequest("The rule at \(rule.position) makes no usable URL: \(why)."))
             return nil

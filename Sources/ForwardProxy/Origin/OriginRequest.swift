@@ -16,7 +16,7 @@ struct OriginRequest {
     /// IPv6 addresses with their brackets.
     var host: String
     var port: UInt16
-    /// Path and query as received.
+    /// Path and query as received; `*` for the server itself.
     var pathAndQuery: [UInt8]
     /// Lines without CRLF, Host first.
     var lines: [[UInt8]]
@@ -55,7 +55,9 @@ struct OriginRequest {
         isHTTPS = uri.scheme == .https
         host = uri.host
         port = uri.port
-        pathAndQuery = Array(buffer: uri.rawPathAndQuery)
+        // RFC 9112 §3.2.4: the last proxy sends an OPTIONS without a path as `OPTIONS *`.
+        let isForServer = head.method == .options && uri.isPathEmpty
+        pathAndQuery = isForServer ? [UInt8(ascii: "*")] : Array(buffer: uri.rawPathAndQuery)
         isHead = head.method == .head
         mayBeRepeated = head.method.isIdempotent && !request.hasBody
         let hopByHop = HopByHop(head.fields)

@@ -69,6 +69,7 @@ extension LoopContext {
 
     /// Answers a request in absolute-form for one of the listener's own names; what is not served is a loop.
     func answerOwnSite(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+        if request.head.method == .options, uri.isPathEmpty { return answerOwnOptions(request, client) }
         let path = uri.withBytes { Array($0[uri.pathStart..<uri.pathEnd]) }
         return answerOwn(request, path: path, isProxied: true, client)
     }
