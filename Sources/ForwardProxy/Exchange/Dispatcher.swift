@@ -241,10 +241,11 @@ extension LoopContext {
         return true
     }
 
-    /// Whether the request's expectation is one that is known (RFC 9110 §10.1.1); else it has been answered.
+    /// Whether the request's expectation is one that is known, or one of HTTP/1.0, which is ignored (RFC 9110 §10.1.1);
+    /// else it has been answered.
     func expectationIsMet(_ request: Request, _ client: any ExchangeClient) -> Bool {
         let fields = request.head.fields
-        guard fields.contains(.expect) else { return true }
+        guard fields.contains(.expect), request.head.version >= .http1_1 else { return true }
         if fields.count(of: .expect) == 1,
             fields.withFirst(.expect, { $0.equalsIgnoringCase("100-continue") }) == true
         {

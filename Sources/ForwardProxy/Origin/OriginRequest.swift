@@ -66,7 +66,7 @@ struct OriginRequest {
         case let length?: body = .length(length)
         case nil: body = .chunked
         }
-        expectsContinue = body != .none && head.fields.contains(.expect)
+        expectsContinue = body != .none && head.version >= .http1_1 && head.fields.contains(.expect)
         lines = OriginRequest.lines(of: request, hopByHop, authority: uri.authority, identity, preconditions)
     }
 
@@ -84,7 +84,8 @@ struct OriginRequest {
             case .host: continue
             case .transferEncoding where !request.hasBody || request.bodyLength != nil: continue
             case .transferEncoding: break
-            case .expect where !request.hasBody: continue
+            // Of a client of HTTP/1.0 it means nothing (RFC 9110 §10.1.1).
+            case .expect where !request.hasBody || request.head.version < .http1_1: continue
             case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .range, .ifRange:
                 if preconditions.removes(line.name) { continue }
             case .maxForwards where isMeasured:
