@@ -66,7 +66,8 @@ public enum Storing {
                 correctedInitialAge: Age.correctedInitial(response, date: date), receivedAt: response.receivedAt,
                 date: date, etag: kept.etagValue, lastModified: kept.contains(.lastModified) ? lastModified : nil,
                 selection: SelectingFields(names: names, of: request.fields),
-                isAuthorized: request.fields.contains(.authorization), part: isWhole ? nil : part))
+                isAuthorized: request.fields.contains(.authorization), part: isWhole ? nil : part,
+                version: response.version))
     }
 
     /// What the directives forbid.

@@ -125,7 +125,7 @@ final class FollowerExchange: Exchange {
             response.head.start { lines in
                 StatusFields.writeFetched(
                     reason, status: nil, isStored: true, isCollapsed: true, detail: "", to: &lines)
-                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+                lines.writeImmutableBuffer(loop.proxy.identity.viaLine(response.head.version))
             })
         subscription.send()
         return true

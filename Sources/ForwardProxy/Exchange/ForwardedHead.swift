@@ -7,6 +7,8 @@ import Substitution
 /// added where the origin sent none. What says what happened to the exchange is added for each client.
 struct ForwardedHead: Sendable {
     var status: Int
+    /// The protocol that the response was received in.
+    var version: HTTPVersion
     var reason: ByteBuffer
     /// Field lines, each with its CRLF.
     var lines: ByteBuffer
@@ -20,6 +22,7 @@ struct ForwardedHead: Sendable {
         let fields = head.fields
         let hopByHop = HopByHop(fields)
         status = head.status
+        version = head.version
         reason = head.withReason { ByteBuffer(bytes: $0) }
         let isBodyless = isHead || head.status == 204 || head.status == 304
         let length = head.isChunked ? nil : head.contentLength

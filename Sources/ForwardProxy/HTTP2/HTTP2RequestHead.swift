@@ -93,7 +93,7 @@ enum HTTP2RequestHead {
         if hasContent, !builder.section.contains(.contentLength) { builder.appendChunked() }
         let targetStart = method.count &+ 1
         return RequestHead(
-            method: Method(method), version: .http1_1, methodRange: 0..<method.count,
+            method: Method(method), version: .http2, methodRange: 0..<method.count,
             targetRange: targetStart..<targetStart &+ path.count, fields: builder.section)
     }
 
