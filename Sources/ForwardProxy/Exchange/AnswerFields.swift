@@ -35,6 +35,9 @@ enum AnswerFields {
             }
         }
         fields.append(Field(name: "Cache-Control", value: Array("no-cache".utf8), isContent: false))
+        if content.isOwnWording {
+            fields.append(Field(name: "X-Content-Type-Options", value: Array("nosniff".utf8), isContent: false))
+        }
         if content.bodies.count > 1 {
             fields.append(Field(name: "Vary", value: Array("Accept-Encoding".utf8), isContent: false))
         }

@@ -96,4 +96,6 @@ struct AnswerContent {
     /// A Location of a redirect.
     var location: [UInt8]?
     var file: LoadedFile?
+    /// Whether the proxy words it, and not the map or a file.
+    var isOwnWording = false
 }
