@@ -57,8 +57,14 @@ extension ClientConnection: ExchangeClient {
 
     func start(_ response: ResponseStart) {
         chunksBody = false
+        endsByClosing = false
         if response.body == .unknown {
-            if requestVersion == .http1_1 { chunksBody = true } else { state.mustClose() }
+            if requestVersion == .http1_1 {
+                chunksBody = true
+            } else {
+                state.mustClose()
+                endsByClosing = true
+            }
         }
         let isPersistent = state.startedResponse()
         var out = ByteBuffer()
