@@ -167,13 +167,25 @@ extension ClientConnection: ExchangeClient {
 
     func fail(_ error: ProxyError) {
         guard !responseHasStarted else { return abort() }
-        if error.status == 400 || error.status == 417 { state.mustClose() }
+        if error.status == 400 || error.status == 417 || (isConnect && !mayAskAgain(after: error)) {
+            state.mustClose()
+        }
         let response = ErrorResponse(error, asked: record, fields: exchangeFields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
         start(response.start(isHead: isHead))
         if !isHead { send(response.page) }
         finish(trailers: nil)
+    }
+
+    /// Whether the client of a CONNECT that is refused may send another request on this connection.
+    ///
+    /// What comes behind a CONNECT may be what was meant for the tunnel, sent before the answer had come, and chosen by
+    /// others than the client: it must not be read as a request. So the connection ends, except that a client which is
+    /// asked for its credentials, and has sent nothing yet, may give them here. Even if more is on its way then, it does
+    /// nothing: it would need the credentials itself.
+    private func mayAskAgain(after error: ProxyError) -> Bool {
+        error.status == 407 && !parser.hasBufferedBytes
     }
 
     func takeOver() -> (any Channel)? {

@@ -32,6 +32,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// The header section of the request under way, for an error page.
     var exchangeFields: FieldSection?
     var isHead = false
+    var isConnect = false
 
     var isInRead = false
     var isProcessing = false
@@ -176,6 +177,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         deadline = .max
         requestVersion = head.version
         isHead = head.method == .head
+        isConnect = head.method == .connect
         bodyIsWanted = true
         chunksBody = false
         endsByClosing = false
