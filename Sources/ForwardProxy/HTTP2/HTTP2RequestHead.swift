@@ -1,3 +1,4 @@
+import HTTP1
 import HTTPSemantics
 import NIOCore
 
@@ -117,9 +118,11 @@ enum HTTP2RequestHead {
         try builder.append(name, value)
     }
 
-    /// The fields of a trailer section: no pseudo-header fields.
-    static func trailers(_ block: FieldBlock) throws(HTTP2RequestError) -> FieldSection {
-        guard !block.isTooLarge else { throw .tooLarge }
+    /// The fields of a trailer section: no pseudo-header fields, and no more than HTTP/1 may have.
+    static func trailers(_ block: FieldBlock, limits: MessageLimits) throws(HTTP2RequestError) -> FieldSection {
+        guard !block.isTooLarge, block.lines.count <= limits.trailerFieldCount,
+            block.writtenSize <= limits.trailerSectionBytes
+        else { throw .tooLarge }
         return try block.bytes.withRawBytes { bytes throws(HTTP2RequestError) in
             var builder = Builder(ByteBuffer(), block.lines.count)
             for line in block.lines {
