@@ -3,6 +3,8 @@ import Glibc
 /// What a path leads to.
 public enum MappedKind: Sendable, Equatable {
     case file, folder
+    /// The path is a symbolic link, or goes through one below the folder.
+    case symbolicLink
     /// A device, a socket, a named pipe.
     case other
 }
@@ -83,7 +85,7 @@ private enum SystemFiles {
         switch kind(status) {
         case .file: break
         case .folder: return .failure(.isFolder)
-        case .other: return .failure(.isNoRegularFile)
+        case .other, .symbolicLink: return .failure(.isNoRegularFile)
         }
         guard Int(status.st_size) <= limit else { return .failure(.tooLarge(limit: limit)) }
         // One byte more than there is shows whether the file grows meanwhile.
@@ -130,7 +132,27 @@ private enum SystemFiles {
             guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
             return stat(path, &status)
         }
-        return result == 0 ? kind(status) : nil
+        guard result == 0 else { return passesLink(root, path) ? .symbolicLink : nil }
+        return passesLink(root, path) ? .symbolicLink : kind(status)
+    }
+
+    /// Whether a component of a path below a folder is a symbolic link, which ``FolderRoot`` does not follow.
+    private static func passesLink(_ root: String, _ path: [UInt8]) -> Bool {
+        var status = stat()
+        var partial = Array(root.utf8)
+        for component in path.split(separator: UInt8(ascii: "/")) {
+            partial.append(UInt8(ascii: "/"))
+            partial += component
+            partial.append(0)
+            let result = partial.withUnsafeBytes { bytes -> Int32 in
+                guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
+                return lstat(path, &status)
+            }
+            guard result == 0 else { return false }
+            if status.st_mode & S_IFMT == S_IFLNK { return true }
+            partial.removeLast()
+        }
+        return false
     }
 
     private static func kind(_ status: stat) -> MappedKind {

@@ -139,14 +139,22 @@ struct MapLoader {
             let path = PathText.joined(builder.storage.files[number].root, root.path)
             builder.storage.files[number].root = path
             switch options.fileSystem.kind(path, []) {
-            case .folder: break
+            case .folder, .symbolicLink: break
             case nil: found.warning("the folder '\(path)' does not exist", at: root.span)
             case .file, .other: found.error("'\(path)' is no folder", at: root.span)
             }
         }
         for check in builder.folderChecks
-        where options.fileSystem.kind(builder.storage.files[number].root, check.path) != .folder {
+        where !isFolder(check.path, below: builder.storage.files[number].root) {
             found.error("a folder is mapped to a file; a folder's name ends in '/'", at: check.span)
+        }
+    }
+
+    /// Whether a folder stands there, or a link, which may be one to a folder: the look at all files tells of links.
+    private func isFolder(_ path: [UInt8], below root: String) -> Bool {
+        switch options.fileSystem.kind(root, path) {
+        case .folder, .symbolicLink: true
+        case .file, .other, nil: false
         }
     }
 
