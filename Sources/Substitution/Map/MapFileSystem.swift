@@ -166,7 +166,8 @@ private enum SystemFiles {
     static func currentFolder() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let path = getcwd(buffer.baseAddress, buffer.count) else { return "/" }
-            return String(cString: path)
+            // A name that is not UTF-8 can't be written as text; this leads to the same folder.
+            return String(validatingCString: path) ?? "/proc/self/cwd"
         }
     }
 

@@ -87,9 +87,11 @@ struct MapLoader {
         switch options.fileSystem.read(path, options.limits.inputBytes) {
         case .success(let read): contents = read
         case .failure(let error):
-            refuse(
-                includedBy == nil ? "the map \(error.explanation)" : "the file '\(name)' \(error.explanation)", name,
-                includedBy)
+            // What stands for bytes of the command line that are none (SE-0405).
+            let isText = !name.unicodeScalars.contains("\u{FFFD}")
+            let hint = error == .missing && !isText ? "; names that are not UTF-8 can't be read" : ""
+            let subject = includedBy == nil ? "the map" : "the file '\(name)'"
+            refuse("\(subject) \(error.explanation)\(hint)", name, includedBy)
             return
         }
         if contents.isWorldWritable {
