@@ -17,6 +17,16 @@ public enum MapFileError: Error, Sendable, Equatable {
     /// The C library's error number.
     case system(Int32)
 
+    /// What an error number of the C library says of a file (errno(3)).
+    public init(errno number: Int32) {
+        switch number {
+        case ENOENT, ENOTDIR: self = .missing
+        case EACCES, EPERM: self = .unreadable
+        case EISDIR: self = .isFolder
+        default: self = .system(number)
+        }
+    }
+
     /// What follows "the file …" in a message.
     var explanation: String {
         switch self {
@@ -178,14 +188,7 @@ private enum SystemFiles {
         return String(cString: resolved)
     }
 
-    private static func error(_ number: Int32) -> MapFileError {
-        switch number {
-        case ENOENT, ENOTDIR: .missing
-        case EACCES, EPERM: .unreadable
-        case EISDIR: .isFolder
-        default: .system(number)
-        }
-    }
+    private static func error(_ number: Int32) -> MapFileError { MapFileError(errno: number) }
 }
 
 /// Paths as text: joined and shortened without a look at the disk.

@@ -8,6 +8,9 @@ public struct MapLoadOptions: Sendable {
     /// The most map files in all. The default is 1000.
     public var maximumFiles: Int
     public var fileSystem: MapFileSystem
+    /// What was read of those maps that can be read only once, by the names under which they are to be loaded. The
+    /// default is none.
+    public var streams: [String: MapStream] = [:]
 
     public init(
         limits: YAMLLimits = YAMLLimits(), maximumFiles: Int = 1000, fileSystem: MapFileSystem = .system
@@ -45,6 +48,13 @@ struct MapLoader {
     private var intercept: [String] = []
 
     init(_ options: MapLoadOptions) {
+        var options = options
+        if !options.streams.isEmpty {
+            let readFile = options.fileSystem.read
+            let streams = Dictionary(
+                options.streams.values.map { ($0.name, $0.contents) }, uniquingKeysWith: { first, _ in first })
+            options.fileSystem.read = { path, limit in streams[path] ?? readFile(path, limit) }
+        }
         self.options = options
     }
 
@@ -69,8 +79,10 @@ struct MapLoader {
     private mutating func visit(
         name: String, chain: [(name: String, identity: String)], includedBy: (file: String, item: IncludedMap)?
     ) {
-        let path = options.fileSystem.absolutePath(name)
-        let identity = options.fileSystem.identity(path)
+        let stream = includedBy == nil ? options.streams[name] : nil
+        let name = stream?.name ?? name
+        let path = stream?.name ?? options.fileSystem.absolutePath(name)
+        let identity = stream?.name ?? options.fileSystem.identity(path)
         if let start = chain.firstIndex(where: { $0.identity == identity }) {
             let names = chain[start...].map(\.name) + [chain[start].name]
             refuse("an include loop: " + names.joined(separator: " → "), name, includedBy)
@@ -99,8 +111,15 @@ struct MapLoader {
                 MapDiagnostic(
                     Diagnostic(.warning, "every user of this machine may change this map", file: name), source: nil))
         }
-        let includes = read(contents.bytes, name: name, path: path)
-        let folder = PathText.folder(of: name)
+        let file: MapStorage.File
+        if let stream {
+            file = MapStorage.File(
+                stream: stream.name, folder: PathText.joined("", options.fileSystem.absolutePath("")))
+        } else {
+            file = MapStorage.File(name: name, absolutePath: path)
+        }
+        let includes = read(contents.bytes, file)
+        let folder = stream == nil ? PathText.folder(of: name) : ""
         for item in includes {
             visit(
                 name: PathText.joined(folder, item.path), chain: chain + [(name, identity)],
@@ -109,19 +128,17 @@ struct MapLoader {
     }
 
     /// Reads a file's text into the map; the files that it includes.
-    private mutating func read(_ bytes: [UInt8], name: String, path: String) -> [IncludedMap] {
+    private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File) -> [IncludedMap] {
         let parser = YAMLEventParser(bytes, limits: options.limits)
-        let found = FileDiagnostics(file: name, source: bytes)
-        builder.begin(
-            MapStorage.File(
-                name: name, shortName: PathText.lastComponent(name), absolutePath: path,
-                root: PathText.folder(of: path)),
-            sourceCount: bytes.count)
+        let found = FileDiagnostics(file: file.name, source: bytes)
+        builder.begin(file, sourceCount: bytes.count)
         var reader = MapFileReader(parser, builder, found)
         reader.read()
         // Records have 32 bits for a place in the arena and for the number of a rule.
         guard builder.storage.arena.count <= UInt32.max, builder.storage.records.count < UInt32.max else {
-            add(MapDiagnostic(Diagnostic(.error, "the maps have more than 4 GiB together", file: name), source: nil))
+            add(
+                MapDiagnostic(
+                    Diagnostic(.error, "the maps have more than 4 GiB together", file: file.name), source: nil))
             return []
         }
         setRoot(reader.root, found)
