@@ -285,6 +285,7 @@ final class EasyHandle {
             result.osErrno = CInt(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
             if result.osErrno == 0 { result.osErrno = progress.socketErrno }
             if progress.attempts == 0 { result.noteShortage() }
+            if usesProxy { result.tunnelStatus = long(CURLINFO_HTTP_CONNECTCODE) }
         }
         result.reusedConnection = progress.attempts > 0 && long(CURLINFO_NUM_CONNECTS) == 0
         var address: UnsafeMutablePointer<CChar>?

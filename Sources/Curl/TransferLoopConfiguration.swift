@@ -24,6 +24,11 @@ public struct TransferLoopConfiguration: Sendable {
 
     public init() {}
 
+    /// Whether requests to `host` are sent to a parent proxy that speaks HTTP.
+    public func usesHTTPProxy(for host: String) -> Bool {
+        usesProxy(for: host) && upstreamProxy?.utf8.starts(with: "socks".utf8) == false
+    }
+
     /// Whether requests to `host` go through the parent proxy.
     func usesProxy(for host: String) -> Bool {
         guard upstreamProxy != nil else { return false }

@@ -16,6 +16,8 @@ public struct TransferResult: Sendable, Equatable {
 
     /// The kinds of end that callers tell apart.
     public enum Kind: Sendable, Equatable {
+        /// The parent proxy refused a tunnel: ``TransferResult/tunnelStatus``.
+        case tunnelRefused
         case success, cancelled, silence, hostNotFound, proxyNotFound, notConnected, connectTimeout, incomplete, reset
         /// The system had no descriptor or memory for a connection.
         case noResources
@@ -38,6 +40,8 @@ public struct TransferResult: Sendable, Equatable {
     public var refusedAddress = false
     /// The errno of the failure, where one was noted (socket(2), CURLINFO_OS_ERRNO) or descriptors are short.
     public var osErrno: CInt = 0
+    /// The status with which the parent proxy last answered a CONNECT; 0 where none was sent (CURLINFO_HTTP_CONNECTCODE).
+    public var tunnelStatus = 0
     /// Whether anything of a response came.
     public var hasReceivedBytes = false
     /// Whether a kept connection carried the transfer (CURLINFO_NUM_CONNECTS is 0).
@@ -89,6 +93,7 @@ public struct TransferResult: Sendable, Equatable {
     public var kind: Kind {
         if isCancelled { return .cancelled }
         if isSilence { return .silence }
+        if code != 0, tunnelStatus >= 300 { return .tunnelRefused }
         switch CURLcode(rawValue: code) {
         case CURLE_OK: return .success
         // libcurl says the same of a header line that is longer than its own limit (CURL_MAX_HTTP_HEADER).
@@ -101,8 +106,7 @@ public struct TransferResult: Sendable, Equatable {
         // No limit is set but that of the connection attempt.
         case CURLE_OPERATION_TIMEDOUT: return .connectTimeout
         case CURLE_PARTIAL_FILE: return .incomplete
-        // RECV_ERROR is a reset, and TLS that ends without close_notify (a truncated body); it is also what a parent
-        // proxy's refusal of a tunnel comes as.
+        // RECV_ERROR is a reset, and TLS that ends without close_notify (a truncated body).
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND: return .reset
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH:

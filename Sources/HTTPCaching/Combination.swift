@@ -27,7 +27,7 @@ public enum Combination {
             correctedInitialAge: newer.correctedInitialAge, receivedAt: newer.receivedAt, date: newer.date,
             etag: newer.etag, lastModified: newer.lastModified ?? held.lastModified,
             selection: newer.fields.contains(.vary) ? newer.selection : held.selection,
-            isAuthorized: held.isAuthorized || newer.isAuthorized, part: part)
+            isAuthorized: held.isAuthorized || newer.isAuthorized, part: part, version: newer.version)
     }
 
     /// The bytes of the representation that a Range request for a held part needs, where the part has them all; nil

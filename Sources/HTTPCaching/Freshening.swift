@@ -37,7 +37,8 @@ extension StoredResponse {
                 directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy),
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
             etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request?.fields),
-            isAuthorized: isAuthorized || (request?.isAuthorized ?? false), part: part)
+            isAuthorized: isAuthorized || (request?.isAuthorized ?? false), part: part,
+            version: version)
     }
 
     /// Whether a response names the very content that is held, byte for byte (RFC 9110 §8.8.1).

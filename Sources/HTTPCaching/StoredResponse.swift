@@ -5,6 +5,8 @@ public import NIOCore
 public struct StoredResponse: Sendable {
     /// 200 for what is complete by ranges, 206 for a part, else as received.
     public let status: Int
+    /// The protocol that it was received in.
+    public let version: HTTPVersion
     public let reason: ByteBuffer
     /// The fields that are kept (RFC 9111 §3.1): without Content-Length, Content-Range, Age and the fields of one
     /// connection. A Date is there, and is one.
@@ -31,9 +33,11 @@ public struct StoredResponse: Sendable {
     public init(
         status: Int, reason: ByteBuffer, fields: FieldSection, directives: ResponseDirectives,
         lifetime: FreshnessLifetime, correctedInitialAge: Int64, receivedAt: CacheInstant, date: Int64, etag: [UInt8]?,
-        lastModified: Int64?, selection: SelectingFields, isAuthorized: Bool, part: ContentPart?
+        lastModified: Int64?, selection: SelectingFields, isAuthorized: Bool, part: ContentPart?,
+        version: HTTPVersion = .http1_1
     ) {
         self.status = status
+        self.version = version
         self.reason = reason
         self.fields = fields
         self.directives = directives

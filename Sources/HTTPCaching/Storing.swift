@@ -68,7 +68,8 @@ public enum Storing {
                 correctedInitialAge: Age.correctedInitial(response, date: date), receivedAt: response.receivedAt,
                 date: date, etag: kept.etagValue, lastModified: kept.contains(.lastModified) ? lastModified : nil,
                 selection: SelectingFields(names: names, of: request.fields),
-                isAuthorized: request.isAuthorized, part: isWhole ? nil : part))
+                isAuthorized: request.isAuthorized, part: isWhole ? nil : part,
+                version: response.version))
     }
 
     /// What is missing for storing it (the last condition of RFC 9111 §3, and what a shared cache wants more).

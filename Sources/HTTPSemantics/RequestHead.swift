@@ -1,9 +1,10 @@
 public import NIOCore
 
-/// The minor version of an HTTP/1 message; HTTP/2 requests count as 1.1 (RFC 9110 §2.5).
+/// The protocol that a message was received in; a minor version of HTTP/1 above 1 counts as 1.1 (RFC 9110 §2.5).
 public enum HTTPVersion: UInt8, Sendable, Comparable {
     case http1_0
     case http1_1
+    case http2
 
     public static func < (lhs: HTTPVersion, rhs: HTTPVersion) -> Bool { lhs.rawValue < rhs.rawValue }
 }

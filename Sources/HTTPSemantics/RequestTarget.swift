@@ -2,7 +2,7 @@ import NIOCore
 
 /// Host and port of a CONNECT request (RFC 9112 §3.2.3).
 public struct Authority: Sendable, Equatable {
-    /// The host in lower case, IPv6 addresses with their brackets.
+    /// The host in lower case and without the root's dot, IPv6 addresses with their brackets.
     public let host: String
     public let port: UInt16
 
@@ -18,7 +18,9 @@ public struct Authority: Sendable, Equatable {
         var isNormalised = true
         let (range, port) = try URIParts.hostAndPort(bytes, 0..<bytes.count, .http, &isNormalised)
         // A leading zero or an empty port would be "not normalised" in a URI; here it is malformed or missing.
-        guard let port, bytes[range.upperBound &+ 1] != 0x30 else { throw .invalidPort }
+        guard let port, let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes[colon &+ 1] != 0x30 else {
+            throw .invalidPort
+        }
         host = String(decoding: bytes[range].lazy.map(\.asciiLowercased), as: UTF8.self)
         self.port = port
     }

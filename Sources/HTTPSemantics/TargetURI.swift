@@ -34,7 +34,7 @@ public enum TargetError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// An absolute URI, normalised for comparing (RFC 3986 §6.2.2, §6.2.3), with its parts as offsets.
 ///
-/// Scheme and host are in lower case, a default port is dropped, percent-encoded unreserved characters are decoded,
+/// Scheme and host are in lower case, the root's dot behind a host and a default port are dropped, percent-encoded unreserved characters are decoded,
 /// hexadecimal digits are in upper case, dot segments are removed, an empty path is `/`. User information and fragment
 /// are left out. Where the received bytes are already so, ``bytes`` shares their storage and nothing is copied.
 ///
@@ -53,6 +53,9 @@ public struct TargetURI: Sendable {
     public let pathStart: Int
     /// Where `?` stands, or the end.
     public let pathEnd: Int
+    /// Whether it was received without path and query: with OPTIONS it then stands for the whole server, as `*` does
+    /// (RFC 9112 §3.2.4).
+    public private(set) var isPathEmpty: Bool
     /// The path and query as received where they are not the end of ``bytes``.
     private let raw: ByteBuffer?
 
@@ -60,6 +63,13 @@ public struct TargetURI: Sendable {
     public var rawPathAndQuery: ByteBuffer {
         raw ?? bytes.getSlice(at: bytes.readerIndex &+ pathStart, length: bytes.readableBytes &- pathStart)
             ?? ByteBuffer()
+    }
+
+    /// The same URI with `/` for an empty path: the root page, whatever the method.
+    public var ofRootPage: TargetURI {
+        var uri = self
+        uri.isPathEmpty = false
+        return uri
     }
 
     /// Whether there is a `?`.
@@ -123,6 +133,7 @@ extension TargetURI {
         scheme = parts.scheme
         schemeLength = parts.schemeLength
         port = parts.port ?? parts.scheme.defaultPort ?? 0
+        isPathEmpty = parts.rawPath.isEmpty
         if parts.isNormalised {
             let length = parts.rawPath.upperBound
             bytes =

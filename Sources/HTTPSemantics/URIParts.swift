@@ -4,7 +4,7 @@
 struct URIParts {
     var scheme: URIScheme
     var schemeLength: Int
-    /// Host without user information and port.
+    /// Host without user information, the root's dot and port.
     var host: Range<Int>
     /// The port given, if any.
     var port: UInt16?
@@ -28,7 +28,7 @@ struct URIParts {
             // A host that is a plain name, with the path behind it, is what nearly all URLs have.
             let start = index
             while index < bytes.count, bytes[index].isMember(of: .lowerHost) { index &+= 1 }
-            if index > start, index < bytes.count, bytes[index] == 0x2f {
+            if index > start, index < bytes.count, bytes[index] == 0x2f, bytes[index &- 1] != UInt8(ascii: ".") {
                 host = start..<index
                 port = nil
             } else {
@@ -130,6 +130,9 @@ struct URIParts {
     }
 
     /// Splits `host [ ":" port ]` and validates both (RFC 3986 §3.2.2, §3.2.3).
+    ///
+    /// The dot of the root behind a name is none of the host: `www.example.com.` is `www.example.com`, so that no rule,
+    /// no stored response and no certificate is missed by it.
     static func hostAndPort(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ scheme: URIScheme, _ isNormalised: inout Bool
     ) throws(TargetError) -> (host: Range<Int>, port: UInt16?) {
@@ -155,7 +158,12 @@ struct URIParts {
                 hostEnd &+= 1
             }
         }
-        let host = range.lowerBound..<hostEnd
+        var host = range.lowerBound..<hostEnd
+        if !host.isEmpty, bytes[hostEnd &- 1] == UInt8(ascii: ".") {
+            host = host.dropLast()
+            guard !host.isEmpty, bytes[host.upperBound &- 1] != UInt8(ascii: ".") else { throw .invalidHost }
+            isNormalised = false
+        }
         guard !host.isEmpty || scheme == .other else { throw .invalidHost }
         guard hostEnd < range.upperBound else { return (host, nil) }
         guard bytes[hostEnd] == UInt8(ascii: ":") else { throw .invalidPort }

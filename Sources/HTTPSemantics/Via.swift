@@ -1,9 +1,13 @@
 /// The Via field: what a proxy adds, and whether a message has been here before (RFC 9110 §7.6.3).
 public enum Via {
-    /// `1.1 subproxy-1a2b3c4d`: the version that the message was received with, and the proxy's pseudonym.
+    /// `1.1 subproxy-1a2b3c4d`: the protocol that the message was received in, and the proxy's pseudonym.
     public static func entry(_ version: HTTPVersion, pseudonym: some Sequence<UInt8>) -> [UInt8] {
         var out: [UInt8] = []
-        out.append(version == .http1_0 ? "1.0 " : "1.1 ")
+        switch version {
+        case .http1_0: out.append("1.0 ")
+        case .http1_1: out.append("1.1 ")
+        case .http2: out.append("2.0 ")
+        }
         out.append(contentsOf: pseudonym)
         return out
     }

@@ -36,7 +36,7 @@ struct AuthorityInstallCommand: ProgramCommand {
             StandardStream.error.writeLine(
                 "subproxy: warning: with sudo this is root's authority, not \(user)'s, whose proxy has another one")
         }
-        let certificate = onlyMapped ? try limited() : try authority.open()
+        let certificate = onlyMapped ? try limited(process) : try authority.open()
         var report = TrustReport(certificate)
         let found = stores.find(in: .ofThisProcess)
         for store in found {
@@ -49,8 +49,8 @@ struct AuthorityInstallCommand: ProgramCommand {
     }
 
     /// The authority, limited to the map's hosts where it is made now.
-    private func limited() throws -> AuthorityCertificate {
-        let hosts = try MappedHosts(try MapLoading.load(maps))
+    private func limited(_ process: ProcessContext) throws -> AuthorityCertificate {
+        let hosts = try MappedHosts(try MapSources(maps, process.signals).loadOrFail())
         guard hosts.tooWide.isEmpty else {
             for line in hosts.tooWide { StandardStream.error.writeLine(line) }
             throw CommandFailure(

@@ -7,8 +7,8 @@ struct CheckCommand: ProgramCommand {
         commandName: "check",
         abstract: "Look for errors in maps.",
         discussion: """
-            All errors and warnings go to standard error, each with its line and column. Exits with 0 if there is no \
-            error, else with 1.
+            All errors and warnings go to standard error, each with its line and column. '-' is standard input. Exits \
+            with 0 if there is no error, else with 1.
             """)
 
     @Flag(help: "Take warnings for errors, such as a file that does not exist.")
@@ -22,7 +22,7 @@ struct CheckCommand: ProgramCommand {
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
         guard !maps.isEmpty else { throw ValidationError("no map is named, as in: check substitutions.yaml") }
-        let result = SubstitutionMap.load(files: maps)
+        let result = MapSources(maps, process.signals).load()
         var messages = result.diagnostics
         let files = result.map?.checkFiles(limit: 1000)
         messages += files?.diagnostics ?? []
@@ -37,7 +37,8 @@ struct CheckCommand: ProgramCommand {
         let hasWarnings = messages.contains { !$0.isError } || isMissing
         guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
         StandardStream.output.writeLine(
-            "\(maps.joined(separator: ", ")): \(map.summary), \(verdict(messages, omitted))")
+            "\(maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")): \(map.summary), \(verdict(messages, omitted))"
+        )
         return .success
     }
 

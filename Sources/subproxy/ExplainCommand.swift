@@ -16,7 +16,7 @@ struct ExplainCommand: ProgramCommand {
 
     @Option(
         name: .customLong("map"),
-        help: ArgumentHelp("Substitution map; repeatable.", valueName: "file"),
+        help: ArgumentHelp("Substitution map; repeatable, '-' is standard input.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var maps: [String] = []
 
@@ -49,7 +49,7 @@ struct ExplainCommand: ProgramCommand {
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
         guard !maps.isEmpty else { throw ValidationError("no map is named; use --map FILE") }
-        let map = try MapLoading.load(maps)
+        let map = try MapSources(maps, process.signals).loadOrFail()
         var section = FieldSection()
         for field in fields { section.append(name: field.name, value: field.value) }
         let method = method?.method ?? RequestMethod(.get)

@@ -17,7 +17,7 @@ final class MapReloader: Sendable {
         var watcher: FileWatcher?
     }
 
-    private let files: [String]
+    private let maps: MapSources
     private let server: ProxyServer
     private let messages: ProgramMessages
     private let notifier: ServiceNotifier
@@ -31,13 +31,13 @@ final class MapReloader: Sendable {
     private static let gathering = DispatchTimeInterval.milliseconds(20)
 
     /// - Parameters:
-    ///   - files: the maps as the command line names them.
+    ///   - maps: those that the command line names.
     ///   - status: what the service manager is told that the service does.
     init(
-        files: [String], server: ProxyServer, messages: ProgramMessages, notifier: ServiceNotifier,
+        maps: MapSources, server: ProxyServer, messages: ProgramMessages, notifier: ServiceNotifier,
         status: @escaping @Sendable (SubstitutionMap) -> String
     ) {
-        self.files = files
+        self.maps = maps
         self.server = server
         self.messages = messages
         self.notifier = notifier
@@ -47,7 +47,7 @@ final class MapReloader: Sendable {
     /// Starts to watch the map files.
     func start() {
         do throws(FileRefusal) {
-            let watcher = try FileWatcher(paths: server.map.files) { [weak self] in self?.request() }
+            let watcher = try FileWatcher(paths: server.map.changeableFiles) { [weak self] in self?.request() }
             state.withLock { $0.watcher = watcher }
         } catch {
             messages.logger.warning("the maps can't be watched for changes (\(error)); SIGHUP reloads them")
@@ -87,7 +87,7 @@ final class MapReloader: Sendable {
         }
         guard !isStopped else { return }
         notifier.reloading()
-        let result = SubstitutionMap.load(files: files)
+        let result = maps.load()
         for message in result.diagnostics { messages.report(message) }
         if let map = result.map {
             // Under the lock, since a server that has stopped takes no map.
@@ -97,17 +97,24 @@ final class MapReloader: Sendable {
             }
             guard isAdopted else { return }
             server.note(reloadOf: .map, succeeded: true)
-            watch(map.files)
-            messages.logger.notice("the maps are loaded anew (\(map.summary))")
+            watch(map.changeableFiles)
+            messages.logger.notice("the maps are loaded anew (\(map.summary))\(MapReloader.unread(map))")
         } else {
             server.note(reloadOf: .map, succeeded: false)
             // What has an error may be a file that the old map did not include.
-            watch(server.map.files + result.diagnostics.map(\.diagnostic.file))
+            let failed = result.diagnostics.map(\.diagnostic.file).filter { !server.map.streams.contains($0) }
+            watch(server.map.changeableFiles + failed)
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
         }
         let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil
         notifier.reloaded(status(server.map), failure: error ?? otherFailure)
         if let map = result.map { warnOfFiles(map) }
+    }
+
+    /// What a reload could not read anew.
+    private static func unread(_ map: SubstitutionMap) -> String {
+        guard !map.streams.isEmpty else { return "" }
+        return "; \(map.streams.joined(separator: ", ")) can be read only once and stays as it was"
     }
 
     private func watch(_ paths: [String]) {
@@ -119,7 +126,7 @@ final class MapReloader: Sendable {
     ///
     /// A look at the files of a large map takes nearly as long as loading it did, and nobody waits for that.
     private func warnOfFiles(_ map: SubstitutionMap) {
-        for warning in ownership.warnings(of: map.files) { messages.logger.warning("\(warning)") }
+        for warning in ownership.warnings(of: map.changeableFiles) { messages.logger.warning("\(warning)") }
         idle.run { [messages] in MapReloader.warnOfMissingFiles(map, messages) }
     }
 

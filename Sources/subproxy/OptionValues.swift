@@ -90,7 +90,8 @@ enum OptionValue {
         }
     }
 
-    /// `HOST:PORT:ADDRESS`, where ADDRESS is an IP address; an IPv6 one may have brackets.
+    /// `HOST:PORT:ADDRESS`, where ADDRESS is an IP address; an IPv6 one may have brackets. The root's dot behind HOST is
+    /// left out, as it is of the hosts that are asked for.
     static func resolveEntry(_ text: String) throws -> String {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         let wrong = OptionValueError("must be HOST:PORT:ADDRESS, as in www.example.com:80:127.0.0.1")
@@ -103,7 +104,9 @@ enum OptionValue {
         }
         let isAddress = address.withUnsafeBytes { IPAddressText.isIPv4($0) || IPAddressText.isIPv6($0) }
         guard isAddress else { throw wrong }
-        return text
+        let host = AuthorityText.comparable(parts[0])
+        guard host.last != UInt8(ascii: ".") else { throw wrong }
+        return String(decoding: host + text.utf8.dropFirst(parts[0].count), as: UTF8.self)
     }
 
     /// The URL of a parent proxy, with its port.

@@ -9,7 +9,11 @@ import Substitution
 struct ProxyOptions: ParsableArguments {
     @Option(
         name: .customLong("map"),
-        help: ArgumentHelp("Substitution map; repeatable, rules of the first file come first.", valueName: "file"),
+        help: ArgumentHelp(
+            """
+            Substitution map; repeatable, rules of the first file come first. '-' is standard input; it and pipes are \
+            read once and not watched.
+            """, valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var maps: [String] = []
 

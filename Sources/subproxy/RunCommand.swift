@@ -22,6 +22,8 @@ struct RunCommand: ProgramCommand {
             and their like are set too, so that the command trusts the proxy's certificate authority beside those that \
             it trusts anyway. Nothing is installed for that.
 
+            With --map - the map is read from standard input, and the command's is empty.
+
             Exits with the command's status, or 128 and the number of the signal that ended it; 127 if there is no \
             such command, 126 if it can't be run. Ctrl-C is for the command; SIGTERM is passed on to it.
 
@@ -50,8 +52,9 @@ struct RunCommand: ProgramCommand {
         var configuration = try options.configuration(limits, logs, defaultPort: 0)
         // When the command has ended, nobody waits for what it has left behind.
         if limits.shutdownGrace == nil { configuration.limits.shutdownGrace = .seconds(1) }
+        let maps = MapSources(options.maps, process.signals)
         let proxy = try RunningProxy(
-            options, configuration, logs, accessLogFallback: .file("/dev/null"), messageLevel: .warning,
+            options, configuration, logs, maps: maps, accessLogFallback: .file("/dev/null"), messageLevel: .warning,
             notifier: ServiceNotifier(socket: nil))
         defer { proxy.stop() }
         proxy.messages.logger.info("\(proxy.status)")
@@ -59,7 +62,8 @@ struct RunCommand: ProgramCommand {
         let trust = trust(proxy)
         defer { trust?.remove() }
         let child = try SpawnedCommand(
-            arguments(), environment: environment(proxy, trust), descriptors: descriptors, in: process)
+            arguments(), environment: environment(proxy, trust), descriptors: descriptors,
+            hasInput: !maps.takesStandardInput, in: process)
         return wait(for: child, proxy, process.signals)
     }
 

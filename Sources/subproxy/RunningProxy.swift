@@ -16,13 +16,15 @@ struct RunningProxy {
 
     /// Loads the maps, opens the log and starts to serve.
     ///
-    /// - Parameter accessLogFallback: where the access log goes if no file is named.
+    /// - Parameters:
+    ///   - maps: those that `options` names.
+    ///   - accessLogFallback: where the access log goes if no file is named.
     /// - Throws: ``CommandFailure``; nothing is left running then.
     init(
-        _ options: ProxyOptions, _ configuration: ProxyConfiguration, _ logs: LogOptions,
+        _ options: ProxyOptions, _ configuration: ProxyConfiguration, _ logs: LogOptions, maps: MapSources,
         accessLogFallback: LogSink.Destination, messageLevel: Logger.Level, notifier: ServiceNotifier
     ) throws {
-        let map = try MapLoading.load(options.maps)
+        let map = try maps.loadOrFail()
         let accessLog = try logs.openSink(otherwise: accessLogFallback)
         let messages = try logs.messages(defaultLevel: messageLevel)
         var configuration = configuration
@@ -44,7 +46,7 @@ struct RunningProxy {
         self.notifier = notifier
         let server = server
         reloader = MapReloader(
-            files: options.maps, server: server, messages: messages, notifier: notifier,
+            maps: maps, server: server, messages: messages, notifier: notifier,
             status: { RunningProxy.status(server, $0) })
         reloader.start()
         let logger = messages.logger

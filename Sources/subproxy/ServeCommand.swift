@@ -31,7 +31,7 @@ struct ServeCommand: ProgramCommand {
         let service = try serviceEnvironment()
         let configuration = try options.configuration(limits, logs, defaultPort: 8888, passed: service.listeners)
         let proxy = try RunningProxy(
-            options, configuration, logs,
+            options, configuration, logs, maps: MapSources(options.maps, process.signals),
             accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
             notifier: service.environment.notifier)
         StandardStream.error.writeLine("subproxy: \(proxy.status)")

@@ -52,6 +52,15 @@ struct SignalMask {
         pthread_sigmask(SIG_SETMASK, &mask, nil)
     }
 
+    /// Runs `body` with signals of their usual effect: a wait that only they can end.
+    func restored<Result>(_ body: () -> Result) -> Result {
+        var mask = inherited
+        var before = sigset_t()
+        pthread_sigmask(SIG_SETMASK, &mask, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        return body()
+    }
+
     /// Waits for the next signal.
     func next() -> Arrival {
         var set = sigset_t()

@@ -13,10 +13,11 @@ struct SpawnedCommand {
     ///   - arguments: the command and its arguments, ended by a null pointer; bytes as they came.
     ///   - environment: variables that are set for it, over those of this process.
     ///   - descriptors: those that were open before this program opened any; others are not for the command.
+    ///   - hasInput: whether it gets this program's standard input; else it gets an empty one.
     /// - Throws: ``CommandFailure`` with status 127 where there is no such command, and 126 where it can't be run.
     init(
         _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, environment: [(name: String, value: String)],
-        descriptors: Set<CInt>, in context: ProcessContext
+        descriptors: Set<CInt>, hasInput: Bool, in context: ProcessContext
     ) throws {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -31,6 +32,7 @@ struct SpawnedCommand {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
+        if !hasInput { posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) }
         for descriptor in OpenDescriptors.list().subtracting(descriptors) where descriptor > STDERR_FILENO {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }

@@ -80,6 +80,7 @@ struct CommandLineTests {
             (["--map", "m", "--connect-ports", "443,x"], "ports from 1 to 65535"),
             (["--map", "m", "--resolve", "a:b:c"], "HOST:PORT:ADDRESS"),
             (["--map", "m", "--resolve", "a:80:example.com"], "HOST:PORT:ADDRESS"),
+            (["--map", "m", "--resolve", "a..:80:127.0.0.1"], "HOST:PORT:ADDRESS"),
             (["--map", "m", "--upstream-proxy", "ftp://a:1"], "must be http://HOST:PORT"),
             (["--map", "m", "--upstream-proxy", "http://a"], "must be http://HOST:PORT"),
             (["--map", "m", "--no-proxy", "a"], "--upstream-proxy"),
@@ -350,5 +351,53 @@ struct RunCommandTests {
         #expect(finished.output.contains("Cache-Status: subproxy; hit; detail=\"substitutions.yaml:"))
         let original = try Data(contentsOf: URL(filePath: "\(package)/config/bundle/fakeGlobalNavBG.png"))
         #expect(try Data(contentsOf: URL(filePath: copy)) == original)
+    }
+
+    @Test(
+        "explain --json is JSON with the Cache-Status that is sent, whatever the map's name",
+        arguments: [
+            (#"we"ird\na.yaml"#, #"subproxy; hit; detail="we\"ird\\na.yaml:2""#),
+            ("c\u{1}\n\u{1b}.yaml", #"subproxy; hit; detail="c???.yaml:2""#),
+            ("caf\u{e9}.yaml", #"subproxy; hit; detail="caf??.yaml:2""#),
+        ])
+    func oddNames(name: String, cacheStatus: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write(name, twoRules)
+        let finished = try SubproxyProcess.run(
+            ["explain", "--json", "--map", name, "http://a.example/x"], folder: folder.path)
+        let object = try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any]
+        #expect(object?["cache_status"] as? String == cacheStatus)
+        #expect((object?["rule"] as? [String: Any])?["map"] as? String == name)
+    }
+
+    @Test("A folder whose name is not UTF-8 can be worked in, and a map with such a name is told of")
+    func oddBytes() throws {
+        let folder = try TemporaryFolder()
+        let script = """
+            mkdir "$(printf 'd\\351')" && cd "$(printf 'd\\351')" && echo hi > f.txt &&
+            printf 'substitutions:\\n  http://a.example/f: f.txt\\n' > m.yaml && cp m.yaml "$(printf '\\377.yaml')"
+            '\(SubproxyProcess.path)' check m.yaml && '\(SubproxyProcess.path)' check "$(printf '\\377.yaml')"
+            """
+        let finished = try SubproxyProcess.run(["-c", script], program: "sh", folder: folder.path)
+        #expect(finished.status == 1)
+        #expect(finished.output == "m.yaml: 1 map, 1 rule, no errors\n")
+        #expect(finished.error.contains("names that are not UTF-8 can't be read"))
+    }
+
+    @Test("check takes a symbolic link for the error that it is, and serve starts all the same")
+    func links() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("real.txt", "x")
+        symlink("real.txt", folder.path + "/link.txt")
+        try folder.write("m.yaml", "substitutions:\n  http://a.example/x: link.txt\n")
+        let finished = try SubproxyProcess.run(["check", "m.yaml"], folder: folder.path)
+        #expect(finished.status == 1)
+        #expect(finished.error.contains("m.yaml:2:23: error: "))
+        #expect(finished.error.contains("is a symbolic link, or goes through one"))
+        let proxy = try SubproxyProcess(["--map", "m.yaml", "--listen", "127.0.0.1:0"], folder: folder.path)
+        #expect(proxy.errorLine(containing: "listening on") != nil)
+        #expect(proxy.errorLine(containing: "is a symbolic link, or goes through one") != nil)
+        proxy.send(SIGTERM)
+        #expect(proxy.finish().status == 0)
     }
 }

@@ -62,6 +62,22 @@ extension EndToEnd {
             #expect(try proxy.fetch("https://mapped.test/x").output == "mapped")
         }
 
+        @Test(
+            "OPTIONS * inside is for the tunnel's origin, whose name may have the root's dot", arguments: ["1.1", "2"])
+        func serverOptions(version: String) throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(try workshop.make("origin.test"))
+            let proxy = try DecryptingProxy(
+                "https://origin.test:\(origin.port)/x: { text: mapped }", resolving: [("origin.test.", origin.port)],
+                workshop: workshop)
+            let options = ["--http\(version)", "-X", "OPTIONS", "--request-target", "*"]
+            let asked = try proxy.fetch("https://origin.test:\(origin.port)/", options)
+            #expect(asked.output == "from the origin", "\(asked.error)")
+            #expect(origin.requests == ["*"])
+            let dotted = try proxy.fetch("https://origin.test.:\(origin.port)/x", ["--http\(version)"])
+            #expect(dotted.output == "mapped", "\(dotted.error)")
+        }
+
         private static let malformedHellos = [
             "version-0300", "version-0200", "session-id-long", "session-id-beyond", "ciphers-none", "ciphers-odd",
             "ciphers-beyond", "compression-none", "compression-deflate", "extensions-short", "extensions-beyond",
@@ -164,14 +180,16 @@ extension EndToEnd {
             let proxy = try DecryptingProxy(
                 Self.rules, resolving: [("other.test", origin.port)], workshop: try CertificateWorkshop())
             for option in ["--http1.1", "--http2"] {
-                for host in ["other.test", "listed.test", "mapped.test:8443", "mapped.test.", "x@mapped.test"] {
+                for host in ["other.test", "listed.test", "mapped.test:8443", "mapped.test..", "x@mapped.test"] {
                     let response = try proxy.fetch(
                         "https://mapped.test/x",
                         [option, "-H", "Host: \(host)", "--output", "/dev/null", "--write-out", "%{http_code}"])
                     #expect(["421", "400"].contains(response.output), "\(option) \(host): \(response.output)")
                 }
-                let named = try proxy.fetch("https://mapped.test/x", [option, "-H", "Host: MAPPED.test:443"])
-                #expect(named.output == "mapped")
+                for host in ["MAPPED.test:443", "mapped.test."] {
+                    let named = try proxy.fetch("https://mapped.test/x", [option, "-H", "Host: \(host)"])
+                    #expect(named.output == "mapped")
+                }
             }
             let absolute = try proxy.fetch(
                 "https://mapped.test/x",

@@ -54,6 +54,19 @@ extension EndToEnd {
             http://mapped.test/large: large
             """
 
+        @Test("A response that breaks off is not ended in order where only the connection's end would tell")
+        func brokenForOldClient() throws {
+            let origin = try ScriptedOrigin { request, connection in
+                _ = try connection.readBody(of: request)
+                try connection.socket.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+                return false
+            }
+            let secure = try Secure(Self.rules)
+            let url = "http://127.0.0.1:\(origin.port)/"
+            #expect(try secure.fetch("--http1.0", url).status != 0)
+            #expect(try secure.fetch("--http1.0", "http://mapped.test/x").output == "mapped")
+        }
+
         @Test("Every form of request is answered as on a listener in the clear")
         func forms() throws {
             let secure = try Secure(Self.rules)

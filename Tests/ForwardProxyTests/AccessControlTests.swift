@@ -28,6 +28,26 @@ struct AccessControlTests {
         return (proxy, passwords)
     }
 
+    @Test("a CONNECT without credentials may be asked again on its connection, unless more came with it")
+    func challengedConnect() throws {
+        let origin = try ScriptedOrigin(body: "found")
+        let (proxy, _) = try proxy { $0.connectPorts = [origin.port] }
+        let connect = "CONNECT 127.0.0.1:\(origin.port) HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n"
+        let field = "Proxy-Authorization: \(Self.basic("ann:secret"))\r\n"
+        let patient = try proxy.connect()
+        try patient.send(connect + "\r\n")
+        #expect(try patient.receiveResponse(to: "CONNECT").status == 407)
+        try patient.send(connect + field + "\r\n")
+        #expect(try patient.receiveResponseHead().status == 200)
+        try patient.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try patient.receiveResponse().text == "found")
+        let hasty = try proxy.connect()
+        try hasty.send(connect + "\r\nGET http://m.test/x HTTP/1.1\r\nHost: m.test\r\n\(field)\r\n")
+        let all = String(decoding: try hasty.receiveAll(), as: UTF8.self)
+        #expect(all.hasPrefix("HTTP/1.1 407 ") && all.contains("\r\nConnection: close\r\n"))
+        #expect(!all.contains("mapped"))
+    }
+
     @Test(
         "only a name with its password gets anything",
         arguments: [

@@ -1,3 +1,4 @@
+import HTTP1
 import HTTPSemantics
 import NIOCore
 import NIOHPACK
@@ -49,6 +50,52 @@ struct FieldBlockTests {
                 [":method", "GET"], [":scheme", "https"], [":path", "/index.html"], [":authority", "www.example.com"],
                 ["custom-key", "custom-value"],
             ])
+    }
+
+    @Test("Cookie's crumbs are one field for the limit of fields, and count with all their bytes")
+    func crumbs() throws {
+        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
+        var request: [(String, String)] = [
+            (":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test"),
+        ]
+        request += (0..<190).map { ("cookie", "c\($0)=\($0)") } + (0..<20).map { ("x-\($0)", "y") }
+        func encode(_ fields: [(String, String)]) throws -> [UInt8] {
+            var block = ByteBuffer()
+            try encoder.encode(headers: HPACKHeaders(fields), to: &block)
+            return Array(buffer: block)
+        }
+        let bytes = try encode(request)
+        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 25)
+        let block = try decode(bytes, with: &decoder)
+        #expect(!block.isTooLarge)
+        let head = try HTTP2RequestHead.make(block, hasContent: false, maxTargetBytes: 1 << 10)
+        #expect(head.fields.count(of: .cookie) == 1)
+        let cookie = (0..<190).map { "c\($0)=\($0)" }.joined(separator: "; ")
+        #expect(head.fields.firstText(.cookie) == cookie)
+        #expect(head.version == .http2)
+        // One field more is one too many, and so are crumbs without end.
+        let more = try encode(request + [("x-more", "y")])
+        #expect(try decode(more, with: &decoder).isTooLarge)
+        var small = FieldBlockDecoder(maxBytes: 190 * 38, maxLines: 25)
+        encoder = HPACKEncoder(allocator: ByteBufferAllocator())
+        #expect(try decode(try encode(request), with: &small).isTooLarge)
+    }
+
+    @Test("A trailer section has the limits of HTTP/1", arguments: [(64, 10, true), (65, 10, false), (2, 9000, false)])
+    func trailers(count: Int, length: Int, isTaken: Bool) throws {
+        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
+        let fields = (0..<count).map { ("x-\($0)", String(repeating: "v", count: length)) }
+        var bytes = ByteBuffer()
+        try encoder.encode(headers: HPACKHeaders(fields), to: &bytes)
+        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
+        let block = try decode(Array(buffer: bytes), with: &decoder)
+        if isTaken {
+            #expect(try HTTP2RequestHead.trailers(block, limits: MessageLimits()).count == count)
+        } else {
+            #expect(throws: HTTP2RequestError.tooLarge) {
+                try HTTP2RequestHead.trailers(block, limits: MessageLimits())
+            }
+        }
     }
 
     @Test("What another encoder writes is read, with its indexes, evictions and Huffman code")

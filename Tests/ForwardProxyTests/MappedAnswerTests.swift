@@ -226,7 +226,7 @@ struct MappedAnswerTests {
         let brotli = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Accept-Encoding: gzip, br"])
         #expect(brotli.body == "BR")
         #expect(brotli.field("Content-Encoding") == "br")
-        #expect(brotli.field("Vary") == "Accept-Encoding")
+        #expect(brotli.field("Vary") == "Accept-Encoding, Origin")
         #expect(brotli.field("Content-Type") == "text/plain; charset=utf-8")
         let gzip = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["Accept-Encoding: gzip"])
         #expect(gzip.body == "GZ")
@@ -296,5 +296,94 @@ struct MappedAnswerTests {
         #expect(truncate("\(proxy.folder)/big.bin", 1500) == 0)
         #expect(try socket.receiveAll().count < content.count)
         #expect(try proxy.exchange("GET", "http://m.test/big").bytes.count < 3000)
+    }
+
+    @Test(
+        "nothing brings a blocked URL to its origin", arguments: [nil, .origin, .revalidate] as [RuleOptions.Bypass?])
+    func blocked(bypass: RuleOptions.Bypass?) throws {
+        let origin = try ScriptedOrigin(body: "origin")
+        let url = "http://127.0.0.1:\(origin.port)/x"
+        for options in ["block: true", "block: true, bypass: never"] {
+            let proxy = try TestProxy("defaults: { bypass: origin }\nsubstitutions:\n  \(url): { \(options) }\n") {
+                $0.bypass = bypass
+            }
+            for fields in [["Cache-Control: no-cache"], ["Pragma: no-cache"], ["Cache-Control: max-age=0"], []] {
+                let response = try proxy.exchange("GET", url, fields: fields)
+                #expect(response.status == 403)
+                #expect(response.field("Cache-Status")?.hasPrefix("subproxy; hit; ") == true)
+            }
+            #expect(try proxy.exchange("POST", url, fields: ["Cache-Control: no-cache"], body: "x").status == 403)
+        }
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test("an answer that scripts of some origins may read says so to everybody")
+    func varyingByOrigin() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/f.txt: f.txt
+              http://m.test/coded.txt: coded.txt
+              http://m.test/json: { json: {}, status: 201 }
+              http://m.test/vary: { text: x, headers: { Vary: "Accept, origin" } }
+              http://m.test/more: { text: x, headers: { Vary: Accept } }
+              http://m.test/any: { text: x, headers: { Vary: "*" } }
+              http://m.test/moved: { redirect: "http://other.test/x" }
+              http://m.test/open: { text: x, headers: { Access-Control-Allow-Origin: "*" } }
+              http://m.test/closed: { text: x, cors: off }
+
+            """, files: ["f.txt": "f", "coded.txt": "coded", "coded.txt.gz": "gz"])
+        for (path, vary) in [
+            ("f.txt", "Origin"), ("coded.txt", "Accept-Encoding, Origin"), ("json", "Origin"),
+            ("vary", "Accept, origin"),
+            ("more", "Accept, Origin"), ("any", "*"), ("moved", "Origin"), ("open", nil), ("closed", nil),
+        ] as [(String, String?)] {
+            for fields in [[], ["Origin: http://app.test"]] {
+                for _ in 0..<2 {
+                    let response = try proxy.exchange("GET", "http://m.test/\(path)", fields: fields)
+                    #expect(response.field("Vary") == vary, "\(path) \(fields)")
+                }
+            }
+        }
+        let tag = try #require(try proxy.exchange("GET", "http://m.test/f.txt").field("ETag"))
+        let unchanged = try proxy.exchange("GET", "http://m.test/f.txt", fields: ["If-None-Match: \(tag)"])
+        #expect(unchanged.status == 304 && unchanged.field("Vary") == "Origin")
+    }
+
+    @Test("what the proxy words itself is not to be taken for anything else, and its HTML does nothing")
+    func ownWording() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/blocked: { block: true }
+              http://m.test/moved: { redirect: "http://other.test/x" }
+              http://m.test/other: { block: true, headers: { X-Content-Type-Options: null } }
+              http://m.test/text: { text: <b> }
+              http://m.test/missing: nope.txt
+
+            """)
+        func options(_ method: String, _ url: String, _ fields: String...) throws -> [String?] {
+            let response = try proxy.exchange(method, url, fields: fields)
+            return [response.field("X-Content-Type-Options"), response.field("Content-Security-Policy")]
+        }
+        let policy = "default-src 'none'; style-src 'unsafe-inline'"
+        #expect(try options("GET", "http://m.test/blocked") == ["nosniff", nil])
+        #expect(try options("GET", "http://m.test/moved") == ["nosniff", nil])
+        #expect(try options("GET", "http://m.test/other") == [nil, nil])
+        #expect(try options("GET", "http://m.test/text") == [nil, nil])
+        #expect(try options("GET", "http://m.test/missing") == ["nosniff", nil])
+        #expect(try options("GET", "http://m.test/missing", "Accept: text/html") == ["nosniff", policy])
+        #expect(
+            try options("OPTIONS", "http://m.test/text", "Origin: http://a.test", "Access-Control-Request-Method: GET")
+                == ["nosniff", nil])
+        #expect(try options("OPTIONS", "http://unused.test/", "Max-Forwards: 0") == ["nosniff", nil])
+        let socket = try proxy.connect()
+        try socket.send("GET  / HTTP/1.1\r\n\r\n")
+        let malformed = TestResponse(try socket.receiveAll())
+        #expect(malformed.status == 400 && malformed.field("X-Content-Type-Options") == "nosniff")
+        let own = try proxy.connect()
+        try own.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(proxy.port)\r\nConnection: close\r\n\r\n")
+        let page = TestResponse(try own.receiveAll())
+        #expect(page.field("Content-Security-Policy") == policy && page.field("X-Content-Type-Options") == "nosniff")
     }
 }

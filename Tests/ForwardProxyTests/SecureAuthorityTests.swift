@@ -18,7 +18,9 @@ struct SecureAuthorityTests {
         arguments: [
             (usual, "a.test", true), (usual, "A.Test", true), (usual, "a.test:443", true), (usual, "A.TEST:443", true),
             (usual, "a.test:8443", false), (usual, "a.test:44", false), (usual, "a.test:4430", false),
-            (usual, "a.test:", false), (usual, "a.test.", false), (usual, "b.test", false), (usual, "a.tes", false),
+            (usual, "a.test:", false), (usual, "a.test..", false), (usual, "b.test", false), (usual, "a.tes", false),
+            (usual, "a.test.", true), (usual, "A.Test.:443", true), (usual, "a.test.:8443", false),
+            (other, "a.test.:8443", true), (usual, ".a.test", false), (usual, "a.testx", false),
             (usual, "", false), (usual, "xa.test", false), (usual, "a.testaaaa", false), (usual, "a.test;443", false),
             (other, "a.test:8443", true), (other, "a.test", false), (other, "a.test:443", false),
             (other, "A.test:8443", true), (address, "[2001:DB8::7]", true), (address, "[2001:db8::7]:443", true),
@@ -34,6 +36,7 @@ struct SecureAuthorityTests {
             (usual, "https://a.test/x", true), (usual, "https://A.test:443/x", true), (usual, "http://a.test/x", false),
             (usual, "http://a.test:443/x", false), (usual, "https://a.test:8443/x", false),
             (usual, "https://b.test/x", false), (usual, "https://a.test.b/x", false),
+            (usual, "https://a.test./x", true),
             (other, "https://a.test:8443/x", true), (other, "https://a.test/x", false),
             (address, "https://[2001:db8::7]/", true),
         ])

@@ -163,4 +163,18 @@ struct TunnelTests {
         #expect(origin.requests.first?.field("Upgrade") == nil)
         #expect(origin.requests.first?.field("HTTP2-Settings") == nil)
     }
+
+    @Test("what follows a refused CONNECT is not read as a request", arguments: [true, false])
+    func refused(comesAtOnce: Bool) throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n")
+        let socket = try proxy.connect()
+        let payload = "GET http://m.test/x HTTP/1.1\r\nHost: m.test\r\n\r\n"
+        let refused = "CONNECT m.test:25 HTTP/1.1\r\nHost: m.test:25\r\n\r\n"
+        try socket.send(refused + (comesAtOnce ? payload : ""))
+        let head = String(decoding: try socket.receive(until: "\r\n\r\n"), as: UTF8.self)
+        #expect(head.hasPrefix("HTTP/1.1 403 "))
+        #expect(head.contains("\r\nConnection: close\r\n"))
+        if !comesAtOnce { try? socket.send(payload) }
+        #expect(!String(decoding: try socket.receiveAll(), as: UTF8.self).contains("mapped"))
+    }
 }

@@ -12,6 +12,7 @@ struct RequestTargetTests {
             ("GET", "/b?c", "origin /b?c"), ("OPTIONS", "/", "origin /"), ("GET", "//evil/x", "origin //evil/x"),
             ("CONNECT", "Example.com:443", "authority example.com:443"),
             ("CONNECT", "[::1]:8443", "authority [::1]:8443"),
+            ("CONNECT", "Example.com.:443", "authority example.com:443"),
             ("OPTIONS", "*", "asterisk"),
         ])
     func forms(method: String, target: String, expected: String) throws {
@@ -33,7 +34,8 @@ struct RequestTargetTests {
             ("GET", "?q", .notAbsolute), ("GET", "#", .notAbsolute), ("GET", "a:443", .notAbsolute),
             ("CONNECT", "a", .invalidPort), ("CONNECT", "a:", .invalidPort), ("CONNECT", "a:0", .invalidPort),
             ("CONNECT", "a:65536", .invalidPort), ("CONNECT", "a:0443", .invalidPort),
-            ("CONNECT", ":443", .invalidHost),
+            ("CONNECT", ":443", .invalidHost), ("CONNECT", ".:443", .invalidHost), ("CONNECT", "a..:443", .invalidHost),
+            ("CONNECT", "a.:0443", .invalidPort),
             ("CONNECT", "u@a:443", .invalidHost), ("CONNECT", "a:443/", .invalidPort), ("CONNECT", "/", .invalidHost),
             ("CONNECT", "http://a:443", .invalidPort), ("CONNECT", "*:443", .invalidHost),
             ("CONNECT", "[::1]", .invalidPort), ("CONNECT", "::1:443", .invalidHost),

@@ -50,6 +50,29 @@ struct TargetURITests {
     }
 
     @Test(
+        "The root's dot behind a host is none of it",
+        arguments: [
+            ("http://example.com./a", "http://example.com/a"), ("http://Example.COM.:80", "http://example.com/"),
+            ("https://u@example.com.:8443/a?b", "https://example.com:8443/a?b"),
+            ("http://127.0.0.1./", "http://127.0.0.1/"),
+            ("http://a.?q", "http://a/?q"), ("assets://test.jpg.", "assets://test.jpg/"),
+        ])
+    func rootDot(value: String, expected: String) throws {
+        let uri = try TargetURI(value)
+        #expect(uri.description == expected)
+        #expect(!uri.host.hasSuffix("."))
+        #expect(uri.authority == (try TargetURI(expected).authority))
+    }
+
+    @Test(
+        "What has nothing but dots at the end of its host is malformed", arguments: [".", "..", "a..", "a...", ".:80"])
+    func dots(host: String) {
+        for scheme in ["http", "https", "assets"] {
+            #expect(throws: TargetError.invalidHost) { try TargetURI("\(scheme)://\(host)/") }
+        }
+    }
+
+    @Test(
         "What an origin is sent is path and query as received, without fragment",
         arguments: [
             ("http://a", "/"), ("http://a/", "/"), ("http://a?q", "/?q"), ("http://a?", "/?"), ("http://a#f", "/"),

@@ -44,7 +44,7 @@ struct URINormaliserTests {
             ("http://a?x", "http://a/?x"), ("http://a?", "http://a/?"), ("http://a/?", "http://a/?"),
             ("http://a#f", "http://a/"), ("http://a/b#f?g", "http://a/b"), ("http://a/b?c#d", "http://a/b?c"),
             ("http://user@a/", "http://a/"), ("http://User:Pa%20ss@A:81/", "http://a:81/"), ("http://@a/", "http://a/"),
-            ("http://a/@b", "http://a/@b"), ("http://a./", "http://a./"), ("http://a/;x=1", "http://a/;x=1"),
+            ("http://a/@b", "http://a/@b"), ("http://a./", "http://a/"), ("http://a/;x=1", "http://a/;x=1"),
             ("http://127.0.0.1/", "http://127.0.0.1/"), ("http://a_b/", "http://a_b/"),
         ])
     func table(value: String, expected: String) throws {

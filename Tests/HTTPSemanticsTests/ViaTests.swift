@@ -8,6 +8,7 @@ struct ViaTests {
     @Test("An entry is the version received and the pseudonym")
     func entry() {
         #expect(text(Via.entry(.http1_1, pseudonym: Self.name.utf8)) == "1.1 subproxy-1a2b3c4d")
+        #expect(text(Via.entry(.http2, pseudonym: Self.name.utf8)) == "2.0 subproxy-1a2b3c4d")
         #expect(text(Via.entry(.http1_0, pseudonym: Self.name.utf8)) == "1.0 subproxy-1a2b3c4d")
     }
 

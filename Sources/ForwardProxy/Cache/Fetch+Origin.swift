@@ -15,7 +15,7 @@ extension Fetch: OriginSink {
         let now = loop.cacheInstant()
         let response = OriginResponse(
             status: head.status, reason: head.withReason { ByteBuffer(bytes: $0) }, fields: head.fields,
-            requestedAt: requestedAt, receivedAt: now)
+            requestedAt: requestedAt, receivedAt: now, version: head.version)
         if let selected = plan.selected {
             if isValidating, head.status == 304 { return validated(selected, response, head) }
             if standIn(selected, after: .status(head.status)) { return }

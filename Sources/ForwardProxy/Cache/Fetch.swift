@@ -175,7 +175,7 @@ final class Fetch: Exchange {
             StatusFields.writeFetched(
                 plan.reason, status: isValidating ? head.status : nil, isStored: false, isCollapsed: false,
                 detail: refusal?.isTold == true ? reason : "", to: &lines)
-            lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+            lines.writeImmutableBuffer(loop.proxy.identity.viaLine(head.version))
         }
         passage.begin(response)
         client.start(response)
@@ -203,7 +203,7 @@ final class Fetch: Exchange {
                     StatusFields.writeFetched(
                         plan.reason, status: isValidating ? head.status : nil, isStored: true, isCollapsed: false,
                         detail: "", to: &lines)
-                    lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+                    lines.writeImmutableBuffer(loop.proxy.identity.viaLine(head.version))
                 })
             let subscription = BodySubscription(body, to: client, takesTrailers: true)
             self.subscription = subscription

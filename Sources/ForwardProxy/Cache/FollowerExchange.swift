@@ -126,7 +126,7 @@ final class FollowerExchange: Exchange {
             ForwardedHead(response, age: response.stored.currentAge(at: now)).start { lines in
                 StatusFields.writeFetched(
                     reason, status: nil, isStored: true, isCollapsed: true, detail: "", to: &lines)
-                lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+                lines.writeImmutableBuffer(loop.proxy.identity.viaLine(response.stored.version))
             })
         subscription.send()
         return true

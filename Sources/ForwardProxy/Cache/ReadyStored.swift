@@ -82,7 +82,7 @@ final class ReadyStored {
         var partLines = ByteBuffer()
         MessageWriter.writeFields(of: fields, to: &partLines) { isContent($0, fields) && !isDigest($0, fields) }
         MessageWriter.writeFields(of: fields, to: &commonLines) { !isContent($0, fields) }
-        commonLines.writeImmutableBuffer(identity.viaLine)
+        commonLines.writeImmutableBuffer(identity.viaLine(stored.version))
         var statusLine = ByteBuffer()
         MessageWriter.writeStatusLine(stored.status, checkedReason: stored.reason, to: &statusLine)
         return ReadyRepresentation(

@@ -14,7 +14,7 @@ enum AnswerFields {
 
     static func variant(
         of body: AnswerContent.Body, in content: AnswerContent, options: RuleOptions, status: Int, position: String,
-        identity: ProxyIdentity
+        answersCORS: Bool, identity: ProxyIdentity
     ) -> ReadyRepresentation {
         let hasContent = status >= 200 && status != 204 && status != 304
         var fields: [Field] = []
@@ -35,6 +35,9 @@ enum AnswerFields {
             }
         }
         fields.append(Field(name: "Cache-Control", value: Array("no-cache".utf8), isContent: false))
+        if content.isOwnWording {
+            fields.append(Field(name: "X-Content-Type-Options", value: Array("nosniff".utf8), isContent: false))
+        }
         if content.bodies.count > 1 {
             fields.append(Field(name: "Vary", value: Array("Accept-Encoding".utf8), isContent: false))
         }
@@ -44,6 +47,7 @@ enum AnswerFields {
             guard let value = header.value else { continue }
             fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
         }
+        if answersCORS { addOriginToVary(&fields) }
 
         var contentLines = ByteBuffer()
         var linesWithoutType = ByteBuffer()
@@ -72,6 +76,19 @@ enum AnswerFields {
             mediaType: mediaType,
             commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,
             hasContent: hasContent)
+    }
+
+    /// Says that the fields depend on Origin, also to a request without one: whoever stores that response must not give
+    /// it to a script of another origin (Fetch standard, "CORS protocol and HTTP caches").
+    private static func addOriginToVary(_ fields: inout [Field]) {
+        guard let index = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase("vary") }) else {
+            return fields.append(Field(name: "Vary", value: Array("Origin".utf8), isContent: false))
+        }
+        let names = fields[index].value.split(separator: UInt8(ascii: ",")).map { element in
+            element.map(\.asciiLowercased).filter { $0 != 0x20 && $0 != 0x09 }
+        }
+        guard !names.contains(Array("origin".utf8)), !names.contains([UInt8(ascii: "*")]) else { return }
+        fields[index].value += Array(names.isEmpty ? "Origin".utf8 : ", Origin".utf8)
     }
 
     /// The names that a script of another origin may read besides the safelisted ones (Fetch standard,

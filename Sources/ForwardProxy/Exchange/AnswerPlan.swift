@@ -169,12 +169,13 @@ extension ReadyAnswer {
 
 /// Fields that let a script of another origin read a mapped response (Fetch standard, "CORS protocol").
 enum CORSFields {
-    /// Writes the fields for a request with `Origin`; nothing where there is none.
+    /// Writes the fields for a request with `Origin`; nothing where there is none. `Vary: Origin` stands in every
+    /// answer, and is not written here.
     static func write(for fields: FieldSection, exposed: String, to lines: inout ByteBuffer) {
         guard writeOrigin(fields, to: &lines) else { return }
         lines.writeStaticString("Access-Control-Expose-Headers: ")
         lines.writeString(exposed)
-        lines.writeStaticString("\r\nVary: Origin\r\n")
+        lines.writeStaticString("\r\n")
     }
 
     /// Writes what a preflight for a mapped URL is answered with.

@@ -32,6 +32,7 @@ extension LoopContext {
         case .redirect(let location):
             var content = AnswerContent.text([], type: [])
             content.defaultStatus = 302
+            content.isOwnWording = true
             content.location = location
             // Its Location may depend on the query, so it is made anew for each request.
             return serve(make(content, use, checkedAt: .max, isKept: false), request, client)
@@ -39,6 +40,7 @@ extension LoopContext {
             let text = "subproxy: blocked by the map, \(rule.position)\n"
             var content = AnswerContent.text(Array(text.utf8), type: Array("text/plain; charset=utf-8".utf8))
             content.defaultStatus = 403
+            content.isOwnWording = true
             return serve(make(content, use, checkedAt: .max), request, client)
         case .forwardAsAsked, .forward:
             client.fail(.internalError)

@@ -58,7 +58,7 @@ public struct DecisionPreview: Sendable {
     private init(forwardingFor rule: Rule) {
         outcome = "forwarded"
         sentence = "the file does not exist, so the origin answers (missing: forward)"
-        cacheStatus = "subproxy; fwd=bypass; detail=\"\(rule.position)\""
+        cacheStatus = "subproxy; fwd=bypass; detail=\(DecisionPreview.quoted(rule.position))"
         status = nil
     }
 
@@ -71,26 +71,26 @@ public struct DecisionPreview: Sendable {
             sentence =
                 revalidates
                 ? "the rule answers, with its validators checked against the file on disk" : "the rule answers"
-            cacheStatus = "subproxy; hit; detail=\"\(position)\""
+            cacheStatus = "subproxy; hit; detail=\(DecisionPreview.quoted(position))"
             status = rule?.status
         case .bypass:
             outcome = "bypassed"
             sentence =
                 "the request asks for a fresh answer (no-cache) and passes the rule by to the origin; "
                 + "'bypass: never' or --bypass never answers it from the map"
-            cacheStatus = "subproxy; fwd=request; detail=\"no-cache \(position)\""
+            cacheStatus = "subproxy; fwd=request; detail=\(DecisionPreview.quoted("no-cache \(position)"))"
             status = nil
         case .originFirst:
             outcome = "forwarded"
             sentence = "the origin is asked first, and the rule answers where it fails (when: origin-fails)"
-            cacheStatus = "subproxy; fwd=bypass; detail=\"\(position)\""
+            cacheStatus = "subproxy; fwd=bypass; detail=\(DecisionPreview.quoted(position))"
             status = nil
         case .forward(let reason):
             outcome = "forwarded"
             let kept = refusal.map { ", and what it answers is not kept (\($0.reason))" } ?? ""
             sentence =
                 rule == nil ? DecisionPreview.sentence(for: reason) + kept : "the rule forwards the request"
-            let detail = rule == nil ? "" : "; detail=\"\(position)\""
+            let detail = rule == nil ? "" : "; detail=\(DecisionPreview.quoted(position))"
             cacheStatus = "subproxy; fwd=\(reason.parameter)\(detail)"
             status = nil
         case .consultStore:
@@ -104,6 +104,11 @@ public struct DecisionPreview: Sendable {
             cacheStatus = nil
             status = error.status
         }
+    }
+
+    /// A text as the field has it (RFC 9651 §3.3.3).
+    private static func quoted(_ text: String) -> String {
+        String(decoding: StructuredString.bytes(text.utf8), as: UTF8.self)
     }
 
     private static func sentence(for reason: ForwardReason) -> String {

@@ -191,7 +191,7 @@ extension LoopContext {
         let plan = ForwardPlan(
             reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
         switch use.source(scratch) {
-        case .forward(let other): return forward(request, to: other, client, plan)
+        case .forward(let other): return forward(request, to: other.ofRootPage, client, plan)
         case .refused(let why):
             client.fail(.noUsableURL(rule: rule.position, why))
             return nil
@@ -241,10 +241,11 @@ extension LoopContext {
         return true
     }
 
-    /// Whether the request's expectation is one that is known (RFC 9110 §10.1.1); else it has been answered.
+    /// Whether the request's expectation is one that is known, or one of HTTP/1.0, which is ignored (RFC 9110 §10.1.1);
+    /// else it has been answered.
     func expectationIsMet(_ request: Request, _ client: any ExchangeClient) -> Bool {
         let fields = request.head.fields
-        guard fields.contains(.expect) else { return true }
+        guard fields.contains(.expect), request.head.version >= .http1_1 else { return true }
         if fields.count(of: .expect) == 1,
             fields.withFirst(.expect, { $0.equalsIgnoringCase("100-continue") }) == true
         {

@@ -29,7 +29,8 @@ struct ErrorResponse {
         case 407: lines.writeString("Proxy-Authenticate: \(ErrorResponse.challenge)\r\n")
         default: break
         }
-        lines.writeStaticString("Cache-Control: no-store\r\n")
+        lines.writeStaticString("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+        if prefersHTML { ErrorPage.writePolicy(to: &lines) }
         StatusFields.writeError(error, to: &lines)
         lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
         lines.writeImmutableBuffer(loop.dateStamp().line)

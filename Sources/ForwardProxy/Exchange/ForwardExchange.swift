@@ -82,7 +82,7 @@ final class ForwardExchange: Exchange {
         client.record?.outcome = plan.outcome
         let response = forwarded.start { lines in
             StatusFields.writeForward(plan.reason, detail: plan.detail, to: &lines)
-            lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
+            lines.writeImmutableBuffer(loop.proxy.identity.viaLine(head.version))
         }
         passage.begin(response)
         client.start(response)

@@ -8,6 +8,8 @@ import Substitution
 /// added where the origin sent none. What says what happened to the exchange is added for each client.
 struct ForwardedHead: Sendable {
     var status: Int
+    /// The protocol that the response was received in.
+    var version: HTTPVersion
     var reason: ByteBuffer
     /// Field lines, each with its CRLF.
     var lines: ByteBuffer
@@ -21,6 +23,7 @@ struct ForwardedHead: Sendable {
         let fields = head.fields
         let hopByHop = HopByHop(fields)
         status = head.status
+        version = head.version
         reason = head.withReason { ByteBuffer(bytes: $0) }
         let isBodyless = isHead || head.status == 204 || head.status == 304
         let length = head.isChunked ? nil : head.contentLength
@@ -48,6 +51,7 @@ struct ForwardedHead: Sendable {
     /// - Parameter age: in seconds (RFC 9111 §4.2.3).
     init(_ shared: SharedResponse, age: Int64) {
         let stored = shared.stored
+        version = stored.version
         status = stored.status
         reason = stored.reason
         isBodyless = status == 204

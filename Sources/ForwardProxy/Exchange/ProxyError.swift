@@ -124,6 +124,12 @@ extension ProxyError {
 
 /// Writes the body that a person reads when the proxy itself has to answer with an error.
 enum ErrorPage {
+    /// Writes the field that keeps a page of the proxy's own, or what somebody got into one, from running and loading
+    /// anything (Content Security Policy Level 3).
+    static func writePolicy(to lines: inout ByteBuffer) {
+        lines.writeStaticString("Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n")
+    }
+
     /// The page: HTML for clients that prefer it, else plain text.
     static func body(for error: ProxyError, asked: String, prefersHTML: Bool) -> ByteBuffer {
         let title = "\(error.status) \(ReasonPhrase.of(error.status))"

@@ -37,10 +37,12 @@ final class ReadyAnswer {
         self.status = status
         isPlain = options.delay == .zero && options.rate == nil
         let allowsOrigin = options.headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
-        answersCORS = options.cors == .auto && !allowsOrigin
+        let answersCORS = options.cors == .auto && !allowsOrigin
+        self.answersCORS = answersCORS
         variants = content.bodies.map { body in
             AnswerFields.variant(
-                of: body, in: content, options: options, status: status, position: position, identity: identity)
+                of: body, in: content, options: options, status: status, position: position, answersCORS: answersCORS,
+                identity: identity)
         }
         isStraight = isPlain && options.when == .always && variants.allSatisfy { $0.body != nil }
     }
@@ -94,4 +96,6 @@ struct AnswerContent {
     /// A Location of a redirect.
     var location: [UInt8]?
     var file: LoadedFile?
+    /// Whether the proxy words it, and not the map or a file.
+    var isOwnWording = false
 }

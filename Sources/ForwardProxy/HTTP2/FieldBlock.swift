@@ -15,6 +15,14 @@ struct FieldBlock {
     /// Whether there were more bytes or lines than are allowed; those beyond are left out.
     fileprivate(set) var isTooLarge = false
 
+    /// Whether a name, in lower case as HTTP/2 has it, is that of Cookie.
+    fileprivate func isCookie(_ start: Int, _ length: Int) -> Bool {
+        length == 6 && bytes[start..<min(start &+ length, bytes.count)].elementsEqual("cookie".utf8)
+    }
+
+    /// Bytes of the lines as HTTP/1 writes them, the empty line after them included.
+    var writtenSize: Int { lines.reduce(bytes.count &+ 2) { sum, _ in sum &+ 4 } }
+
     fileprivate mutating func clear() {
         bytes.removeAll(keepingCapacity: true)
         lines.removeAll(keepingCapacity: true)
@@ -33,7 +41,8 @@ struct FieldBlockDecoder {
 
     /// - Parameters:
     ///   - maxBytes: of a section, each line counted with 32 more (RFC 9113 §6.5.2).
-    ///   - maxLines: of a section.
+    ///   - maxLines: of a section; the lines of Cookie, which are one field cut into crumbs (RFC 9113 §8.2.3), count as
+    ///     one.
     init(maxBytes: Int, maxLines: Int) {
         self.maxBytes = maxBytes
         self.maxLines = maxLines
@@ -44,6 +53,8 @@ struct FieldBlockDecoder {
         fields.clear()
         var cursor = Cursor(bytes: block)
         var size = 0
+        var count = 0
+        var hasCookie = false
         var mayResize = true
         while let first = cursor.peek {
             let start = fields.bytes.count
@@ -66,7 +77,10 @@ struct FieldBlockDecoder {
                 if isIndexed { table.insert(FieldTable.Entry(Array(fields.bytes[start...]), nameLength: nameLength)) }
             }
             mayResize = false
-            if size > maxBytes || fields.lines.count >= maxLines {
+            let isCrumb = size <= maxBytes && fields.isCookie(start, nameLength)
+            if !isCrumb || !hasCookie { count &+= 1 }
+            hasCookie = hasCookie || isCrumb
+            if size > maxBytes || count > maxLines {
                 fields.isTooLarge = true
                 fields.bytes.removeSubrange(start...)
             } else {

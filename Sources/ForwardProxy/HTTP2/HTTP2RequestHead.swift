@@ -1,3 +1,4 @@
+import HTTP1
 import HTTPSemantics
 import NIOCore
 
@@ -93,7 +94,7 @@ enum HTTP2RequestHead {
         if hasContent, !builder.section.contains(.contentLength) { builder.appendChunked() }
         let targetStart = method.count &+ 1
         return RequestHead(
-            method: Method(method), version: .http1_1, methodRange: 0..<method.count,
+            method: Method(method), version: .http2, methodRange: 0..<method.count,
             targetRange: targetStart..<targetStart &+ path.count, fields: builder.section)
     }
 
@@ -117,9 +118,11 @@ enum HTTP2RequestHead {
         try builder.append(name, value)
     }
 
-    /// The fields of a trailer section: no pseudo-header fields.
-    static func trailers(_ block: FieldBlock) throws(HTTP2RequestError) -> FieldSection {
-        guard !block.isTooLarge else { throw .tooLarge }
+    /// The fields of a trailer section: no pseudo-header fields, and no more than HTTP/1 may have.
+    static func trailers(_ block: FieldBlock, limits: MessageLimits) throws(HTTP2RequestError) -> FieldSection {
+        guard !block.isTooLarge, block.lines.count <= limits.trailerFieldCount,
+            block.writtenSize <= limits.trailerSectionBytes
+        else { throw .tooLarge }
         return try block.bytes.withRawBytes { bytes throws(HTTP2RequestError) in
             var builder = Builder(ByteBuffer(), block.lines.count)
             for line in block.lines {

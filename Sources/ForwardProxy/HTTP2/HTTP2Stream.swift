@@ -116,13 +116,25 @@ final class HTTP2Stream {
         if let expectedBytes, receivedBytes != expectedBytes { throw .stream(id, .protocolError) }
         let trailers: FieldSection
         do throws(HTTP2RequestError) {
-            trailers = try HTTP2RequestHead.trailers(block)
+            trailers = try HTTP2RequestHead.trailers(block, limits: connection.limits.message)
         } catch {
-            throw .stream(id, .protocolError)
+            guard let refusal = ProxyError(error) else { throw .stream(id, .protocolError) }
+            return try refuse(refusal)
         }
         requestIsComplete = true
         if responseIsComplete { return discardRequest() }
         if bodyIsWanted { exchange?.receiveEnd(trailers: trailers) } else { heldEnd = .some(trailers) }
+    }
+
+    /// Answers a request whose end is not taken.
+    private func refuse(_ refusal: ProxyError) throws(HTTP2Violation) {
+        requestIsComplete = true
+        if responseIsComplete { return discardRequest() }
+        guard !responseHasStarted else { throw .stream(id, .protocolError) }
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.clientIsGone()
+        fail(refusal)
     }
 
     /// Takes in a request whose response is complete, and throws it away: a client may stop sending, and wait for ever,

@@ -62,6 +62,20 @@ extension ProxyError {
             advice: "Try again; the origin's own log may say more.")
     }
 
+    /// What is told of a parent proxy that does not do what it was asked for.
+    static func parentRefused(_ status: Int, host: String) -> ProxyError {
+        guard status == 407 else {
+            return ProxyError(
+                status: 502, type: "http_request_denied",
+                failure: "The parent proxy refused a connection to \(host): it answered \(status).",
+                advice: "See the parent proxy's own log, or reach the host without it (--no-proxy).")
+        }
+        return ProxyError(
+            status: 502, type: "proxy_configuration_error",
+            failure: "The parent proxy wants credentials for \(host): it answered 407.",
+            advice: "Give them, or the right ones: --upstream-proxy http://NAME:PASSWORD@HOST:PORT.")
+    }
+
     static func tls(_ host: String, _ why: String, isCertificate: Bool) -> ProxyError {
         ProxyError(
             status: 502, type: isCertificate ? "tls_certificate_error" : "tls_protocol_error",

@@ -16,7 +16,7 @@ struct OriginRequest {
     /// IPv6 addresses with their brackets.
     var host: String
     var port: UInt16
-    /// Path and query as received.
+    /// Path and query as received; `*` for the server itself.
     var pathAndQuery: [UInt8]
     /// Lines without CRLF, Host first.
     var lines: [[UInt8]]
@@ -55,7 +55,9 @@ struct OriginRequest {
         isHTTPS = uri.scheme == .https
         host = uri.host
         port = uri.port
-        pathAndQuery = Array(buffer: uri.rawPathAndQuery)
+        // RFC 9112 §3.2.4: the last proxy sends an OPTIONS without a path as `OPTIONS *`.
+        let isForServer = head.method == .options && uri.isPathEmpty
+        pathAndQuery = isForServer ? [UInt8(ascii: "*")] : Array(buffer: uri.rawPathAndQuery)
         isHead = head.method == .head
         mayBeRepeated = head.method.isIdempotent && !request.hasBody
         let hopByHop = HopByHop(head.fields)
@@ -64,7 +66,7 @@ struct OriginRequest {
         case let length?: body = .length(length)
         case nil: body = .chunked
         }
-        expectsContinue = body != .none && head.fields.contains(.expect)
+        expectsContinue = body != .none && head.version >= .http1_1 && head.fields.contains(.expect)
         lines = OriginRequest.lines(of: request, hopByHop, authority: uri.authority, identity, preconditions)
     }
 
@@ -82,7 +84,8 @@ struct OriginRequest {
             case .host: continue
             case .transferEncoding where !request.hasBody || request.bodyLength != nil: continue
             case .transferEncoding: break
-            case .expect where !request.hasBody: continue
+            // Of a client of HTTP/1.0 it means nothing (RFC 9110 §10.1.1).
+            case .expect where !request.hasBody || request.head.version < .http1_1: continue
             case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .range, .ifRange:
                 if preconditions.removes(line.name) { continue }
             case .maxForwards where isMeasured:

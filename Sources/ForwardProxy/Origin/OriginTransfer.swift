@@ -167,6 +167,9 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
                     return .abort
                 }
                 deliver { $0.originSentInterim(head) }
+            case .head(let head) where head.status == 407 && isForParent:
+                failure = .parentRefused(407, host: request.host)
+                return .abort
             case .head(let head):
                 hasHead = true
                 deliver {
@@ -180,6 +183,10 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             return .abort
         }
     }
+
+    /// Whether the request itself goes to a parent proxy: its 407 is for this proxy, and not for the client, who can't
+    /// answer it (RFC 9110 §11.7.1).
+    private var isForParent: Bool { !request.isHTTPS && loop.proxy.transports.asksParent(for: request.host) }
 
     func transfer(_ transfer: Transfer, didReceiveBody bytes: UnsafeRawBufferPointer) -> BodyVerdict {
         guard hasHead else {
@@ -329,6 +336,7 @@ extension ProxyError {
         case .noLibrary: self = .noLibrary(result.message)
         case .noResources: self = .noResources(host, String(cString: strerror(result.osErrno)))
         case .connectTimeout: self = .connectTimeout(host)
+        case .tunnelRefused: self = .parentRefused(result.tunnelStatus, host: host)
         case .incomplete: self = .terminated(host, "its response is incomplete")
         case .reset: self = .terminated(host, result.message)
         case .tlsCertificate: self = .tls(host, result.message, isCertificate: true)

@@ -37,6 +37,9 @@ final class TransferLoops: Sendable {
 
     var receiveBytes: Int { configuration.receiveBytes }
 
+    /// Whether plain http for a host is sent to a parent proxy, whose own answers then come as the origin's.
+    func asksParent(for host: String) -> Bool { configuration.usesHTTPProxy(for: host) }
+
     /// The thread for a client's transfers, and where its events are gathered.
     ///
     /// - Throws: `TransferLoopError` where there is no thread, ``ProxyError`` after ``shutdown()``.

@@ -4,7 +4,7 @@ import HTTPSemantics
 ///
 /// It is compared with each request's, in bytes and without making any.
 struct SecureAuthority: Sendable, Equatable {
-    /// `host:port`, in lower case; IPv6 addresses have their brackets.
+    /// `host:port`, in lower case and without the root's dot; IPv6 addresses have their brackets.
     private let named: [UInt8]
     private let hostLength: Int
     private let port: UInt16
@@ -22,10 +22,17 @@ struct SecureAuthority: Sendable, Equatable {
     /// ``bytes`` as text.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether a Host or `:authority` value names this origin; an omitted port is 443.
+    /// Whether a Host or `:authority` value names this origin; an omitted port is 443, and a dot of the root does not
+    /// count.
     func isNamed(by value: UnsafeRawBufferPointer) -> Bool {
-        guard value.count == bytes.count || value.count == named.count else { return false }
-        return zip(value, named).allSatisfy { $0.asciiLowercased == $1 }
+        if value.count == bytes.count || value.count == named.count,
+            zip(value, named).allSatisfy({ $0.asciiLowercased == $1 })
+        {
+            return true
+        }
+        guard value.count == bytes.count &+ 1 || value.count == named.count &+ 1 else { return false }
+        let comparable = AuthorityText.comparable(value)
+        return comparable == bytes || comparable == named
     }
 
     /// Whether a URI is one of this origin.

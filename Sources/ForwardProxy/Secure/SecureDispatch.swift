@@ -2,8 +2,8 @@ import HTTPSemantics
 import NIOCore
 
 extension LoopContext {
-    /// Begins the exchange for a request inside a decrypted tunnel: origin-form, for the tunnel's own origin (RFC 9112
-    /// §3.2.1).
+    /// Begins the exchange for a request inside a decrypted tunnel: origin-form or `*`, for the tunnel's own origin (RFC
+    /// 9112 §3.2.1).
     func begin(
         _ request: Request, _ target: RequestTarget, in secured: SecureAuthority, _ client: any ExchangeClient
     ) -> (any Exchange)? {
@@ -15,20 +15,23 @@ extension LoopContext {
             guard secured.isOrigin(of: uri) else { return refuse(request, .wrongAuthority(secured.text), client) }
             return begin(request, uri, client)
         case .origin:
-            do throws(TargetError) {
-                let uri = try request.head.withTarget { path throws(TargetError) in
-                    try TargetURI(scheme: "https", authority: secured.bytes, pathAndQuery: path)
-                }
-                return begin(request, uri, client)
-            } catch {
-                return refuse(request, .badRequest("The request target is malformed: \(error)."), client)
-            }
+            return request.head.withTarget { begin(request, path: $0, in: secured, client) }
+        // `OPTIONS *` asks the tunnel's origin what it can do, not this proxy (RFC 9112 §3.2.4).
+        case .asterisk:
+            return begin(request, path: UnsafeRawBufferPointer(start: nil, count: 0), in: secured, client)
         case .authority:
             return refuse(request, .badRequest("A decrypted tunnel has no CONNECT inside."), client)
-        case .asterisk:
-            client.record = record(request, url: nil)
-            answerOptions(client)
-            return nil
+        }
+    }
+
+    private func begin(
+        _ request: Request, path: UnsafeRawBufferPointer, in secured: SecureAuthority, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        do throws(TargetError) {
+            let uri = try TargetURI(scheme: "https", authority: secured.bytes, pathAndQuery: path)
+            return begin(request, uri, client)
+        } catch {
+            return refuse(request, .badRequest("The request target is malformed: \(error)."), client)
         }
     }
 

@@ -52,8 +52,8 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Both the host of CONNECT and the one that the client names in TLS have to be such as are decrypted.
     private static func mayAskFor(_ name: [UInt8], _ authority: Authority, _ loop: LoopContext) -> Bool {
-        let own = authority.host.utf8
-        return name.count == own.count && zip(name, own).allSatisfy { $0.asciiLowercased == $1 }
+        let name = AuthorityText.comparable(name)
+        return name.elementsEqual(authority.host.utf8)
             || loop.tunnelPolicy.intercepted.contains(
                 host: String(decoding: name, as: UTF8.self), port: authority.port)
     }

@@ -57,8 +57,14 @@ extension ClientConnection: ExchangeClient {
 
     func start(_ response: ResponseStart) {
         chunksBody = false
+        endsByClosing = false
         if response.body == .unknown {
-            if requestVersion == .http1_1 { chunksBody = true } else { state.mustClose() }
+            if requestVersion == .http1_1 {
+                chunksBody = true
+            } else {
+                state.mustClose()
+                endsByClosing = true
+            }
         }
         let isPersistent = state.startedResponse()
         var out = ByteBuffer()
@@ -161,13 +167,25 @@ extension ClientConnection: ExchangeClient {
 
     func fail(_ error: ProxyError) {
         guard !responseHasStarted else { return abort() }
-        if error.status == 400 || error.status == 417 { state.mustClose() }
+        if error.status == 400 || error.status == 417 || (isConnect && !mayAskAgain(after: error)) {
+            state.mustClose()
+        }
         let response = ErrorResponse(error, asked: record, fields: exchangeFields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
         start(response.start(isHead: isHead))
         if !isHead { send(response.page) }
         finish(trailers: nil)
+    }
+
+    /// Whether the client of a CONNECT that is refused may send another request on this connection.
+    ///
+    /// What comes behind a CONNECT may be what was meant for the tunnel, sent before the answer had come, and chosen by
+    /// others than the client: it must not be read as a request. So the connection ends, except that a client which is
+    /// asked for its credentials, and has sent nothing yet, may give them here. Even if more is on its way then, it does
+    /// nothing: it would need the credentials itself.
+    private func mayAskAgain(after error: ProxyError) -> Bool {
+        error.status == 407 && !parser.hasBufferedBytes
     }
 
     func takeOver() -> (any Channel)? {
@@ -187,7 +205,7 @@ extension ClientConnection: ExchangeClient {
     func writeClosingFields(for error: ProxyError, length: Int, to out: inout ByteBuffer) {
         out.writeStaticString("Content-Length: ")
         out.writeDecimal(length)
-        out.writeStaticString("\r\nConnection: close\r\n")
+        out.writeStaticString("\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\n")
         StatusFields.writeError(error, to: &out)
         out.writeImmutableBuffer(loop.proxy.identity.viaLine)
         out.writeImmutableBuffer(loop.dateStamp().line)

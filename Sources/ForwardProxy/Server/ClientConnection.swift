@@ -27,10 +27,13 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     var context: ChannelHandlerContext?
     var requestVersion = HTTPVersion.http1_1
     var chunksBody = false
+    /// Whether the response under way ends where the connection does: an orderly end would make any of it whole.
+    var endsByClosing = false
     var bodyIsWanted = true
     /// The header section of the request under way, for an error page.
     var exchangeFields: FieldSection?
     var isHead = false
+    var isConnect = false
 
     var isInRead = false
     var isProcessing = false
@@ -174,8 +177,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         deadline = .max
         requestVersion = head.version
         isHead = head.method == .head
+        isConnect = head.method == .connect
         bodyIsWanted = true
         chunksBody = false
+        endsByClosing = false
         nextProbe = .max
         // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
         state.receivedHead(
@@ -233,60 +238,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
     }
 
-    private func malformed(_ error: HTTP1Error) {
-        let failure = ProxyError(error)
-        let wasIdle = state.isIdle
-        endRequest(failure)
-        guard wasIdle || !responseHasStarted else { return abortResponse() }
-        respondAndClose(failure)
-    }
-
-    private func truncatedRequest() {
-        let failure = ProxyError.badRequest("The connection was closed inside the request's body.")
-        endRequest(failure)
-        if responseHasStarted { abortResponse() } else { respondAndClose(failure) }
-    }
-
-    /// Cuts a response off whose request turned out unusable.
-    private func abortResponse() {
-        finishRecord()
-        perform(state.aborted())
-    }
-
-    /// Takes the exchange away whose request turned out unusable.
-    private func endRequest(_ failure: ProxyError) {
-        let exchange = exchange
-        self.exchange = nil
-        exchange?.clientIsGone()
-        if record == nil {
-            record = ExchangeRecord(
-                startedAt: monotonicNanoseconds(), method: ByteBuffer(string: "-"), url: ByteBuffer(string: "-"))
-        }
-        record?.outcome = .refused
-        record?.reason = failure.failure
-    }
-
     var responseHasStarted: Bool {
         if case .exchange(_, responseHasStarted: true) = state.phase { return true }
         if case .draining = state.phase { return true }
         return false
-    }
-
-    private func respondAndClose(_ error: ProxyError) {
-        state.mustClose()
-        let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
-        var page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
-        let length = page.readableBytes
-        var out = ByteBuffer()
-        MessageWriter.writeStatusLine(error.status, to: &out)
-        out.writeStaticString("Content-Type: text/plain; charset=utf-8\r\n")
-        writeClosingFields(for: error, length: length, to: &out)
-        out.writeBuffer(&page)
-        write(.byteBuffer(out))
-        record?.status = error.status
-        record?.bodyBytes = length
-        finishRecord()
-        perform(state.finishedErrorResponse())
     }
 
     // MARK: Actions
@@ -302,9 +257,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             finishOutput()
             resumeReading()
         case .close: finishOutput()
-        case .abort:
-            flushIfNeeded()
-            context?.close(promise: nil)
+        case .abort: cutOff()
         }
     }
 
@@ -362,6 +315,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// The exchange has written its last byte.
     func responseIsComplete() {
         exchange = nil
+        endsByClosing = false
         // Nothing of the request is held on to, so that the next one is read into the same memory.
         exchangeFields = nil
         lastPending = .max
@@ -457,7 +411,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         guard now &- stalledSince > limit else { return }
         stalledSince = .max
         endExchange(reason: "the client took nothing of the response")
-        context?.close(promise: nil)
+        cutOff()
     }
 
     /// Asks a client that has closed its output whether it is still there: an interim response to a closed socket is
@@ -495,6 +449,6 @@ extension ClientConnection: TimedConnection {
 
     func cut() {
         endExchange(reason: "the proxy stopped")
-        context?.close(promise: nil)
+        cutOff()
     }
 }

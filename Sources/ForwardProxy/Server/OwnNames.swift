@@ -28,10 +28,10 @@ struct OwnNames: Sendable {
         if port == 80 { authorities.insert(host) }
     }
 
-    /// Whether `host[:port]`, compared without case, is one of the names.
+    /// Whether `host[:port]`, compared without case and the root's dot, is one of the names.
     func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
         guard authority.count < 300 else { return false }
-        let text = String(decoding: authority.map { $0.asciiLowercased }, as: UTF8.self)
+        let text = String(decoding: AuthorityText.comparable(authority), as: UTF8.self)
         return authorities.contains(text) || isOwnAddress(text)
     }
 

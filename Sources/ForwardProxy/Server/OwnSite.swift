@@ -69,6 +69,7 @@ extension LoopContext {
 
     /// Answers a request in absolute-form for one of the listener's own names; what is not served is a loop.
     func answerOwnSite(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+        if request.head.method == .options, uri.isPathEmpty { return answerOwnOptions(request, client) }
         let path = uri.withBytes { Array($0[uri.pathStart..<uri.pathEnd]) }
         return answerOwn(request, path: path, isProxied: true, client)
     }
@@ -171,9 +172,9 @@ extension LoopContext {
         lines.writeStaticString(
             """
             \r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n\
-            Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\
-            Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n
+            Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n
             """)
+        ErrorPage.writePolicy(to: &lines)
         lines.writeImmutableBuffer(dateStamp().line)
         client.record?.outcome = .substituted
         client.record?.reason = "the proxy's own page"
@@ -216,7 +217,10 @@ extension LoopContext {
 
     func answerOptions(_ client: any ExchangeClient) {
         var lines = ByteBuffer(
-            string: "Allow: GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH\r\nContent-Length: 0\r\n")
+            string: """
+                Allow: GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH\r\nContent-Length: 0\r\n\
+                X-Content-Type-Options: nosniff\r\n
+                """)
         lines.writeImmutableBuffer(proxy.identity.viaLine)
         lines.writeImmutableBuffer(dateStamp().line)
         client.record?.outcome = .substituted
@@ -244,6 +248,9 @@ extension LoopContext {
             for change in ownChanges { MessageWriter.writeField(change.name, change.value ?? [], to: &lines) }
         } else {
             CORSFields.writePreflight(for: fields, methods: rule.options.allowedMethods, to: &lines)
+        }
+        if !ownChanges.contains(where: { $0.name.equalsIgnoringASCIICase("x-content-type-options") }) {
+            lines.writeStaticString("X-Content-Type-Options: nosniff\r\n")
         }
         StatusFields.writeHit(rule: rule.position, to: &lines)
         lines.writeImmutableBuffer(proxy.identity.viaLine)

@@ -31,7 +31,7 @@ enum ProxyAutoConfiguration {
             \(patterns)
             ];
             function FindProxyForURL(url, host) {
-              host = host.toLowerCase();
+              host = host.toLowerCase().replace(/\\.$/, "");
               var found = Object.prototype.hasOwnProperty.call(hosts, host);
               for (var i = 0; !found && i < patterns.length; i++) found = shExpMatch(host, patterns[i]);
               return found ? "\(way) \(quoted(proxy)); DIRECT" : "DIRECT";

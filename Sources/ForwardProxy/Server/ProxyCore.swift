@@ -106,8 +106,12 @@ struct ReloadCounts {
 struct ProxyIdentity: Sendable {
     /// The pseudonym.
     let name: String
-    /// The field line `Via: 1.1 subproxy-…` with its CRLF.
+    /// The field line `Via: 1.1 subproxy-…` with its CRLF, for what the proxy itself answers.
     let viaLine: ByteBuffer
+    private let oldViaLine: ByteBuffer
+
+    /// The same for a response that is passed on, by the protocol that it was received in.
+    func viaLine(_ version: HTTPVersion) -> ByteBuffer { version == .http1_0 ? oldViaLine : viaLine }
 
     /// Whether a request has been here already: this instance is named in its Via.
     func isNamed(in fields: FieldSection) -> Bool {
@@ -122,5 +126,6 @@ struct ProxyIdentity: Sendable {
         }
         name = "subproxy-" + String(buffer: buffer)
         viaLine = ByteBuffer(string: "Via: 1.1 \(name)\r\n")
+        oldViaLine = ByteBuffer(string: "Via: 1.0 \(name)\r\n")
     }
 }

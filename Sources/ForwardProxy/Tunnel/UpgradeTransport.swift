@@ -284,7 +284,7 @@ extension LoopContext {
                 line.name == .upgrade || (line.name != .contentLength && !hopByHop.isConnectionLevel(line))
             }
             reply.writeStaticString("Connection: Upgrade\r\n")
-            reply.writeImmutableBuffer(proxy.identity.viaLine)
+            reply.writeImmutableBuffer(proxy.identity.viaLine(head.version))
             reply.writeStaticString("\r\n")
             reply.writeImmutableBuffer(rest)
             relay(client, channel, toClient: reply, status: 101)

@@ -6,7 +6,8 @@ public struct MapFileCheck: Sendable {
     public var checked = 0
     /// How many do not exist.
     public var missing = 0
-    /// How many are something that can't be served: a folder for one URL, a file for a folder, a device.
+    /// How many are something that can't be served: a folder for one URL, a file for a folder, a device, a
+    /// symbolic link.
     public var unusable = 0
     /// The first of them, in the order of the files: those that do not exist as warnings, the unusable as errors.
     public var diagnostics: [MapDiagnostic] = []
@@ -55,6 +56,7 @@ extension SubstitutionMap {
         guard kind != wanted else { return nil }
         switch (wanted, kind) {
         case (_, nil): return .missing
+        case (_, .symbolicLink): return .passesLink
         case (.folder, _): return .isNoFolder
         case (_, .folder): return .isFolder
         default: return .isNoRegularFile
@@ -74,6 +76,7 @@ extension SubstitutionMap {
         case .missing: return "the \(record.kind == .folder ? "folder" : "file") '\(name)' does not exist"
         case .isNoFolder: return "a folder is mapped to a file; '\(name)' is no folder"
         case .isFolder: return "'\(name)' is a folder; end key and value in '/' to map the folder"
+        case .passesLink: return "'\(name)' is a symbolic link, or goes through one; links are not served"
         case .isNoRegularFile: return "'\(name)' is no regular file"
         }
     }
@@ -81,7 +84,7 @@ extension SubstitutionMap {
 
 /// Why what a rule names can't be served.
 private enum FileProblem {
-    case missing, isNoFolder, isFolder, isNoRegularFile
+    case missing, isNoFolder, isFolder, passesLink, isNoRegularFile
 
     var isMissing: Bool { self == .missing }
 }

@@ -3,6 +3,8 @@ import Glibc
 /// What a path leads to.
 public enum MappedKind: Sendable, Equatable {
     case file, folder
+    /// The path is a symbolic link, or goes through one below the folder.
+    case symbolicLink
     /// A device, a socket, a named pipe.
     case other
 }
@@ -14,6 +16,16 @@ public enum MapFileError: Error, Sendable, Equatable {
     case tooLarge(limit: Int)
     /// The C library's error number.
     case system(Int32)
+
+    /// What an error number of the C library says of a file (errno(3)).
+    public init(errno number: Int32) {
+        switch number {
+        case ENOENT, ENOTDIR: self = .missing
+        case EACCES, EPERM: self = .unreadable
+        case EISDIR: self = .isFolder
+        default: self = .system(number)
+        }
+    }
 
     /// What follows "the file …" in a message.
     var explanation: String {
@@ -83,7 +95,7 @@ private enum SystemFiles {
         switch kind(status) {
         case .file: break
         case .folder: return .failure(.isFolder)
-        case .other: return .failure(.isNoRegularFile)
+        case .other, .symbolicLink: return .failure(.isNoRegularFile)
         }
         guard Int(status.st_size) <= limit else { return .failure(.tooLarge(limit: limit)) }
         // One byte more than there is shows whether the file grows meanwhile.
@@ -130,7 +142,27 @@ private enum SystemFiles {
             guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
             return stat(path, &status)
         }
-        return result == 0 ? kind(status) : nil
+        guard result == 0 else { return passesLink(root, path) ? .symbolicLink : nil }
+        return passesLink(root, path) ? .symbolicLink : kind(status)
+    }
+
+    /// Whether a component of a path below a folder is a symbolic link, which ``FolderRoot`` does not follow.
+    private static func passesLink(_ root: String, _ path: [UInt8]) -> Bool {
+        var status = stat()
+        var partial = Array(root.utf8)
+        for component in path.split(separator: UInt8(ascii: "/")) {
+            partial.append(UInt8(ascii: "/"))
+            partial += component
+            partial.append(0)
+            let result = partial.withUnsafeBytes { bytes -> Int32 in
+                guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
+                return lstat(path, &status)
+            }
+            guard result == 0 else { return false }
+            if status.st_mode & S_IFMT == S_IFLNK { return true }
+            partial.removeLast()
+        }
+        return false
     }
 
     private static func kind(_ status: stat) -> MappedKind {
@@ -144,7 +176,8 @@ private enum SystemFiles {
     static func currentFolder() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let path = getcwd(buffer.baseAddress, buffer.count) else { return "/" }
-            return String(cString: path)
+            // A name that is not UTF-8 can't be written as text; this leads to the same folder.
+            return String(validatingCString: path) ?? "/proc/self/cwd"
         }
     }
 
@@ -155,14 +188,7 @@ private enum SystemFiles {
         return String(cString: resolved)
     }
 
-    private static func error(_ number: Int32) -> MapFileError {
-        switch number {
-        case ENOENT, ENOTDIR: .missing
-        case EACCES, EPERM: .unreadable
-        case EISDIR: .isFolder
-        default: .system(number)
-        }
-    }
+    private static func error(_ number: Int32) -> MapFileError { MapFileError(errno: number) }
 }
 
 /// Paths as text: joined and shortened without a look at the disk.

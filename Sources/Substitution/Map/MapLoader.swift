@@ -8,6 +8,9 @@ public struct MapLoadOptions: Sendable {
     /// The most map files in all. The default is 1000.
     public var maximumFiles: Int
     public var fileSystem: MapFileSystem
+    /// What was read of those maps that can be read only once, by the names under which they are to be loaded. The
+    /// default is none.
+    public var streams: [String: MapStream] = [:]
 
     public init(
         limits: YAMLLimits = YAMLLimits(), maximumFiles: Int = 1000, fileSystem: MapFileSystem = .system
@@ -45,6 +48,13 @@ struct MapLoader {
     private var intercept: [MapStorage.Intercepted] = []
 
     init(_ options: MapLoadOptions) {
+        var options = options
+        if !options.streams.isEmpty {
+            let readFile = options.fileSystem.read
+            let streams = Dictionary(
+                options.streams.values.map { ($0.name, $0.contents) }, uniquingKeysWith: { first, _ in first })
+            options.fileSystem.read = { path, limit in streams[path] ?? readFile(path, limit) }
+        }
         self.options = options
     }
 
@@ -69,8 +79,10 @@ struct MapLoader {
     private mutating func visit(
         name: String, chain: [(name: String, identity: String)], includedBy: (file: String, item: IncludedMap)?
     ) {
-        let path = options.fileSystem.absolutePath(name)
-        let identity = options.fileSystem.identity(path)
+        let stream = includedBy == nil ? options.streams[name] : nil
+        let name = stream?.name ?? name
+        let path = stream?.name ?? options.fileSystem.absolutePath(name)
+        let identity = stream?.name ?? options.fileSystem.identity(path)
         if let start = chain.firstIndex(where: { $0.identity == identity }) {
             let names = chain[start...].map(\.name) + [chain[start].name]
             refuse("an include loop: " + names.joined(separator: " → "), name, includedBy)
@@ -87,9 +99,11 @@ struct MapLoader {
         switch options.fileSystem.read(path, options.limits.inputBytes) {
         case .success(let read): contents = read
         case .failure(let error):
-            refuse(
-                includedBy == nil ? "the map \(error.explanation)" : "the file '\(name)' \(error.explanation)", name,
-                includedBy)
+            // What stands for bytes of the command line that are none (SE-0405).
+            let isText = !name.unicodeScalars.contains("\u{FFFD}")
+            let hint = error == .missing && !isText ? "; names that are not UTF-8 can't be read" : ""
+            let subject = includedBy == nil ? "the map" : "the file '\(name)'"
+            refuse("\(subject) \(error.explanation)\(hint)", name, includedBy)
             return
         }
         if contents.isWorldWritable {
@@ -97,8 +111,15 @@ struct MapLoader {
                 MapDiagnostic(
                     Diagnostic(.warning, "every user of this machine may change this map", file: name), source: nil))
         }
-        let includes = read(contents.bytes, name: name, path: path)
-        let folder = PathText.folder(of: name)
+        let file: MapStorage.File
+        if let stream {
+            file = MapStorage.File(
+                stream: stream.name, folder: PathText.joined("", options.fileSystem.absolutePath("")))
+        } else {
+            file = MapStorage.File(name: name, absolutePath: path)
+        }
+        let includes = read(contents.bytes, file)
+        let folder = stream == nil ? PathText.folder(of: name) : ""
         for item in includes {
             visit(
                 name: PathText.joined(folder, item.path), chain: chain + [(name, identity)],
@@ -107,19 +128,17 @@ struct MapLoader {
     }
 
     /// Reads a file's text into the map; the files that it includes.
-    private mutating func read(_ bytes: [UInt8], name: String, path: String) -> [IncludedMap] {
+    private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File) -> [IncludedMap] {
         let parser = YAMLEventParser(bytes, limits: options.limits)
-        let found = FileDiagnostics(file: name, source: bytes)
-        builder.begin(
-            MapStorage.File(
-                name: name, shortName: PathText.lastComponent(name), absolutePath: path,
-                root: PathText.folder(of: path)),
-            sourceCount: bytes.count)
+        let found = FileDiagnostics(file: file.name, source: bytes)
+        builder.begin(file, sourceCount: bytes.count)
         var reader = MapFileReader(parser, builder, found)
         reader.read()
         // Records have 32 bits for a place in the arena and for the number of a rule.
         guard builder.storage.arena.count <= UInt32.max, builder.storage.records.count < UInt32.max else {
-            add(MapDiagnostic(Diagnostic(.error, "the maps have more than 4 GiB together", file: name), source: nil))
+            add(
+                MapDiagnostic(
+                    Diagnostic(.error, "the maps have more than 4 GiB together", file: file.name), source: nil))
             return []
         }
         setRoot(reader.root, found)
@@ -128,7 +147,8 @@ struct MapLoader {
         builder.keys = []
         indexer.index(keys, &builder.storage, found)
         for (host, line) in reader.intercept where !intercept.contains(where: { $0.host == host }) {
-            intercept.append(MapStorage.Intercepted(host: host, position: "\(PathText.lastComponent(name)):\(line)"))
+            intercept.append(
+                MapStorage.Intercepted(host: host, position: "\(PathText.lastComponent(file.name)):\(line)"))
         }
         for message in found.rendered() { add(message) }
         return reader.includes
@@ -141,14 +161,22 @@ struct MapLoader {
             let path = PathText.joined(builder.storage.files[number].root, root.path)
             builder.storage.files[number].root = path
             switch options.fileSystem.kind(path, []) {
-            case .folder: break
+            case .folder, .symbolicLink: break
             case nil: found.warning("the folder '\(path)' does not exist", at: root.span)
             case .file, .other: found.error("'\(path)' is no folder", at: root.span)
             }
         }
         for check in builder.folderChecks
-        where options.fileSystem.kind(builder.storage.files[number].root, check.path) != .folder {
+        where !isFolder(check.path, below: builder.storage.files[number].root) {
             found.error("a folder is mapped to a file; a folder's name ends in '/'", at: check.span)
+        }
+    }
+
+    /// Whether a folder stands there, or a link, which may be one to a folder: the look at all files tells of links.
+    private func isFolder(_ path: [UInt8], below root: String) -> Bool {
+        switch options.fileSystem.kind(root, path) {
+        case .folder, .symbolicLink: true
+        case .file, .other, nil: false
         }
     }
 

@@ -12,6 +12,23 @@ struct MapStorage: Sendable {
         var absolutePath: String
         /// The folder that its local files are in, absolute.
         var root: String
+        /// Whether it was read once, and is no file (``MapStream``); its path is its name then.
+        var isStream = false
+
+        init(name: String, absolutePath: String) {
+            self.name = name
+            self.absolutePath = absolutePath
+            shortName = PathText.lastComponent(name)
+            root = PathText.folder(of: absolutePath)
+        }
+
+        init(stream name: String, folder: String) {
+            self.name = name
+            absolutePath = name
+            shortName = name
+            root = folder
+            isStream = true
+        }
     }
 
     /// A source's text with captures.

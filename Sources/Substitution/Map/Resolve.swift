@@ -86,10 +86,14 @@ extension SubstitutionMap {
         case .redirect:
             var url = expanded(record, uri, scratch)
             if record.kind == .folder, url.last == UInt8(ascii: "/") { append(match, record, uri, to: &url) }
-            guard record.isTemplate else { return .redirect(url) }
+            let location = keepingHost(url, of: record)
+            // A path stays on the host that was asked.
+            guard record.isTemplate, location.first != UInt8(ascii: "/") || namesHost(record) else {
+                return .redirect(location)
+            }
             do throws(TargetError) {
                 if url.first != UInt8(ascii: "/") { _ = try TargetURI(absolute: ByteBuffer(bytes: url)) }
-                return keepsAuthority(record, uri, scratch) ? .redirect(url) : .refused(.capturedAuthority)
+                return keepsAuthority(record, uri, scratch) ? .redirect(location) : .refused(.capturedAuthority)
             } catch {
                 return .refused(.notAURL(error))
             }
@@ -156,6 +160,23 @@ extension SubstitutionMap {
             CapturedAuthority.isKept(
                 by: storage.templates[Int(record.sourceOffset)].template, captures: scratch.captures, of: url)
         }
+    }
+
+    /// The value of Location for a redirect: one to a path stays on the host that was asked, whatever captures and the
+    /// rest of a folder's path begin with. Clients take `//name`, and browsers `/\\name`, for another host (RFC 3986
+    /// §4.2; URL standard, "relative slash state").
+    private func keepingHost(_ url: [UInt8], of record: RuleRecord) -> [UInt8] {
+        guard url.first == UInt8(ascii: "/"), !namesHost(record) else { return url }
+        let rest = url.drop { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        return [UInt8(ascii: "/")] + rest
+    }
+
+    /// Whether the map itself begins a URL with `//`, and so with a host.
+    private func namesHost(_ record: RuleRecord) -> Bool {
+        if record.isTemplate {
+            return storage.templates[Int(record.sourceOffset)].text.utf8.starts(with: "//".utf8)
+        }
+        return storage.arena[record.sourceRange].starts(with: "//".utf8)
     }
 
     // MARK: Texts

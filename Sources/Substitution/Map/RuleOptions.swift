@@ -112,7 +112,8 @@ struct GivenOptions: Hashable, Sendable {
     /// These options over those that `defaults` of the file gives.
     ///
     /// A field of `headers` that both name is the rule's; every other option of the rule takes the default's place as a
-    /// whole. A default `status` that is none of a redirect's does not apply to redirects.
+    /// whole. A default `status` that is none of a redirect's does not apply to redirects, nor a default `bypass` or
+    /// `when` to blocks.
     func over(_ defaults: GivenOptions) -> GivenOptions {
         var merged = self
         merged.methods = methods ?? defaults.methods ?? (source == .file ? .retrieval : .all)
@@ -129,6 +130,12 @@ struct GivenOptions: Hashable, Sendable {
         merged.missing = missing ?? defaults.missing
         merged.when = when ?? defaults.when
         merged.retain = retain ?? defaults.retain
+        if source == .block {
+            // A block that some requests pass by would be none.
+            merged.bypass = .never
+            merged.isBypassOwn = true
+            merged.when = .always
+        }
         // They have done their part; equal options are to be shared whatever they were.
         merged.source = .file
         merged.isExact = true

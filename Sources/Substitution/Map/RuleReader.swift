@@ -128,6 +128,18 @@ struct RuleReader {
                     diagnostics.error(
                         "the status of a redirect is one from 300 to 399, and not 304", at: entry.value.span)
                 }
+            case .bypass where source == .block:
+                if let bypass = given.bypass, bypass != .never {
+                    diagnostics.error(
+                        "a blocked URL never goes to its origin; 'bypass' is never, and may be left out",
+                        at: entry.value.span)
+                }
+            case .when where source == .block:
+                if given.when == .originFails {
+                    diagnostics.warning(
+                        "'when' has no effect with 'block': a blocked URL never goes to its origin",
+                        at: entry.key.span)
+                }
             case .query:
                 if key?.kind == .expression, given.query == .exact {
                     diagnostics.error(

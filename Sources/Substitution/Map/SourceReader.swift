@@ -229,8 +229,16 @@ struct SourceReader {
                     ? "a URL is written in ASCII; percent-encode other characters"
                     : "a URL has no blanks and no control characters; percent-encode them")
         }
-        // A reference to another path of the same host is allowed in Location (RFC 9110 §10.2.2).
-        if !isForward, text.first == UInt8(ascii: "/") { return }
+        var text = text
+        // A reference to another path of the same host, or to another host with the same scheme, is allowed in Location
+        // (RFC 9110 §10.2.2).
+        if !isForward, text.first == UInt8(ascii: "/") {
+            guard text.dropFirst().first != UInt8(ascii: "\\") else {
+                throw KeyError("a path does not begin with a backslash, which browsers take for a slash")
+            }
+            guard text.starts(with: "//".utf8) else { return }
+            text = Array("http:".utf8) + text
+        }
         let uri: TargetURI
         do throws(TargetError) {
             uri = try TargetURI(String(decoding: text, as: UTF8.self))

@@ -50,6 +50,12 @@ public final class SubstitutionMap: Sendable {
     /// The map files that were read, as absolute paths.
     public var files: [String] { storage.files.map(\.absolutePath) }
 
+    /// Those of ``files`` that can change: not what was read once.
+    public var changeableFiles: [String] { storage.files.filter { !$0.isStream }.map(\.absolutePath) }
+
+    /// The names of the maps that were read once, as standard input or a pipe (``MapStream``).
+    public var streams: [String] { storage.files.filter(\.isStream).map(\.name) }
+
     /// The folders that local files are in, as absolute paths, each once.
     public var roots: [String] {
         var seen: Set<String> = []

@@ -144,9 +144,9 @@ refused("CONNECT with :path", asked(method="CONNECT"), -PROTOCOL_ERROR)
 refused("extended CONNECT", asked("/", method="CONNECT") + [(":protocol", "websocket")], -PROTOCOL_ERROR, end=False)
 
 # H2-16.
-for authority in ["other.test", "h.test:444", "u@h.test", "h.test.", "", "h.test:", "xn--h.test", "127.0.0.1"]:
+for authority in ["other.test", "h.test:444", "u@h.test", "h.test..", "", "h.test:", "xn--h.test", "127.0.0.1"]:
     refused(f":authority {authority!r}", asked("/o/echo", authority=authority), 421, 400, -PROTOCOL_ERROR)
-for authority in ["h.test:443", "H.Test"]:
+for authority in ["h.test:443", "H.Test", "h.test.", "H.Test.:443"]:
     CASES.append((f":authority {authority}", lambda stage, authority=authority: named(stage, authority)))
 
 
@@ -244,6 +244,37 @@ def trailers_without_end(stage):
 
 
 CASES.append(("a second HEADERS without END_STREAM", trailers_without_end))
+
+
+def large_trailers(stage, fields):
+    before = len(stage.origin.bodies)
+    with stage.wire() as wire:
+        stream = wire.open(asked("/o/echo", method="POST"), end=False)
+        wire.send(frame(DATA, 0, stream, b"body") + headers(stream, fields))
+        assert wire.response(stream).status == 431
+        good_after(wire)
+    assert len(stage.origin.bodies) == before
+
+
+CASES += [("more than 64 trailers", lambda stage: large_trailers(stage, [(f"x-{n}", "y") for n in range(65)])),
+          ("trailers of more than 16 KiB", lambda stage: large_trailers(
+              stage, literal("x-a", "b" * 4000, 0x40) + b"\xbe" * 4))]
+
+
+def crumbs_joined(text):
+    assert "cookie: " + "; ".join(f"c{n}={n}" for n in range(190)) + "\r\n" in text, text
+
+
+echoed("190 crumbs of Cookie are one field", [("cookie", f"c{n}={n}") for n in range(190)] +
+       [(f"x-{n}", "y") for n in range(100)], crumbs_joined)
+
+
+def protocol_named(text):
+    assert "Via: 2.0 subproxy-" in text, text
+
+
+echoed("Via names HTTP/2", [], protocol_named)
+
 
 if __name__ == "__main__":
     main(CASES)

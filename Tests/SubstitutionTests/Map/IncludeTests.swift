@@ -265,4 +265,21 @@ struct IncludeTests {
                 ])
         #expect(map.hasExpressions)
     }
+
+    @Test("a block is passed by for nothing, whatever the defaults are")
+    func blocks() throws {
+        let map = try map(
+            """
+            defaults: { bypass: origin, when: origin-fails }
+            substitutions:
+              http://h/a: { block: true }
+              http://h/b: { block: true, bypass: never, when: always }
+              http://h/c: { text: c }
+
+            """)
+        let options = map.rules.map(\.options)
+        #expect(options.map(\.bypass) == [.never, .never, .origin])
+        #expect(options.map(\.isBypassOwn) == [true, true, false])
+        #expect(options.map(\.when) == [.always, .always, .originFails])
+    }
 }

@@ -208,4 +208,35 @@ struct LookupTests {
         #expect(try SubstitutionMap.empty.answer("http://h/a/b?c") == "-")
         #expect(SubstitutionMap.empty.ruleCount == 0)
     }
+
+    @Test("a host with the root's dot is the host without it, in keys and in requests")
+    func rootDot() throws {
+        let map = try rules(
+            "http://one.test/a: { text: one }", "http://two.test./a: { text: two }",
+            "//*.three.test.:81/a: { text: three }",
+            "\"~^http://four[.]test/\": { text: four }")
+        for dot in ["", "."] {
+            #expect(try map.answer("http://one.test\(dot)/a").hasSuffix(": one"))
+            #expect(try map.answer("http://two.test\(dot)/a").hasSuffix(": two"))
+            #expect(try map.answer("https://x.three.test\(dot):81/a").hasSuffix(": three"))
+            #expect(try map.answer("http://four.test\(dot)/a").hasSuffix(": four"))
+        }
+        #expect(map.namedHosts().map(\.host) == ["one.test", "two.test", "*.three.test", "*.three.test"])
+    }
+
+    @Test(
+        "hosts of intercept are named without the root's dot",
+        arguments: [("a.test.", "a.test"), ("*.a.test.", "*.a.test")])
+    func interceptRootDot(written: String, host: String) throws {
+        let map = try map("intercept: [\"\(written)\"]\nsubstitutions:\n  http://h/a: a\n")
+        #expect(map.interceptPatterns == [host])
+        #expect(InterceptedHosts(map).contains(host: host.replacingOccurrences("*", "x"), port: 443))
+        #expect(headlines("intercept: [\"a.test..\"]\nsubstitutions:\n  http://h/a: a\n").count == 1)
+    }
+}
+
+extension String {
+    fileprivate func replacingOccurrences(_ one: Character, _ other: Character) -> String {
+        String(map { $0 == one ? other : $0 })
+    }
 }

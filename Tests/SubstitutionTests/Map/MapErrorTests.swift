@@ -169,6 +169,23 @@ struct MapErrorTests {
                 "2:36: error: there is no capture $1: an exact URL has none; write '$$' for a dollar"
             ),
             ("redirect: true", "2:27: error: 'redirect' is a URL"),
+            ("redirect: \"///h/b\"", "2:27: error: the URL's host is not a host name or an IP address"),
+            (
+                "redirect: '/\\h/b'",
+                "2:27: error: a path does not begin with a backslash, which browsers take for a slash"
+            ),
+            (
+                "block: true, bypass: origin",
+                "2:38: error: a blocked URL never goes to its origin; 'bypass' is never, and may be left out"
+            ),
+            (
+                "block: true, bypass: revalidate",
+                "2:38: error: a blocked URL never goes to its origin; 'bypass' is never, and may be left out"
+            ),
+            (
+                "block: true, when: origin-fails",
+                "2:30: warning: 'when' has no effect with 'block': a blocked URL never goes to its origin"
+            ),
             ("redirect: other", "2:27: error: the URL is not absolute (scheme://host/path)"),
             (
                 "redirect: \"http://h/b\", status: 200",

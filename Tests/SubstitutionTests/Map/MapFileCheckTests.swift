@@ -83,4 +83,33 @@ struct MapFileCheckTests {
         #expect(files.absolutePath("x").hasSuffix("/x") && files.absolutePath("x").hasPrefix("/"))
         #expect(files.identity("/usr/../etc/passwd") == "/etc/passwd")
     }
+
+    @Test("a symbolic link, and a path through one, is an error for the check and none for loading")
+    func links() throws {
+        let folder = FileSandbox()
+        folder.write("x", to: "files/real/a.txt")
+        folder.link("files/link.txt", to: "real/a.txt")
+        folder.link("files/dangling.txt", to: "nowhere")
+        folder.link("files/way", to: "real")
+        folder.link("root", to: "files")
+        folder.write(
+            """
+            root: root
+            substitutions:
+              http://h/1: real/a.txt
+              http://h/2: link.txt
+              http://h/3: dangling.txt
+              http://h/4: way/a.txt
+              http://h/5/: way/
+              http://h/6/: way
+              http://h/7/: real
+
+            """, to: "m.yaml")
+        let result = SubstitutionMap.load(files: [folder.at("m.yaml")])
+        #expect(result.diagnostics.isEmpty)
+        let check = try #require(result.map).checkFiles()
+        #expect((check.missing, check.unusable) == (0, 5))
+        #expect(check.diagnostics.map(\.diagnostic.span?.start.line) == [4, 5, 6, 7, 8])
+        #expect(check.diagnostics.allSatisfy { $0.isError && $0.rendering.contains("links are not served") })
+    }
 }

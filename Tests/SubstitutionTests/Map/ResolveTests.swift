@@ -227,4 +227,33 @@ struct ResolveTests {
 
 extension String {
     fileprivate var replacingBlank: String { String(map { $0 == " " ? "%20" : String($0) }.joined()) }
+
+    @Test(
+        "a redirect to a path stays on its host, whatever captures and the rest of a folder's path are",
+        arguments: [
+            ("~^http://h/go/(.*)$: { redirect: /$1 }", "http://h/go//evil.test/x", "/evil.test/x"),
+            ("~^http://h/go/(.*)$: { redirect: /$1 }", "http://h/go/%5Cevil.test", "/%5Cevil.test"),
+            ("~^http://h/go/(.*)$: { redirect: /$1 }", "http://h/go/\\\\evil.test", "/%5C%5Cevil.test"),
+            ("~^http://h/go/(x?)(.*)$: { redirect: /$1$2 }", "http://h/go///evil.test", "/evil.test"),
+            ("~^http://h/go/(x?)(.*)$: { redirect: /$1/$2 }", "http://h/go/evil.test", "/evil.test"),
+            ("http://h/go/**: { redirect: /$1 }", "http://h/go//evil.test/x?q=1", "/evil.test/x"),
+            ("http://h/go/: { redirect: / }", "http://h/go//evil.test/x?q", "/evil.test/x?q"),
+            ("http://h/go/: { redirect: /to/ }", "http://h/go//a", "/to//a"),
+            ("~^http://h/go/(.*)$: { redirect: /a/$1 }", "http://h/go//b", "/a//b"),
+            ("http://h/go: { redirect: //cdn.test/x }", "http://h/go", "//cdn.test/x"),
+            ("~^http://h/go/(.*)$: { redirect: //cdn.test/$1 }", "http://h/go//b", "//cdn.test//b"),
+            ("~^http://(.*)$: { redirect: https://$1 }", "http://h//evil.test", "https://h//evil.test"),
+        ])
+    func redirectsKeepTheirHost(rule: String, url: String, location: String) throws {
+        #expect(try rules(rule).answer(url) == "redirect \(location)")
+    }
+
+    @Test(
+        "a redirect that a capture alone would make absolute is refused",
+        arguments: ["$1", "$1/x", "https:$1", "$1:/x", "x$1"])
+    func relativeRedirects(template: String) {
+        #expect(
+            headlines("substitutions:\n  ~^http://h/(.*)$: { redirect: \"\(template)\" }\n")
+                .contains { $0.contains("error: the URL is not absolute") })
+    }
 }

@@ -1,0 +1,73 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+// Requests that turn out unusable, and responses that can't be completed.
+extension ClientConnection {
+    func malformed(_ error: HTTP1Error) {
+        let failure = ProxyError(error)
+        let wasIdle = state.isIdle
+        endRequest(failure)
+        guard wasIdle || !responseHasStarted else { return abortResponse() }
+        respondAndClose(failure)
+    }
+
+    func truncatedRequest() {
+        let failure = ProxyError.badRequest("The connection was closed inside the request's body.")
+        endRequest(failure)
+        if responseHasStarted { abortResponse() } else { respondAndClose(failure) }
+    }
+
+    /// Cuts a response off whose request turned out unusable.
+    func abortResponse() {
+        finishRecord()
+        perform(state.aborted())
+    }
+
+    /// Takes the exchange away whose request turned out unusable.
+    func endRequest(_ failure: ProxyError) {
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.clientIsGone()
+        if record == nil {
+            record = ExchangeRecord(
+                startedAt: monotonicNanoseconds(), method: ByteBuffer(string: "-"), url: ByteBuffer(string: "-"))
+        }
+        record?.outcome = .refused
+        record?.reason = failure.failure
+    }
+
+    func respondAndClose(_ error: ProxyError) {
+        state.mustClose()
+        let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
+        var page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
+        let length = page.readableBytes
+        var out = ByteBuffer()
+        MessageWriter.writeStatusLine(error.status, to: &out)
+        out.writeStaticString("Content-Type: text/plain; charset=utf-8\r\n")
+        writeClosingFields(for: error, length: length, to: &out)
+        out.writeBuffer(&page)
+        write(.byteBuffer(out))
+        record?.status = error.status
+        record?.bodyBytes = length
+        finishRecord()
+        perform(state.finishedErrorResponse())
+    }
+
+    /// Closes the connection at once, so that the client sees that the response under way is incomplete.
+    ///
+    /// Where only the connection's end delimits the response, that has to be a reset: an end in order, of TCP or of
+    /// TLS, would be that of a whole response (RFC 9112 §6.3, §8).
+    func cutOff() {
+        flushIfNeeded()
+        guard let context else { return }
+        guard endsByClosing else { return context.close(promise: nil) }
+        let reset = linger(l_onoff: 1, l_linger: 0)
+        _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(reset)
+        // From the socket's side of TLS, which would else be ended in order first.
+        let security = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+        (security ?? context).close(promise: nil)
+    }
+}

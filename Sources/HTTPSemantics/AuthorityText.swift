@@ -1,0 +1,14 @@
+/// `host [ ":" port ]` as Host and CONNECT have it, brought into the form in which authorities are compared.
+public enum AuthorityText {
+    /// The bytes in lower case, without the dot of the root behind a name: `Example.com.:80` is `example.com:80`.
+    ///
+    /// Nothing is checked; what is no authority is none afterwards either.
+    public static func comparable(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var text = bytes.map(\.asciiLowercased)
+        // An IPv6 address, which has colons too, has a "]" before that of its port.
+        let end = text.lastIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+        guard end > 1, text[end &- 1] == UInt8(ascii: "."), text[end &- 2] != UInt8(ascii: ".") else { return text }
+        text.remove(at: end &- 1)
+        return text
+    }
+}
