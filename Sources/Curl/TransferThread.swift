@@ -25,7 +25,7 @@ final class TransferThread {
     private var running: [EasyHandle] = []
     private var spare: [EasyHandle] = []
     private var rechecks: [EasyHandle] = []
-    /// The transfer that each socket was opened for.
+    /// The transfer that each socket was opened for, until a request is sent on it.
     private var openedFor: [curl_socket_t: Transfer] = [:]
     private var connections = KeptConnections()
     /// Monotonic milliseconds, read once a turn.
@@ -338,6 +338,8 @@ final class TransferThread {
     func mayUse(_ name: KeptConnections.Name, for handle: EasyHandle) -> Bool {
         let isNew = !handle.openedSockets.isEmpty
         guard let socket = connections.find(name, among: handle.openedSockets) else { return isNew }
+        // From here on its closing says nothing of the host's other addresses.
+        if isNew { openedFor[socket] = nil }
         handle.use(socket)
         poll.use(socket, by: ObjectIdentifier(handle))
         return isNew || !(KeptConnections.hasInput(socket) || subproxy_has_unread_tls(handle.pointer))

@@ -197,8 +197,8 @@ struct ResolveTests {
     @Test(
         "a redirect to a path of the same host stays there",
         arguments: [
-            ("http://h/a/x", "redirect /x"), ("http://h/a//evil/x", "refused"), ("http://h/b/x", "redirect /x/y"),
-            ("http://h/b//evil", "refused"), ("http://h/c/good", "redirect //good/x"), ("http://h/c/x@evil", "refused"),
+            ("http://h/a/x", "redirect /x"), ("http://h/a//evil/x", "redirect /evil/x"), ("http://h/b/x", "redirect /x/y"),
+            ("http://h/b//evil", "redirect /evil/y"), ("http://h/c/good", "redirect //good/x"), ("http://h/c/x@evil", "refused"),
         ])
     func redirectPath(_ url: String, _ expected: String) throws {
         let map = try rules(
@@ -254,6 +254,6 @@ extension String {
     func relativeRedirects(template: String) {
         #expect(
             headlines("substitutions:\n  ~^http://h/(.*)$: { redirect: \"\(template)\" }\n")
-                .contains { $0.contains("error: the URL is not absolute") })
+                .contains { $0.contains("error: the URL is not absolute") || $0.contains("error: the URL's scheme") })
     }
 }
