@@ -60,8 +60,9 @@ final class TransferThread {
 
     /// Carries the first commands out and runs until the stop command; then all transfers are cancelled, and nothing is
     /// taken any more.
-    func run(_ first: [Command]) {
-        var batch = first
+    func run(_ first: inout [Command]) {
+        var batch: [Command] = []
+        swap(&batch, &first)
         turns: while true {
             for command in batch {
                 guard perform(command) else { break turns }

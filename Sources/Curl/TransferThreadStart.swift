@@ -23,6 +23,15 @@ final class TransferThreadStart {
     ///
     /// Where libcurl can't be had, every transfer ends with that as soon as it starts.
     func run() {
+        // What is handed on must not be held here: a transfer's end is the end of what it holds.
+        var first: [Command] = []
+        guard let thread = awaitTransfer(&first) else { return }
+        thread.run(&first)
+    }
+
+    /// - Parameter first: becomes the commands to begin with, the first transfer's start before all others.
+    /// - Returns: nil where the stop command came first.
+    private func awaitTransfer(_ first: inout [Command]) -> TransferThread? {
         while true {
             let batch = nextCommands()
             var refusal: TransferResult?
@@ -31,7 +40,9 @@ final class TransferThreadStart {
                 case .start(let transfer):
                     if refusal == nil {
                         switch makeThread() {
-                        case .success(let thread): return thread.run(Array(batch[index...]))
+                        case .success(let thread):
+                            first = Array(batch[index...])
+                            return thread
                         case .failure(let reason):
                             var result = TransferResult(code: reason.code, message: reason.message)
                             result.noteShortage()
@@ -43,7 +54,8 @@ final class TransferThreadStart {
                 case .resumeReceiving, .resumeSending, .cancel, .close: continue
                 case .stop:
                     for case .start(let transfer) in batch[index...] + commands.close() { transfer.finish(.cancelled) }
-                    return turnEnded()
+                    turnEnded()
+                    return nil
                 }
             }
             turnEnded()
