@@ -4,7 +4,7 @@ import Glibc
 public enum FakeClock {
     /// Whether there is a faketime.
     public static let isAvailable: Bool = {
-        let process = try? ChildProcess.run(wrapper("+400d") + ["true"], seconds: 10)
+        let process = try? ChildProcess.run(wrapper("+400d") + ["true"])
         return process?.status == 0
     }()
 
@@ -29,6 +29,6 @@ public enum FakeClock {
         let path = "/proc/\(wrapper.identifier)/task/\(wrapper.identifier)/children"
         let children = try ChildProcess.run(["cat", path]).output.split(separator: " ").compactMap { pid_t($0) }
         for child in children { kill(child, SIGTERM) }
-        return try wrapper.finish(seconds: 10)
+        return try wrapper.finish()
     }
 }

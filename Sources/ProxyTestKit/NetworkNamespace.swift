@@ -54,6 +54,6 @@ public enum NetworkNamespace {
     }
 
     private static func isPossible(_ wrapper: [String]) -> Bool {
-        (try? ChildProcess.run(wrapper + ["true"], seconds: 10))?.status == 0
+        (try? ChildProcess.run(wrapper + ["true"]))?.status == 0
     }
 }

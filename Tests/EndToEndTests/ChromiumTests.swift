@@ -106,7 +106,7 @@ extension EndToEnd {
                     "python3", "-B", "\(scripts)/chromium.py", "--chromium", Browser.path ?? "", "--proxy",
                     "127.0.0.1:\(binary.port)", "--profile", "\(folder.path)/profile", "--page",
                     "http://127.0.0.1:\(origin.port)/", "--screenshots", screenshots,
-                ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 100)
+                ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""])
             try #require(browser.status == 0, "\(browser.error)")
             let loads = try JSONDecoder().decode(Loads.self, from: Data(browser.outputBytes))
             for load in [loads.visit, loads.reload] {

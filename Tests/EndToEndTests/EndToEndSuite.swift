@@ -91,7 +91,7 @@ final class FaultOrigin {
         let process = try ChildProcess(
             ["python3", "-B", "\(EndToEnd.cases)/faultorigin.py", "--port", "0", "--life", "280"])
         var port: UInt16?
-        try Wait.until(seconds: 20) {
+        try Wait.until {
             port = process.output.split(separator: "\n").first.flatMap { UInt16($0) }
             return port != nil
         }

@@ -67,7 +67,7 @@ extension EndToEnd {
                 ("process_resident_memory_bytes", 1_000_000), ("subproxy_connections_accepted_total", 10),
             ]
             for (series, least) in expected {
-                #expect(Wait.holds(within: 5) { (try? Metrics.value(series, binary) ?? 0) ?? 0 >= least }, "\(series)")
+                #expect(Wait.holds { (try? Metrics.value(series, binary) ?? 0) ?? 0 >= least }, "\(series)")
             }
             let started = try #require(try Metrics.value("process_start_time_seconds", binary))
             #expect(abs(started - Date.now.timeIntervalSince1970) < 120)
@@ -125,12 +125,12 @@ extension EndToEnd {
             try receiving.sendRequest("GET", "http://127.0.0.1:\(origin.port)/part")
             _ = try receiving.receive(until: "12345")
             let tunnel = try binary.tunnel(to: echo.port)
-            #expect(Wait.holds(within: 5) { asked.value == 2 })
+            #expect(Wait.holds { asked.value == 2 })
             // One connection asks for all: it is active too.
             let asking = try binary.connect()
             var seen = ""
             func holds(_ states: String) throws -> Bool {
-                try Wait.holds(within: 5) {
+                try Wait.holds {
                     try asking.send("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:\(binary.port)\r\n\r\n")
                     let lines = try asking.receiveResponse().text.split(separator: "\n")
                     let found = lines.filter {
@@ -157,9 +157,9 @@ extension EndToEnd {
             }
             #expect(try count("success") == 0)
             binary.process.send(SIGHUP)
-            #expect(Wait.holds(within: 10) { (try? count("success")) == 1 })
+            #expect(Wait.holds { (try? count("success")) == 1 })
             try served.folder.write("m.yaml", "substitutions: 1\n")
-            #expect(Wait.holds(within: 10) { (try? count("failure")) == 1 })
+            #expect(Wait.holds { (try? count("failure")) == 1 })
             #expect(try count("success") == 1)
         }
 
@@ -169,17 +169,17 @@ extension EndToEnd {
             let binary = served.binary
             let series = #"subproxy_event_loop_lag_seconds{loop="0"}"#
             let kept = try binary.connect()
-            #expect(try #require(try Metrics.value(series, binary)) < 1)
+            let before = try #require(try Metrics.value(series, binary))
             binary.process.send(SIGSTOP)
-            usleep(1_500_000)
+            usleep(UInt32((before + 1.5) * 1e6))
             binary.process.send(SIGCONT)
-            #expect(Wait.holds(within: 5) { ((try? Metrics.value(series, binary)) ?? nil) ?? 0 > 1 })
+            #expect(Wait.holds { ((try? Metrics.value(series, binary)) ?? nil) ?? 0 > before + 1 })
             kept.close()
         }
 
         @Test("/healthz is 200 while the proxy serves, and 503 for a request that comes while it stops")
         func health() throws {
-            let served = try ServedMap(options: ["--shutdown-grace", "8s", "--threads", "1"])
+            let served = try ServedMap(options: ["--shutdown-grace", "5m", "--threads", "1"])
             let binary = served.binary
             let idle = try binary.connect()
             for method in ["GET", "HEAD"] {
@@ -194,12 +194,12 @@ extension EndToEnd {
             let late = try binary.connect()
             try late.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:\(binary.port)\r\n")
             #expect(
-                Wait.holds(within: 5) {
+                Wait.holds {
                     (try? Metrics.value(#"subproxy_connections{state="active"}"#, binary)) == 2
                 })
             binary.process.send(SIGTERM)
             // When the loop closes what is idle, it has learnt of the stop.
-            #expect(Wait.holds(within: 5) { idle.hasEnded })
+            #expect(Wait.holds { idle.hasEnded })
             try late.send("\r\n")
             let response = try late.receiveResponse()
             #expect(response.status == 503)
@@ -207,7 +207,7 @@ extension EndToEnd {
             #expect(response.field("Connection") == "close")
             #expect(try late.receiveAll().isEmpty)
             late.close()
-            #expect(try binary.process.finish(seconds: 5) == 0)
+            #expect(try binary.process.finish() == 0)
         }
     }
 }

@@ -8,7 +8,7 @@ private func isThere(_ program: String) -> Bool {
 }
 
 private func python(has module: String) -> Bool {
-    (try? ChildProcess.run(["python3", "-c", "import \(module)"], seconds: 20))?.status == 0
+    (try? ChildProcess.run(["python3", "-c", "import \(module)"]))?.status == 0
 }
 
 /// Whom the command of `subproxy run` trusts, in a network namespace without any route where that can be had.

@@ -60,7 +60,7 @@ extension EndToEnd {
             }
             #expect(isQuick, "\(outputs)")
             origin.closeConnections()
-            let after = try binary.settle(to: before, memory: 48 * mebibyte, seconds: 5) {
+            let after = try binary.settle(to: before, memory: 48 * mebibyte) {
                 _ = try binary.get("http://127.0.0.1:\(origin.port)/")
             }
             #expect(after.descriptors <= before.descriptors + 1, "\(before), \(after)")

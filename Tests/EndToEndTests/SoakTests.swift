@@ -163,7 +163,7 @@ extension EndToEnd {
             let bound = Footprint(
                 residentBytes: before.residentBytes,
                 openDescriptors: before.openDescriptors + [String](repeating: "of the second thread", count: 4))
-            let after = try binary.settle(to: bound, memory: 32 * mebibyte, seconds: 5) {
+            let after = try binary.settle(to: bound, memory: 32 * mebibyte) {
                 let response = try binary.get("http://127.0.0.1:\(other.port)/")
                 #expect(response.text == "forwarded")
             }

@@ -181,7 +181,7 @@ class Closed(Exception):
 class Wire:
     """A connection to `host` in a tunnel that the proxy decrypts."""
 
-    def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=8, receive_buffer=None,
+    def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=60, receive_buffer=None,
                  initial=(), is_strict=False, origin_port=443):
         plain = socket.socket()
         if receive_buffer:
@@ -280,7 +280,7 @@ class Wire:
                 self.windows[0], self.windows[stream] = self.windows[0] - count, self.windows[stream] - count
                 self.send(frame(DATA, END_STREAM if end and sent == size else 0, stream, bytes(count)))
             else:
-                frames.append(self.read(3))
+                frames.append(self.read())
         return frames
 
     def response(self, stream, seconds=None):

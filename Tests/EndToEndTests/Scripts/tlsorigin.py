@@ -220,7 +220,7 @@ def linger(stream):
     try:
         # This leaves TLS too.
         stream.shutdown(socket.SHUT_WR)
-        stream.settimeout(10)
+        stream.settimeout(60)
         while stream.recv(1 << 18):
             pass
     except OSError:

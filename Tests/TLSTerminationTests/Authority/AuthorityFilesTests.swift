@@ -33,7 +33,7 @@ struct AuthorityFilesTests {
             do { _ = try CertificateAuthority.open(in: path) } catch { failure.withLock { $0 = "\(error)" } }
             isDone.withLock { $0 = true }
         }
-        try Wait.until(seconds: 30) { isDone.withLock { $0 } }
+        try Wait.until { isDone.withLock { $0 } }
         #expect(failure.withLock { $0 } == nil)
         #expect(sandbox.mode(of: "above") == 0o700)
         #expect(sandbox.mode(of: "above/folder") == 0o700)
