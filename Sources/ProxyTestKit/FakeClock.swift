@@ -2,12 +2,6 @@ import Glibc
 
 /// A program with a wall clock of its own, as faketime(1) makes it; its monotonic clock is the system's.
 public enum FakeClock {
-    /// Whether there is a faketime.
-    public static let isAvailable: Bool = {
-        let process = try? ChildProcess.run(wrapper("+400d") + ["true"])
-        return process?.status == 0
-    }()
-
     /// A command that runs another one by a clock such as `+400d` or `-10y`: as its child, which ends with it.
     public static func wrapper(_ clock: String) -> [String] {
         ["faketime", "-m", "-f", clock, "setpriv", "--pdeathsig", "KILL", "env"] + settings

@@ -107,12 +107,13 @@ extension EndToEnd {
 
         @Test(
             "Chromium asks its user once, and loads what the map and an origin have",
-            .enabled(if: Browser.path != nil, "there is no Chromium"))
+            .program(InstalledProgram.chromium, of: "chromium"))
         func chromium() throws {
             let profile = try TemporaryFolder()
             let client = try ChildProcess.run(
                 [
-                    "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", Browser.path ?? "", "--proxy",
+                    "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", InstalledProgram.chromium,
+                    "--proxy",
                     "127.0.0.1:\(served.binary.port)", "--profile", profile.path, "--name", "ann", "--password",
                     "secret",
                     "http://mapped.test/x", "http://127.0.0.1:\(origin.port)/", "http://mapped.test/x",
@@ -185,7 +186,7 @@ extension EndToEnd {
 
         @Test(
             "Other machines are let in by a password; without --auth a warning says that everybody is",
-            .enabled(if: NetworkNamespace.isAvailable, "needs root"))
+            .kernel(NetworkNamespace.isAvailable, "namespaces of networks"))
         func remote() throws {
             let stage = try ServedMap(wrapper: Authentication.twoAddresses)
             try NetworkNamespace.inside(stage.binary.process) {
@@ -222,7 +223,8 @@ extension EndToEnd {
 
         @Test(
             "With --allow-remote Chromium on another machine loads what the map has, with --auth after it asked its user",
-            .enabled(if: NetworkNamespace.isAvailable && Browser.path != nil, "needs root and Chromium"),
+            .program(InstalledProgram.chromium, of: "chromium"),
+            .kernel(NetworkNamespace.isAvailable, "namespaces of networks"),
             arguments: [false, true])
         func remoteChromium(asksForPassword: Bool) throws {
             let stage = try ServedMap(wrapper: Authentication.twoAddresses)
@@ -233,7 +235,7 @@ extension EndToEnd {
                 let profile = try TemporaryFolder()
                 let client = try ChildProcess.run(
                     [
-                        "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", Browser.path ?? "",
+                        "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", InstalledProgram.chromium,
                         "--proxy", "10.77.1.1:3128", "--profile", profile.path, "--name", "ann", "--password", "secret",
                         "http://mapped.test/x", "http://127.0.0.1:\(origin.port)/", "http://mapped.test/x",
                     ])

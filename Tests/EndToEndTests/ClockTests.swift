@@ -21,7 +21,7 @@ extension EndToEnd {
 
         @Test(
             "With a clock that is years off everything works, and dates are that clock's",
-            .enabled(if: FakeClock.isAvailable, "needs faketime"),
+            .program("faketime", of: "faketime"),
             arguments: [("+400d x1", 400), ("-10y", -3650)])
         func wrongClock(clock: String, days: Int) throws {
             let origin = try ScriptedOrigin(body: "forwarded")
@@ -52,7 +52,7 @@ extension EndToEnd {
 
         @Test(
             "A clock that jumps cuts no idle connection and no exchange, and limits on time hold as before",
-            .enabled(if: FakeClock.isAvailable, "needs faketime"))
+            .program("faketime", of: "faketime"))
         func jumpingClock() throws {
             let asked = Counter()
             let mayAnswer = Counter()

@@ -4,7 +4,8 @@ import Testing
 
 extension EndToEnd {
     /// Disks that are slow or broken, played by strace(1).
-    @Suite("Disk faults", .enabled(if: FaultInjection.isAvailable, "needs strace, and leave to attach it"))
+    @Suite(
+        "Disk faults", .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
     struct DiskFaults {
         private static let large = 20 * mebibyte
 

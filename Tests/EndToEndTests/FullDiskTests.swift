@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
     /// RE-10: a disk without room for what the program writes, and for what others write that it reads.
-    @Suite("A full disk", .enabled(if: SmallDisk.isAvailable, "needs root, for a file system of its own"))
+    @Suite("A full disk", .kernel(SmallDisk.isAvailable, "a file system of its own"))
     struct FullDisk {
         private static let rules = """
             http://mapped.test/x: { text: x }

@@ -7,7 +7,7 @@ extension EndToEnd {
     /// needs no look-up and no connection.
     @Suite(
         "Clients of decrypted tunnels",
-        .enabled(if: NetworkNamespace.isAvailableWithMounts, "needs root, for namespaces of networks and mounts"))
+        .kernel(NetworkNamespace.isAvailableWithMounts, "namespaces of networks and mounts"))
     struct InterceptionClients {
         private static let rules = """
             https://shop.test/page.html: { file: index.html, bypass: never }
@@ -72,7 +72,7 @@ extension EndToEnd {
 
         @Test(
             "Neither a name is looked up nor a connection made",
-            .enabled(if: Tool.exists("strace"), "there is no strace"))
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func systemCalls() throws {
             let proxy = try makeProxy()
             let trace = "\(proxy.workshop.folder.path)/trace"
@@ -97,7 +97,7 @@ extension EndToEnd {
 
         @Test(
             "Chromium shows a page of the map over HTTP/2",
-            .enabled(if: Browser.path != nil && Tool.exists("certutil"), "there is no Chromium or no certutil"))
+            .program(InstalledProgram.chromium, of: "chromium"), .program("certutil", of: "libnss3-tools"))
         func chromium() throws {
             let proxy = try makeProxy()
             let folder = proxy.served.folder.path
@@ -118,7 +118,7 @@ extension EndToEnd {
             let browser = try run(
                 proxy,
                 [
-                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", Browser.path ?? "", "--proxy",
+                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", InstalledProgram.chromium, "--proxy",
                     "127.0.0.1:\(proxy.port)", "--profile", "\(folder)/profile", "--page",
                     "https://shop.test/page.html",
                     "--screenshots", screenshots,
@@ -137,14 +137,6 @@ extension EndToEnd {
                     #expect(load.responses[name]?.cacheStatus.hasPrefix("subproxy; hit; detail=\"m.yaml:") == true)
                 }
             }
-        }
-    }
-
-    /// Programs that tests need.
-    enum Tool {
-        /// Whether a program is in PATH.
-        static func exists(_ name: String) -> Bool {
-            (try? ChildProcess.run(["sh", "-c", "command -v \(name)"]))?.status == 0
         }
     }
 }

@@ -6,7 +6,7 @@ extension EndToEnd {
     /// Names whose resolution fails, hangs, takes long or gives odd addresses, in a network of the test's own.
     @Suite(
         "Name resolution",
-        .enabled(if: NetworkNamespace.isAvailableWithMounts, "needs root, for namespaces of networks and mounts"))
+        .kernel(NetworkNamespace.isAvailableWithMounts, "namespaces of networks and mounts"))
     struct NameResolution {
         /// A network whose only name server is `Scripts/nameserver.py`.
         final class Network {

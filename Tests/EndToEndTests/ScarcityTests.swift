@@ -52,10 +52,12 @@ extension EndToEnd {
             #expect(checked.status == 1)
             #expect(checked.error.contains("has more than 268435456 bytes") || checked.output.contains("268435456"))
         }
+    }
 
-        @Test(
-            "A million rules load within ten seconds, and each is found", .enabled(if: isHeavy, "takes a release build")
-        )
+    /// What `make test-heavy` runs only, as it needs a release build, or bounds in time.
+    @Suite("Heavy", .enabled(if: isHeavy, "heavy: make test-heavy"))
+    struct Heavy {
+        @Test("A million rules load within ten seconds, and each is found")
         func manyRules() throws {
             let folder = try TemporaryFolder()
             var text = "substitutions:\n"

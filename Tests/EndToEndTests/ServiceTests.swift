@@ -127,7 +127,7 @@ extension EndToEnd {
 
         @Test(
             "One event loop that is stuck silences the watchdog until it goes on, whichever it is",
-            .enabled(if: FaultInjection.isAvailable, "needs strace, and leave to attach it"))
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func stuckLoop() throws {
             let manager = try ServiceManager()
             let process = try manager.start(["--threads", "2"], environment: ["WATCHDOG_USEC": "200000"])

@@ -3,7 +3,9 @@ import Testing
 
 extension EndToEnd {
     /// RE-23: clients and origins behind a link of 1 Mbit/s whose queue is short, so that it delays and loses packets.
-    @Suite("Slow links", .enabled(if: SlowNetwork.isAvailable, "needs root, for a network, and tc with htb and tbf"))
+    @Suite(
+        "Slow links", .program("tc", of: "iproute2"),
+        .kernel(SlowNetwork.isAvailable, "a network of its own, with htb and tbf"))
     struct SlowLinks {
         private static let size = 120_000
         /// What shows where bytes are missing or doubled.

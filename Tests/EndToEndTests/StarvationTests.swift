@@ -5,9 +5,8 @@ extension EndToEnd {
     /// RE-21: all that event loops must not wait for, slow at the same time.
     @Suite(
         "Starvation of threads",
-        .enabled(
-            if: FaultInjection.isAvailable && NetworkNamespace.isAvailableWithMounts,
-            "needs root, for namespaces of networks and mounts, and strace"))
+        .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"),
+        .kernel(NetworkNamespace.isAvailableWithMounts, "namespaces of networks and mounts"))
     struct Starvation {
         private static let files = 6
         private static let names = 60

@@ -71,7 +71,7 @@ extension EndToEnd {
 
         @Test(
             "Killed in any step of making the authority, the next start makes it, or finds it whole",
-            .enabled(if: FaultInjection.isAvailable, "needs strace"),
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"),
             arguments: ["mkdir", "fchmod", "write", "fsync", "linkat", "unlinkat", "flock"])
         func kills(call: String) throws {
             let folder = try TemporaryFolder()
@@ -98,7 +98,7 @@ extension EndToEnd {
 
         @Test(
             "Where a disk fails in a step of making the authority, the reason is told, and the next start makes it whole",
-            .enabled(if: FaultInjection.isAvailable, "needs strace"),
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"),
             arguments: [
                 ("fsync", "EIO", "Input/output error", 4), ("linkat", "ENOSPC", "No space left on device", 2),
                 ("write", "ENOSPC", "No space left on device", 2),
@@ -134,7 +134,7 @@ extension EndToEnd {
 
         @Test(
             "A write of less than all is followed by one of the rest",
-            .enabled(if: FaultInjection.isAvailable, "needs strace"))
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func shortWrite() throws {
             let folder = try TemporaryFolder()
             // The kernel is said to have written a byte, and has written none.

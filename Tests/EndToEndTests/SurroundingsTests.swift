@@ -73,7 +73,7 @@ extension EndToEnd {
 
         @Test(
             "A user that no database knows can run it",
-            .enabled(if: getuid() == 0 && Surroundings.othersCanRun, "needs root, and a program that others can read"))
+            .kernel(getuid() == 0 && Surroundings.othersCanRun, "root, and a program that others can read"))
         func unknownUser() throws {
             let folder = try TemporaryFolder()
             try folder.write("m.yaml", ServedMap.text(Self.rules))
@@ -95,9 +95,9 @@ extension EndToEnd {
 
         @Test(
             "It needs no folder for temporary files",
-            .enabled(
-                if: NetworkNamespace.isAvailableWithMounts && !RunningBinary.path.hasPrefix("/tmp/"),
-                "needs leave to make namespaces, and a program that is not in that folder itself"))
+            .kernel(
+                NetworkNamespace.isAvailableWithMounts && !RunningBinary.path.hasPrefix("/tmp/"),
+                "namespaces of networks and mounts, and a program that is not in that folder itself"))
         func noTemporaryFolder() throws {
             let folder = try TemporaryFolder()
             try folder.write("m.yaml", ServedMap.text("http://mapped.test/x: x.txt"))

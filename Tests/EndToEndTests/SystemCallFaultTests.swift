@@ -4,7 +4,9 @@ import Testing
 
 extension EndToEnd {
     /// A kernel that now and then has no descriptor, memory or port to give, played by strace(1).
-    @Suite("System call faults", .enabled(if: FaultInjection.isAvailable, "needs strace, and leave to attach it"))
+    @Suite(
+        "System call faults", .program("strace", of: "strace"),
+        .kernel(FaultInjection.isAllowed, "leave to trace a process"))
     struct SystemCallFaults {
         private static let url = "http://mapped.test/x"
 

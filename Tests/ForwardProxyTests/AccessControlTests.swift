@@ -192,7 +192,9 @@ struct AccessControlTests {
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(proxy.port)/metrics").status == 407)
     }
 
-    @Test("from another machine the pages that tell something need credentials", .enabled(if: Remote.exists))
+    @Test(
+        "from another machine the pages that tell something need credentials",
+        .kernel(Remote.exists, "an interface beside loopback"))
     func ownPagesFromAfar() throws {
         let (proxy, _) = try proxy()
         func get(_ path: String, _ fields: String = "") throws -> ProxyResponse {

@@ -81,7 +81,7 @@ struct AuthorityFilesTests {
             } == .malformed)
     }
 
-    @Test("Another user's key and folder are refused", .enabled(if: geteuid() == 0), arguments: ["ca-key.pem", ""])
+    @Test("Another user's key and folder are refused", .kernel(geteuid() == 0, "root"), arguments: ["ca-key.pem", ""])
     func foreignOwner(name: String) throws {
         let sandbox = AuthoritySandbox()
         sandbox.write("key", to: "ca-key.pem")
