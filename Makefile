@@ -117,14 +117,15 @@ deb-service: deb ## Upgrade, reload, kill and break the service under a systemd 
 	$(call install,$(DEB_TEST_PACKAGES))
 	Tests/Packaging/service-upgrade.sh $(DEB) .build/deb-test
 
-# What works with sockets and processes runs by itself, one test after the other, since some tests measure memory or
-# descriptors. No test depends on how quick the machine is, or how busy, but for those that only 'make test-heavy' runs.
+# Tests that measure memory, descriptors or what a process does run by themselves, one after the other. None depends on
+# how quick the machine is, or how busy, but for those that only 'make test-heavy' runs.
 test: setup-test ## Run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --disable-xctest --skip '^(CurlTests|ForwardProxyTests|EndToEndTests)\.'
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^(CurlTests|ForwardProxyTests)\.'
-	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.' \
-	--skip '^EndToEndTests\.EndToEnd/Heavy/'
+	$(SWIFT) test --skip-build --disable-xctest --filter '^EndToEndTests\.' --skip '^EndToEndTests\.EndToEnd/'
+	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.EndToEnd/' \
+	--skip '^EndToEndTests\.EndToEnd/Heavy'
 
 # What those of HEAVY_TESTS do more often, with more clients or with more bytes than in 'make test', and how long it takes.
 HEAVY_TESTS = (Heavy/|Memory/manyRequests|CacheMemory/|SlowClients/|SlowLinks/|State/randomKills)

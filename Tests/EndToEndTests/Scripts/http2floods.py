@@ -227,7 +227,7 @@ def unread(stage):
         except (TimeoutError, OSError):
             pass
         assert stage.memory - memory < 60 * MEBIBYTE, stage.memory - memory
-        assert wait(lambda: stage.memory - memory < 60 * MEBIBYTE, 1)
+        assert wait(lambda: stage.memory - memory < 60 * MEBIBYTE)
 
 
 @case("answers that are never read")
