@@ -45,8 +45,7 @@ public final class Socket: @unchecked Sendable {
             }
         }
         guard result == 0 else { throw Failure.failed("connect", code: errno) }
-        var one: CInt = 1
-        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+        socket.sendAtOnce()
         return socket
     }
 
@@ -102,10 +101,17 @@ public final class Socket: @unchecked Sendable {
                 _ = fcntl(client, F_SETFD, FD_CLOEXEC)
                 let socket = Socket(taking: client)
                 socket.setTimeout(Int(Wait.limit))
+                socket.sendAtOnce()
                 return socket
             }
             guard errno == EINTR || errno == ECONNABORTED else { return nil }
         }
+    }
+
+    /// Has small pieces sent at once instead of with the next ones, or when the peer's late acknowledgement has come.
+    private func sendAtOnce() {
+        var one: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
     }
 
     public func setTimeout(_ seconds: Int) {

@@ -144,7 +144,7 @@ final class SmallDisk {
         folder = try TemporaryFolder()
         let keeper = try ChildProcess([
             "unshare", "--mount", "sh", "-c",
-            "mount -t tmpfs -o size=1m,mode=0700 none \(folder.path) && echo ready && exec sleep 300",
+            "mount -t tmpfs -o size=1m,mode=0700 none \(folder.path) && echo ready && exec sleep 900",
         ])
         self.keeper = keeper
         try Wait.until {

@@ -20,7 +20,7 @@ extension EndToEnd {
         @Test("RE-23: over 1 Mbit/s all arrives whole, no limit on time is met, and nobody else waits")
         func slowLinks() async throws {
             let network = try ChildProcess(
-                NetworkNamespace.wrapper(setUp: SlowNetwork.shaping) + ["sh", "-c", "echo ready; exec sleep 120"])
+                NetworkNamespace.wrapper(setUp: SlowNetwork.shaping) + ["sh", "-c", "echo ready; exec sleep 900"])
             try Wait.until {
                 try #require(network.status == nil, "\(network.error)")
                 return network.output.contains("ready")

@@ -38,6 +38,7 @@ class Origin:
         while True:
             try:
                 connection, _ = self.listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError:
                 return
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
