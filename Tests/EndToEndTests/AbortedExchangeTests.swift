@@ -150,7 +150,7 @@ extension EndToEnd {
             let before = try binary.settle(to: warm, memory: 0, seconds: 1.5, meanwhile: ping)
             try await run(0x5eed, 1000)
             origin.closeConnections()
-            let after = try binary.settle(to: before, memory: 6 * mebibyte, seconds: 8, meanwhile: ping)
+            let after = try binary.settle(to: before, memory: 6 * mebibyte, meanwhile: ping)
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
             #expect(after.residentBytes - before.residentBytes < 6 * mebibyte)
             #expect(binary.process.status == nil)

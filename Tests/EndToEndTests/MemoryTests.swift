@@ -207,16 +207,15 @@ extension EndToEnd {
                     try #require(try binary.get("http://127.0.0.1:\(origin.port)/").text == "forwarded")
                 }
             }
-            func idle(_ count: Int) throws -> [Socket] { try (0..<count).map { _ in try binary.connect() } }
             try pipeline(10)
             try connectOnce(200)
-            _ = try idle(300)
-            let before = try binary.settle(to: Footprint(residentBytes: 0, openDescriptors: []), memory: 0, seconds: 1)
+            let calm = binary.footprint
+            _ = try IdleConnections.connect(binary, 300)
+            let before = try binary.settle(to: calm, memory: .max / 2)
             // In its heavy form 100,000 each.
             try pipeline(isHeavy ? 1000 : 50)
             try connectOnce(isHeavy ? 100_000 : 1500)
-            let clients = try idle(600)
-            #expect(Wait.holds { binary.openDescriptors.count >= before.descriptors + 600 })
+            let clients = try IdleConnections.connect(binary, 600)
             #expect((binary.residentBytes - before.residentBytes) / 600 < 20 << 10)
             for client in clients { client.close() }
             let after = try binary.settle(to: before, memory: 4 * mebibyte)

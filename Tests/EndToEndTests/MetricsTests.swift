@@ -9,16 +9,18 @@ extension EndToEnd {
     struct Metrics {
         static let documents = "\(EndToEnd.folder)/../../docs"
 
-        /// Asks the proxy's own site.
-        static func own(_ binary: RunningBinary, _ path: String, method: String = "GET") throws -> ProxyResponse {
-            let client = try binary.connect()
+        /// Asks the proxy's own site, on a connection of its own or on one that is there.
+        static func own(
+            _ binary: RunningBinary, _ path: String, method: String = "GET", on connection: Socket? = nil
+        ) throws -> ProxyResponse {
+            let client = try connection ?? binary.connect()
             try client.send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(binary.port)\r\n\r\n")
             return try client.receiveResponse(to: method)
         }
 
         /// The value of a series, by its line's beginning.
-        static func value(_ series: String, _ binary: RunningBinary) throws -> Double? {
-            let text = try own(binary, "/metrics").text
+        static func value(_ series: String, _ binary: RunningBinary, on connection: Socket? = nil) throws -> Double? {
+            let text = try own(binary, "/metrics", on: connection).text
             let line = text.split(separator: "\n").first { $0.hasPrefix(series + " ") }
             return line.flatMap { Double($0.dropFirst(series.utf8.count + 1)) }
         }

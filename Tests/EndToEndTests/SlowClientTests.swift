@@ -118,7 +118,7 @@ extension EndToEnd {
             ])
             let binary = served.binary
             for _ in 0..<20 { #expect(try binary.get("http://mapped.test/x").text == "x") }
-            let idle = try IdleConnections.connect(binary, count, binary.footprint)
+            let idle = try IdleConnections.connect(binary, count)
             defer { for client in idle { client.close() } }
             try ask(beside: .heads, slow, binary, origin)
             #expect(!idle.contains { $0.hasEnded })
