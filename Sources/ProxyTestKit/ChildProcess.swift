@@ -76,14 +76,14 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: ``Socket/Failure/timedOut``; the process goes on then.
     @discardableResult
-    public func finish(seconds: Double = 30) throws -> Int32 {
+    public func finish(seconds: Double = 2 * Wait.limit) throws -> Int32 {
         try Wait.until(seconds: seconds) { status != nil && state.withLock(\.openPipes) == 0 }
         return status ?? -1
     }
 
     /// Runs a program to its end and returns what it printed.
     public static func run(
-        _ arguments: [String], environment: [String: String] = [:], seconds: Double = 30
+        _ arguments: [String], environment: [String: String] = [:], seconds: Double = 2 * Wait.limit
     ) throws -> ChildProcess {
         let process = try ChildProcess(arguments, environment: environment)
         try process.finish(seconds: seconds)

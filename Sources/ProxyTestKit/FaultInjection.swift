@@ -7,8 +7,9 @@ import Glibc
 public final class FaultInjection: Sendable {
     private let tracer: ChildProcess
 
-    /// Whether there is a strace that may attach to a process of ours.
-    public static let isAvailable: Bool = {
+    /// Whether strace may attach to a process of ours; where it is missing that is not known.
+    public static let isAllowed: Bool = {
+        guard InstalledProgram.path("strace") != nil else { return true }
         guard let sleeper = try? ChildProcess(["sleep", "20"]),
             let injection = try? FaultInjection(into: sleeper, ["pread64:error=EIO:when=1000"])
         else { return false }
@@ -26,12 +27,18 @@ public final class FaultInjection: Sendable {
         let tracer = try ChildProcess(
             ["strace", "-f", "-p", "\(process.identifier)", "-e", "trace=\(calls)"]
                 + faults.flatMap { ["-e", "inject=\($0)"] })
-        try Wait.until(seconds: 10) {
+        try Wait.until {
             guard tracer.status == nil else { throw Refused(error: tracer.error) }
             return tracer.error.contains(" attached")
         }
         self.tracer = tracer
     }
+
+    /// A fault that holds every call of this name back until ``end()``, which lets them all go on.
+    public static func holding(_ call: String) -> String { "\(call):delay_enter=600000000" }
+
+    /// Whether one of the system calls has begun, though it may be held back.
+    public func hasBegun(_ call: String) -> Bool { tracer.error.contains("\(call)(") }
 
     /// How many system calls have failed or were held back so far.
     public var count: Int {
@@ -41,7 +48,7 @@ public final class FaultInjection: Sendable {
     /// Detaches; the process goes on undisturbed.
     public func end() throws {
         tracer.send(SIGTERM)
-        try tracer.finish(seconds: 10)
+        try tracer.finish()
     }
 
     /// strace did not start, or did not attach.

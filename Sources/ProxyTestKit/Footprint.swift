@@ -23,7 +23,7 @@ extension RunningBinary {
     ///   - memory: by how many bytes it may have grown.
     ///   - meanwhile: done from time to time, such as a request that makes the proxy notice that an origin has closed.
     public func settle(
-        to before: Footprint, memory: Int, seconds: Double, meanwhile: () throws -> Void = {}
+        to before: Footprint, memory: Int, seconds: Double = Wait.limit / 2, meanwhile: () throws -> Void = {}
     ) rethrows -> Footprint {
         let deadline = Clock.seconds + seconds
         while true {

@@ -30,7 +30,7 @@ public final class RunningBinary: Sendable {
             wrapper + [RunningBinary.path, "--map", map, "--listen", "127.0.0.1:0"] + options,
             environment: ["NOTIFY_SOCKET": ""])
         var port: UInt16?
-        try Wait.until(seconds: 20) {
+        try Wait.until {
             port = RunningBinary.port(in: process.error)
             guard port == nil, process.status != nil else { return port != nil }
             throw StartFailure(error: process.error)
@@ -66,6 +66,14 @@ public final class RunningBinary: Sendable {
         return (user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))
     }
 
+    /// The share of a processor that the process takes in the next so many seconds: next to nothing where it waits for
+    /// something, and most of one where it goes round in circles, on a machine that is busy with other things too.
+    public func processorShare(for seconds: Double) -> Double {
+        let (start, used) = (Clock.seconds, processorSeconds)
+        _ = Wait.keeps(for: seconds) { true }
+        return (processorSeconds - used) / (Clock.seconds - start)
+    }
+
     /// How many descriptors are open.
     public var descriptorCount: Int {
         guard let folder = opendir("/proc/\(process.identifier)/fd") else { return 0 }
@@ -94,13 +102,13 @@ public final class RunningBinary: Sendable {
     }
 
     /// Opens a connection to the proxy.
-    public func connect(seconds: Int = 10, receiveBuffer: CInt? = nil) throws -> Socket {
+    public func connect(seconds: Int = Int(Wait.limit), receiveBuffer: CInt? = nil) throws -> Socket {
         try Socket.connect(port: port, seconds: seconds, receiveBuffer: receiveBuffer)
     }
 
     /// Sends a request on a connection of its own and reads the response to its end.
     public func exchange(
-        _ method: String, _ url: String, fields: [String] = [], body: String? = nil, seconds: Int = 10
+        _ method: String, _ url: String, fields: [String] = [], body: String? = nil, seconds: Int = Int(Wait.limit)
     ) throws -> ProxyResponse {
         let socket = try connect(seconds: seconds)
         try socket.sendRequest(method, url, fields: fields + ["Connection: close"], body: body)
@@ -108,14 +116,14 @@ public final class RunningBinary: Sendable {
     }
 
     /// Sends a GET on a connection of its own and reads the response to its end.
-    public func get(_ url: String, fields: [String] = [], seconds: Int = 10) throws -> ProxyResponse {
+    public func get(_ url: String, fields: [String] = [], seconds: Int = Int(Wait.limit)) throws -> ProxyResponse {
         try exchange("GET", url, fields: fields, seconds: seconds)
     }
 
     /// Opens a tunnel.
     ///
     /// - Throws: ``TunnelRefused`` when the proxy does not let it through.
-    public func tunnel(to port: UInt16, seconds: Int = 10, receiveBuffer: CInt? = nil) throws -> Socket {
+    public func tunnel(to port: UInt16, seconds: Int = Int(Wait.limit), receiveBuffer: CInt? = nil) throws -> Socket {
         let socket = try connect(seconds: seconds, receiveBuffer: receiveBuffer)
         try socket.send("CONNECT 127.0.0.1:\(port) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
         let head = String(decoding: try socket.receive(until: "\r\n\r\n"), as: UTF8.self)

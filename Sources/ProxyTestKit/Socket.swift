@@ -28,7 +28,7 @@ public final class Socket: @unchecked Sendable {
     ///   - source: the address to come from, when it is to be another one than 127.0.0.1.
     ///   - seconds: how long a read or a write may take before it fails.
     public static func connect(
-        port: UInt16, from source: String? = nil, seconds: Int = 10, receiveBuffer: CInt? = nil
+        port: UInt16, from source: String? = nil, seconds: Int = Int(Wait.limit), receiveBuffer: CInt? = nil
     ) throws -> Socket {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
@@ -45,8 +45,7 @@ public final class Socket: @unchecked Sendable {
             }
         }
         guard result == 0 else { throw Failure.failed("connect", code: errno) }
-        var one: CInt = 1
-        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
+        socket.sendAtOnce()
         return socket
     }
 
@@ -101,11 +100,18 @@ public final class Socket: @unchecked Sendable {
             if client >= 0 {
                 _ = fcntl(client, F_SETFD, FD_CLOEXEC)
                 let socket = Socket(taking: client)
-                socket.setTimeout(30)
+                socket.setTimeout(Int(Wait.limit))
+                socket.sendAtOnce()
                 return socket
             }
             guard errno == EINTR || errno == ECONNABORTED else { return nil }
         }
+    }
+
+    /// Has small pieces sent at once instead of with the next ones, or when the peer's late acknowledgement has come.
+    private func sendAtOnce() {
+        var one: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<CInt>.size))
     }
 
     public func setTimeout(_ seconds: Int) {

@@ -2,15 +2,19 @@ import Glibc
 
 /// Waiting for what happens in another process, always with a bound.
 public enum Wait {
+    /// How long to wait for what is to happen, in seconds: so long that only what never happens takes it, however busy
+    /// the machine is.
+    public static let limit = 60.0
+
     /// Asks every few milliseconds until something holds.
     ///
     /// - Throws: ``Socket/Failure/timedOut`` when it does not in time, or what `condition` throws.
-    public static func until(seconds: Double, _ condition: () throws -> Bool) throws {
+    public static func until(seconds: Double = limit, _ condition: () throws -> Bool) throws {
         guard try holds(within: seconds, condition) else { throw Socket.Failure.timedOut }
     }
 
     /// Whether something comes to hold in time.
-    public static func holds(within seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {
+    public static func holds(within seconds: Double = limit, _ condition: () throws -> Bool) rethrows -> Bool {
         let start = Clock.seconds
         while true {
             if try condition() { return true }

@@ -107,22 +107,22 @@ struct ConnectionTests {
         #expect(dying.connections == 1)
     }
 
-    @Test("Of a host's addresses one that takes the connection is found soon, however many refuse")
+    @Test("Of a host's addresses one that takes the connection is found without a wait for each that refuses")
     func severalAddresses() async throws {
         let origin = ScriptedOrigin { connection in
             while connection.readHead() != nil { connection.respond("abc") }
         }
-        let addresses = (2...40).map { "127.0.0.\($0)" }.joined(separator: ",")
+        // With a wait of a fifth of a second, as between addresses that don't answer, they would take longer than the limit.
+        let addresses = (0..<400).map { "127.0.\($0 / 200).\(2 + $0 % 200)" }.joined(separator: ",")
         let loop = try makeLoop {
+            $0.connectTimeoutMilliseconds = 60_000
             $0.resolve = ["some.test:\(origin.port):\(addresses),127.0.0.1", "none.test:1:\(addresses)"]
         }
-        let start = ContinuousClock.now
         let result = await run(.to(origin, host: "some.test"), TransferRecorder(), on: loop)
         #expect(result.isSuccess, "\(result)")
         let none = TransferRequest(
             method: Array("GET".utf8), isHTTPS: false, host: "none.test", port: 1, pathAndQuery: [0x2f], lines: [])
         #expect(await run(none, TransferRecorder(), on: loop).kind == .notConnected)
-        #expect(ContinuousClock.now - start < .seconds(2))
     }
 
     @Test("Names are resolved as the configuration says")
@@ -242,7 +242,7 @@ struct ConnectionTests {
         var bytes: [UInt8] = []
         while bytes.last != 0x0a {
             var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&state, 1, 5000) == 1 else { break }
+            guard poll(&state, 1, 60_000) == 1 else { break }
             var byte: UInt8 = 0
             guard read(descriptor, &byte, 1) == 1 else { break }
             bytes.append(byte)

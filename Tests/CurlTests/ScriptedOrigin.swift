@@ -3,7 +3,7 @@ import Synchronization
 
 /// A server on loopback that does to each connection what a test says, on a thread of its own.
 final class ScriptedOrigin: Sendable {
-    /// One accepted connection, with blocking calls; a call that waits for more than ten seconds gives up.
+    /// One accepted connection, with blocking calls; a call that waits for more than a minute gives up.
     final class Connection: Sendable {
         let descriptor: CInt
         /// 0 for the first connection of the origin.
@@ -13,7 +13,7 @@ final class ScriptedOrigin: Sendable {
         init(_ descriptor: CInt, _ number: Int) {
             self.descriptor = descriptor
             self.number = number
-            var limit = timeval(tv_sec: 10, tv_usec: 0)
+            var limit = timeval(tv_sec: 60, tv_usec: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         }

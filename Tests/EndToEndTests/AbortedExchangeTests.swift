@@ -65,7 +65,7 @@ extension EndToEnd {
             _ binary: RunningBinary, _ origin: UInt16, _ tunnelled: UInt16, _ fault: Fault, _ departure: Departure
         ) throws {
             let url = "http://127.0.0.1:\(origin)/\(fault.rawValue)"
-            let client = try binary.connect(seconds: 5)
+            let client = try binary.connect()
             // A client that stays would wait for as long as an origin that hangs.
             let staysTooLong = fault == .hang || fault == .neverRead
             switch departure {
@@ -98,7 +98,7 @@ extension EndToEnd {
                 usleep(1000)
                 client.reset()
             case .tunnelClosed, .tunnelReset:
-                let tunnel = try binary.tunnel(to: tunnelled, seconds: 5)
+                let tunnel = try binary.tunnel(to: tunnelled)
                 try tunnel.send(String(repeating: "z", count: 50_000))
                 if fault != .none { _ = try tunnel.receive(1000) }
                 if departure == .tunnelReset { tunnel.reset() }
@@ -150,7 +150,7 @@ extension EndToEnd {
             let before = try binary.settle(to: warm, memory: 0, seconds: 1.5, meanwhile: ping)
             try await run(0x5eed, 1000)
             origin.closeConnections()
-            let after = try binary.settle(to: before, memory: 6 * mebibyte, seconds: 8, meanwhile: ping)
+            let after = try binary.settle(to: before, memory: 6 * mebibyte, meanwhile: ping)
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
             #expect(after.residentBytes - before.residentBytes < 6 * mebibyte)
             #expect(binary.process.status == nil)

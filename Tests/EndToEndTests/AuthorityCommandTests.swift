@@ -4,12 +4,7 @@ import ProxyTestKit
 import Testing
 
 /// certutil(1), and what Debian's update-ca-certificates(8) needs to be tried on copies of the system's files.
-private let certutil: String? = ["/usr/bin/certutil", "/usr/local/bin/certutil"].first { access($0, X_OK) == 0 }
-private let chromium: String? = {
-    let candidates = [ProcessInfo.processInfo.environment["CHROMIUM"], "/usr/bin/chromium"].compactMap { $0 }
-    return candidates.first { access($0, X_OK) == 0 }
-}()
-private let hasDebianStore = access("/usr/sbin/update-ca-certificates", X_OK) == 0
+private let certutil = InstalledProgram.path("certutil")
 
 /// A user with a home of a test's own; the real one's stores are not looked at.
 private struct User {
@@ -177,7 +172,7 @@ struct AuthorityCommandTests {
 
     @Test(
         "Without certutil a browser's database is a failure that names the package",
-        .enabled(if: access("/usr/sbin/certutil", F_OK) != 0, "certutil is where it can't be hidden"))
+        .kernel(access("/usr/sbin/certutil", F_OK) != 0, "a certutil that can be hidden"))
     func noTool() throws {
         let user = try User()
         try user.makeFolder(".pki")
@@ -188,7 +183,7 @@ struct AuthorityCommandTests {
 
     @Test(
         "install, doctor and uninstall agree about browsers' databases, and leave a home as it was",
-        .enabled(if: certutil != nil, "there is no certutil"))
+        .program("certutil", of: "libnss3-tools"))
     func browsers() throws {
         let user = try User()
         try user.makeFolder(".pki")
@@ -226,13 +221,13 @@ struct AuthorityCommandTests {
 
     @Test(
         "Chromium shows a substituted page over TLS once the authority is in its database, and not before",
-        .enabled(if: certutil != nil && chromium != nil, "needs certutil and Chromium"))
+        .program(InstalledProgram.chromium, of: "chromium"), .program("certutil", of: "libnss3-tools"))
     func browser() throws {
         let user = try User()
         try user.makeFolder(".local/share/pki")
         let map = try user.folder.write("m.yaml", ServedMap.text("https://a.test/: { text: substituted over TLS }"))
         let script = """
-            exec '\(chromium ?? "")' --headless=new --no-sandbox --disable-gpu --disable-background-networking \
+            exec '\(InstalledProgram.chromium)' --headless=new --no-sandbox --disable-gpu --disable-background-networking \
                 --user-data-dir='\(user.home)/profile' --proxy-server=$http_proxy --dump-dom https://a.test/
             """
         func page() throws -> String {
@@ -261,9 +256,8 @@ struct AuthorityCommandTests {
 
     @Test(
         "In Debian's store the certificate is one that curl and Python trust by, and it goes away without a trace",
-        .enabled(
-            if: hasDebianStore && certutil != nil && NetworkNamespace.isAvailableWithMounts,
-            "needs root, and update-ca-certificates"))
+        .program("/usr/sbin/update-ca-certificates", of: "ca-certificates"), .program("certutil", of: "libnss3-tools"),
+        .kernel(NetworkNamespace.isAvailableWithMounts, "namespaces of networks and mounts"))
     func system() throws {
         let user = try User()
         let map = try user.folder.write("m.yaml", ServedMap.text("https://a.test/x: { text: substituted }"))
@@ -290,7 +284,7 @@ struct AuthorityCommandTests {
             environment: [
                 "HOME": user.home, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "CURL_CA_BUNDLE": "",
                 "SSL_CERT_FILE": "", "SSL_CERT_DIR": "", "no_proxy": "", "NO_PROXY": "",
-            ], seconds: 120)
+            ])
         #expect(answer.status == 0, "\(answer.output)\(answer.error)")
         #expect(answer.output.contains("system: installed: /usr/local/share/ca-certificates"))
         #expect(answer.output.contains("substitutedsubstituted\n"))

@@ -14,15 +14,15 @@ extension EndToEnd {
             let isOpen = Counter()
             let origin = try ScriptedOrigin { request, connection in
                 _ = try connection.readBody(of: request)
-                _ = Wait.holds(within: 20) { isOpen.value > 0 }
+                _ = Wait.holds { isOpen.value > 0 }
                 try connection.respond(
                     fields: "Cache-Control: max-age=60\r\n", body: String(repeating: "s", count: 100_000))
                 return true
             }
-            let served = try ServedMap(options: ["--threads", "2", "--collapse-timeout", "20s"])
+            let served = try ServedMap(options: ["--threads", "2", "--collapse-timeout", "5m"])
             let binary = served.binary
             let clients = try (0..<50).map { _ in
-                let client = try binary.connect(seconds: 30)
+                let client = try binary.connect()
                 try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/slow", fields: ["Connection: close"])
                 return client
             }
@@ -83,7 +83,7 @@ extension EndToEnd {
             let count = Counter()
             let origin = try ScriptedOrigin { request, connection in
                 _ = try connection.readBody(of: request)
-                if count.next() == 1 { _ = Wait.holds(within: 20) { isOver.value > 0 } }
+                if count.next() == 1 { _ = Wait.holds { isOver.value > 0 } }
                 try connection.respond(fields: "Cache-Control: max-age=60\r\n", body: "ok")
                 return true
             }
@@ -92,11 +92,9 @@ extension EndToEnd {
             let url = "http://127.0.0.1:\(origin.port)/hangs"
             let leader = try binary.connect()
             try leader.sendRequest("GET", url)
-            try Wait.until(seconds: 5) { count.value == 1 }
-            let start = Clock.seconds
+            try Wait.until { count.value == 1 }
             let answers = try await atOnce(10) { _ in try binary.get(url) }
             #expect(answers.allSatisfy { $0.status == 200 && $0.text == "ok" })
-            #expect(Clock.seconds - start < 5)
             #expect(origin.requests.count <= 11)
             #expect(try binary.get(url).field("Cache-Status")?.hasPrefix("subproxy; hit") == true)
         }
@@ -147,7 +145,7 @@ extension EndToEnd {
                 #expect(try binary.get(url).body.count == size)
             }
             origin.stop()
-            let after = try binary.settle(to: before, memory: .max / 2, seconds: 5) { _ = try binary.get(Cache.mapped) }
+            let after = try binary.settle(to: before, memory: .max / 2) { _ = try binary.get(Cache.mapped) }
             #expect(after.descriptors <= before.descriptors, "\(before.openDescriptors), \(after.openDescriptors)")
         }
 
@@ -188,7 +186,7 @@ extension EndToEnd {
             let served = try ServedMap(options: ["--log-format", "json", "--threads", "1"])
             let url = "http://127.0.0.1:\(origin.port)/x?secret=1"
             for fields in [[], [], ["Cache-Control: max-age=0"]] { _ = try served.binary.get(url, fields: fields) }
-            try Wait.until(seconds: 5) { served.binary.log.split(separator: "\n").count >= 3 }
+            try Wait.until { served.binary.log.split(separator: "\n").count >= 3 }
             let lines = served.binary.log.split(separator: "\n")
             for (line, outcome) in zip(lines, ["forwarded", "stored", "forwarded"]) {
                 #expect(line.contains("\"outcome\":\"\(outcome)\""), "\(line)")
@@ -208,14 +206,14 @@ extension EndToEnd {
                         try connection.socket.send(
                             "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 100\r\n\r\nhalf")
                     }
-                    _ = Wait.holds(within: 20) { isOver.value > 0 }
+                    _ = Wait.holds { isOver.value > 0 }
                     return false
                 }
                 try connection.respond(
                     fields: "Cache-Control: max-age=0, stale-while-revalidate=60\r\nETag: \"v1\"\r\n", body: "b")
                 return true
             }
-            let served = try ServedMap()
+            let served = try ServedMap(options: ["--shutdown-grace", "5m"])
             let base = "http://127.0.0.1:\(origin.port)"
             _ = try served.binary.get("\(base)/stale")
             #expect(try served.binary.get("\(base)/stale").text == "b")
@@ -223,12 +221,9 @@ extension EndToEnd {
             try client.sendRequest("GET", "\(base)/half")
             _ = try client.receiveResponseHead()
             client.reset()
-            try Wait.until(seconds: 5) { origin.requests.count == 3 }
-            let start = Clock.seconds
-            kill(served.binary.process.identifier, SIGTERM)
-            try Wait.until(seconds: 9) { served.binary.process.status != nil }
-            #expect(served.binary.process.status == 0)
-            #expect(Clock.seconds - start < 5)
+            try Wait.until { origin.requests.count == 3 }
+            served.binary.process.send(SIGTERM)
+            #expect(try served.binary.process.finish() == 0)
         }
     }
 }

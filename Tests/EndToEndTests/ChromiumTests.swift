@@ -2,18 +2,9 @@ import Foundation
 import ProxyTestKit
 import Testing
 
-/// The browser that tests drive.
-enum Browser {
-    /// /usr/bin/chromium of Debian, or what CHROMIUM names; nil where there is none.
-    static let path: String? = {
-        let candidates = [ProcessInfo.processInfo.environment["CHROMIUM"], "/usr/bin/chromium"].compactMap { $0 }
-        return candidates.first { access($0, X_OK) == 0 }
-    }()
-}
-
 extension EndToEnd {
     /// A browser with the proxy set: the page is the origin's, what the map names is the map's.
-    @Suite("Chromium", .enabled(if: Browser.path != nil, "there is no Chromium"))
+    @Suite("Chromium", .program(InstalledProgram.chromium, of: "chromium"))
     struct Chromium {
         /// What the page was like after one of the loads.
         struct Load: Decodable {
@@ -103,10 +94,10 @@ extension EndToEnd {
             let screenshots = ProcessInfo.processInfo.environment["SUBPROXY_SCREENSHOTS"] ?? folder.path
             let browser = try ChildProcess.run(
                 [
-                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", Browser.path ?? "", "--proxy",
+                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", InstalledProgram.chromium, "--proxy",
                     "127.0.0.1:\(binary.port)", "--profile", "\(folder.path)/profile", "--page",
                     "http://127.0.0.1:\(origin.port)/", "--screenshots", screenshots,
-                ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 100)
+                ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""])
             try #require(browser.status == 0, "\(browser.error)")
             let loads = try JSONDecoder().decode(Loads.self, from: Data(browser.outputBytes))
             for load in [loads.visit, loads.reload] {

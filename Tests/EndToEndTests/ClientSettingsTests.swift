@@ -9,7 +9,7 @@ extension EndToEnd {
     struct ClientSettings {
         @Test(
             "Variables and files that are meant for clients do not reach the way to origins",
-            .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func areNotForTheProxy() throws {
             let origin = try ScriptedOrigin(body: "forwarded")
             let home = try TemporaryFolder()

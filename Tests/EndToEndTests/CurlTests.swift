@@ -21,7 +21,7 @@ extension EndToEnd {
         {
             try ChildProcess.run(
                 command + [
-                    "curl", "--disable", "--silent", "--show-error", "--max-time", "20", "--noproxy", "", "-x",
+                    "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(port ?? served.binary.port)",
                 ] + arguments,
                 environment: [
@@ -30,7 +30,9 @@ extension EndToEnd {
                 ])
         }
 
-        @Test("A mapped image comes with no network at all", .enabled(if: NetworkNamespace.isAvailable, "needs root"))
+        @Test(
+            "A mapped image comes with no network at all",
+            .kernel(NetworkNamespace.isAvailable, "namespaces of networks"))
         func noNetwork() throws {
             let isolated = try ServedMap(
                 "http://images.example.com/nav.png: nav.png", files: ["nav.png": String(repeating: "p", count: 2000)],

@@ -89,9 +89,9 @@ final class FaultOrigin {
 
     init() throws {
         let process = try ChildProcess(
-            ["python3", "-B", "\(EndToEnd.cases)/faultorigin.py", "--port", "0", "--life", "280"])
+            ["python3", "-B", "\(EndToEnd.cases)/faultorigin.py", "--port", "0", "--life", "900"])
         var port: UInt16?
-        try Wait.until(seconds: 20) {
+        try Wait.until {
             port = process.output.split(separator: "\n").first.flatMap { UInt16($0) }
             return port != nil
         }

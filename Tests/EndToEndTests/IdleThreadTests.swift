@@ -27,10 +27,10 @@ struct IdleThreadTests {
             }
         }
         isOpen.signal()
-        #expect(isDone.wait(timeout: .now() + 10) == .success)
+        #expect(isDone.wait(timeout: .now() + 60) == .success)
         #expect(done.withLock { $0 } == [0, 20])
         // A thread that has ended is no hindrance.
         thread.run { isDone.signal() }
-        #expect(isDone.wait(timeout: .now() + 10) == .success)
+        #expect(isDone.wait(timeout: .now() + 60) == .success)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ProxyTestKit
 import Testing
 
 /// The root of the package.
@@ -117,12 +118,12 @@ struct InstallationTests {
 
     @Test(
         "The completions for zsh are a script that it can read",
-        .enabled(if: EndToEnd.Tool.exists("zsh"), "there is no zsh"))
+        .program("zsh", of: "zsh"))
     func zsh() throws { try syntax("zsh") }
 
     @Test(
         "The completions for fish are a script that it can read",
-        .enabled(if: EndToEnd.Tool.exists("fish"), "there is no fish"))
+        .program("fish", of: "fish"))
     func fish() throws { try syntax("fish") }
 
     @Test(

@@ -7,7 +7,7 @@ extension EndToEnd {
     /// needs no look-up and no connection.
     @Suite(
         "Clients of decrypted tunnels",
-        .enabled(if: NetworkNamespace.isAvailableWithMounts, "needs root, for namespaces of networks and mounts"))
+        .kernel(NetworkNamespace.isAvailableWithMounts, "namespaces of networks and mounts"))
     struct InterceptionClients {
         private static let rules = """
             https://shop.test/page.html: { file: index.html, bypass: never }
@@ -46,7 +46,7 @@ extension EndToEnd {
             }
             // The host does not exist anywhere else.
             #expect(try run(proxy, proxy.curl(["--fail", "https://shop.test/none"])).status == 22)
-            #expect(Wait.holds(within: 2) { proxy.binary.log.contains("https://shop.test/none 502") })
+            #expect(Wait.holds { proxy.binary.log.contains("https://shop.test/none 502") })
         }
 
         @Test("Python gets the map's answer with the authority in its own store of certificates")
@@ -72,7 +72,7 @@ extension EndToEnd {
 
         @Test(
             "Neither a name is looked up nor a connection made",
-            .enabled(if: Tool.exists("strace"), "there is no strace"))
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func systemCalls() throws {
             let proxy = try makeProxy()
             let trace = "\(proxy.workshop.folder.path)/trace"
@@ -82,7 +82,7 @@ extension EndToEnd {
             ])
             // The access log's and the authority's files are seen, so that it is known that the tracer is there.
             #expect(
-                try Wait.holds(within: 20) {
+                try Wait.holds {
                     _ = try run(proxy, proxy.curl(["https://shop.test/text"]))
                     return (try? String(contentsOfFile: trace, encoding: .utf8))?.contains("openat") == true
                 })
@@ -97,7 +97,7 @@ extension EndToEnd {
 
         @Test(
             "Chromium shows a page of the map over HTTP/2",
-            .enabled(if: Browser.path != nil && Tool.exists("certutil"), "there is no Chromium or no certutil"))
+            .program(InstalledProgram.chromium, of: "chromium"), .program("certutil", of: "libnss3-tools"))
         func chromium() throws {
             let proxy = try makeProxy()
             let folder = proxy.served.folder.path
@@ -118,14 +118,14 @@ extension EndToEnd {
             let browser = try run(
                 proxy,
                 [
-                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", Browser.path ?? "", "--proxy",
+                    "python3", "-B", "\(scripts)/chromium.py", "--chromium", InstalledProgram.chromium, "--proxy",
                     "127.0.0.1:\(proxy.port)", "--profile", "\(folder)/profile", "--page",
                     "https://shop.test/page.html",
                     "--screenshots", screenshots,
                 ],
                 environment: [
                     "http_proxy": "", "https_proxy": "", "no_proxy": "", "HOME": "\(folder)/home", "XDG_DATA_HOME": "",
-                ], seconds: 100)
+                ])
             try #require(browser.status == 0, "\(browser.error)")
             let loads = try JSONDecoder().decode(Chromium.Loads.self, from: Data(browser.outputBytes))
             for load in [loads.visit, loads.reload, loads.hardReload] {
@@ -137,14 +137,6 @@ extension EndToEnd {
                     #expect(load.responses[name]?.cacheStatus.hasPrefix("subproxy; hit; detail=\"m.yaml:") == true)
                 }
             }
-        }
-    }
-
-    /// Programs that tests need.
-    enum Tool {
-        /// Whether a program is in PATH.
-        static func exists(_ name: String) -> Bool {
-            (try? ChildProcess.run(["sh", "-c", "command -v \(name)"], seconds: 10))?.status == 0
         }
     }
 }

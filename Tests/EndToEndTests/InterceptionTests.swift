@@ -21,7 +21,7 @@ extension EndToEnd {
             "Whatever a client begins with, it gets the certificate of the tunnel's host, an alert or an end, in time")
         func hellos() throws {
             let proxy = try DecryptingProxy(
-                Self.rules, workshop: try CertificateWorkshop(), options: ["--header-timeout", "1s"])
+                Self.rules, workshop: try CertificateWorkshop(), options: ["--header-timeout", "3s"])
             let certificate = ["certificate mapped.test"]
             let refused = ["closed", "alert"]
             let kinds: [(kind: String, outcomes: [String])] = [
@@ -56,7 +56,7 @@ extension EndToEnd {
         @Test("A ClientHello that is malformed is refused, wherever that is", arguments: Self.malformedHellos)
         func malformedHello(_ kind: String) throws {
             let proxy = try DecryptingProxy(
-                Self.rules, workshop: try CertificateWorkshop(), options: ["--header-timeout", "1s"])
+                Self.rules, workshop: try CertificateWorkshop(), options: ["--header-timeout", "2s"])
             let outcome = try hello(proxy, kind)
             #expect(outcome.hasPrefix("alert") || outcome == "closed", "\(outcome)")
             #expect(try proxy.fetch("https://mapped.test/x").output == "mapped")
@@ -145,7 +145,7 @@ extension EndToEnd {
             let many = try visit(1200)
             #expect(many.hosts == 1200 && many.keys == 1 && many.certificates == 1200)
             #expect(!many.firstIsKept && many.lastIsKept)
-            let after = try proxy.binary.settle(to: before, memory: 32 << 20, seconds: 10)
+            let after = try proxy.binary.settle(to: before, memory: 32 << 20)
             #expect(after.descriptors <= before.descriptors)
             #expect(after.residentBytes <= before.residentBytes + 32 << 20)
         }
@@ -203,12 +203,12 @@ extension EndToEnd {
             let proxy = try DecryptingProxy(Self.rules, workshop: try CertificateWorkshop())
             for host in ["mapped.test", "listed.test", "mapped.test", "mapped.test", "listed.test"] {
                 let refused = try ChildProcess.run([
-                    "curl", "--disable", "--silent", "--max-time", "10", "--noproxy", "", "-x",
+                    "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(proxy.port)", "https://\(host)/x",
                 ])
                 #expect(refused.status == 60)
             }
-            #expect(Wait.holds(within: 2) { proxy.binary.log.components(of: "CONNECT ") == 5 })
+            #expect(Wait.holds { proxy.binary.log.components(of: "CONNECT ") == 5 })
             let warnings = proxy.binary.process.error.split(separator: "\n").filter { $0.contains("broken off TLS") }
             #expect(warnings.count == 2)
             #expect(warnings.first?.contains("mapped.test") == true)
@@ -247,7 +247,7 @@ extension EndToEnd {
             }
             #expect(proxy.binary.process.error.components(of: "can't be decrypted") == 1)
             let free = try ChildProcess.run([
-                "curl", "--disable", "--silent", "--max-time", "10", "--noproxy", "", "-x",
+                "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "-x",
                 "http://127.0.0.1:\(proxy.port)", "--cacert", workshop.authority, "https://free.test:\(origin.port)/",
             ])
             #expect(free.output == "from the origin")

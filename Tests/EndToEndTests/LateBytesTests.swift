@@ -14,11 +14,11 @@ extension EndToEnd {
             let files = try workshop?.make("site.test")
             let folder = try TemporaryFolder()
             let portFile = "\(folder.path)/proxy"
-            let rounds = Scarcity.isHeavy ? 1000 : 5
+            let rounds = isHeavy ? 1000 : 5
             let script = try ChildProcess(
                 [
                     "python3", "-B", "\(EndToEnd.scripts)/latebytes.py", "--proxy", portFile, "--rounds", "\(rounds)",
-                    "--clients", Scarcity.isHeavy ? "16" : "4",
+                    "--clients", isHeavy ? "16" : "4",
                 ] + (files.map { ["--cert", $0.chain, "--key", $0.key] } ?? [])
                     + (way == "http" ? [] : ["--host", "site.test"]))
             var origin: UInt16?
@@ -38,7 +38,7 @@ extension EndToEnd {
             if way == "parent" { options = ["--upstream-proxy", "http://127.0.0.1:\(port)"] }
             let proxy = try ServedMap("http://unused.test/: { text: unused }", options: options)
             try "\(proxy.binary.port)".write(toFile: portFile, atomically: true, encoding: .utf8)
-            try Wait.until(seconds: Scarcity.isHeavy ? 550 : 120) { script.status != nil }
+            try Wait.until(seconds: isHeavy ? 550 : 120) { script.status != nil }
             // Of ten paths one is asked for with HEAD.
             let stored = (0..<rounds).filter { $0 % 10 != 0 }.count * 5
             let last = script.output.split(separator: "\n").last.map(String.init)

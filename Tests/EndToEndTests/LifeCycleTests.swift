@@ -7,19 +7,6 @@ extension EndToEnd {
     /// Start, reload and end, with clients at work.
     @Suite("Life cycle")
     struct LifeCycle {
-        /// An origin whose response takes a second: its head at once, then 20 bytes.
-        private func slowOrigin(_ asked: Counter) throws -> ScriptedOrigin {
-            try ScriptedOrigin { _, connection in
-                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
-                asked.add()
-                for _ in 0..<20 {
-                    try connection.socket.send("x")
-                    usleep(50_000)
-                }
-                return true
-            }
-        }
-
         @Test("No privilege of root's is needed, not to answer and not to tunnel")
         func withoutPrivileges() async throws {
             let echo = try RawOrigin.echo()
@@ -36,13 +23,20 @@ extension EndToEnd {
         }
 
         @Test(
-            "SIGTERM and SIGINT close what is idle, finish 50 exchanges, cut tunnels at the grace's end, exit with 0",
+            "SIGTERM and SIGINT close what is idle, finish 50 exchanges and a tunnel, and exit with 0",
             arguments: [SIGTERM, SIGINT])
         func orderlyEnd(signal: Int32) async throws {
             let asked = Counter()
-            let origin = try slowOrigin(asked)
+            let mayGoOn = Counter()
+            let origin = try ScriptedOrigin { _, connection in
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789")
+                asked.add()
+                _ = Wait.holds { mayGoOn.value > 0 }
+                try connection.socket.send("0123456789")
+                return true
+            }
             let echo = try RawOrigin.echo()
-            let served = try ServedMap(options: ["--shutdown-grace", "3s"], tunnelsTo: echo.port)
+            let served = try ServedMap(options: ["--shutdown-grace", "5m"], tunnelsTo: echo.port)
             let binary = served.binary
             let idle = try (0..<10).map { index in
                 let client = try binary.connect()
@@ -59,24 +53,35 @@ extension EndToEnd {
                 try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
                 return client
             }
-            #expect(Wait.holds(within: 5) { asked.value == 50 })
-            let start = Clock.seconds
+            #expect(Wait.holds { asked.value == 50 })
             binary.process.send(signal)
-            for client in idle { #expect(Wait.holds(within: 2) { client.hasEnded }) }
+            for client in idle { #expect(Wait.holds { client.hasEnded }) }
             #expect(throws: (any Error).self) { try binary.connect() }
-            #expect(Clock.seconds - start < 2.5)
             try tunnel.send("still")
             #expect(try tunnel.receive(exactly: 5) == Array("still".utf8))
+            mayGoOn.add()
             for client in clients {
                 let response = try client.receiveResponse()
                 #expect(response.status == 200)
                 #expect(response.isComplete)
                 #expect(response.body.count == 20)
             }
-            #expect(try tunnel.receiveAll().isEmpty)
-            #expect(try binary.process.finish(seconds: 5) == 0)
-            #expect(Clock.seconds - start < 6)
+            #expect(binary.process.status == nil)
+            tunnel.close()
+            #expect(try binary.process.finish() == 0)
             #expect(binary.log.split(separator: "\n").count == 56)
+        }
+
+        @Test("A tunnel is cut at the end of --shutdown-grace")
+        func graceEnd() throws {
+            let echo = try RawOrigin.echo()
+            let served = try ServedMap(options: ["--shutdown-grace", "500ms"], tunnelsTo: echo.port)
+            let tunnel = try served.binary.tunnel(to: echo.port)
+            let start = Clock.seconds
+            served.binary.process.send(SIGTERM)
+            #expect(try tunnel.receiveAll().isEmpty)
+            #expect(try served.binary.process.finish() == 0)
+            #expect(Clock.seconds - start > 0.4)
         }
 
         @Test("A response that starts while the proxy stops says that the connection closes")
@@ -85,56 +90,55 @@ extension EndToEnd {
             let asked = Counter()
             let origin = try ScriptedOrigin { _, connection in
                 asked.add()
-                _ = Wait.holds(within: 10) { mayAnswer.value > 0 }
+                _ = Wait.holds { mayAnswer.value > 0 }
                 try connection.respond(body: "late")
                 return true
             }
             let served = try ServedMap()
             let client = try served.binary.connect()
             try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
-            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            #expect(Wait.holds { asked.value == 1 })
             served.binary.process.send(SIGTERM)
-            #expect(Wait.holds(within: 5) { (try? served.binary.connect()) == nil })
+            #expect(Wait.holds { (try? served.binary.connect()) == nil })
             mayAnswer.add()
             let response = try client.receiveResponse()
             #expect(response.text == "late")
             #expect(response.field("Connection") == "close")
-            #expect(try served.binary.process.finish(seconds: 5) == 0)
+            #expect(try served.binary.process.finish() == 0)
         }
 
         @Test("A mapped response that a client reads slowly is finished while the proxy stops")
         func slowReader() throws {
             // It is in memory as a whole, so that the exchange is over long before the client has it.
             let file = String(repeating: "0123456789abcdef", count: 12 << 16)
-            let served = try ServedMap("http://mapped.test/file: file.txt", files: ["file.txt": file])
+            let served = try ServedMap(
+                "http://mapped.test/file: file.txt", files: ["file.txt": file], options: ["--shutdown-grace", "5m"])
             let binary = served.binary
             let client = try binary.connect(receiveBuffer: 8192)
             try client.sendRequest("GET", "http://mapped.test/file")
             var response = try client.receiveResponseHead()
-            #expect(Wait.holds(within: 5) { binary.log.contains("mapped.test/file 200") })
+            #expect(Wait.holds { binary.log.contains("mapped.test/file 200") })
             binary.process.send(SIGTERM)
-            #expect(Wait.holds(within: 5) { (try? binary.connect()) == nil })
+            #expect(Wait.holds { (try? binary.connect()) == nil })
             // Longer than what is idle is waited for.
             #expect(Wait.keeps(for: 1) { binary.process.status == nil })
             response.body = try client.receive(exactly: file.utf8.count)
             #expect(response.body.count == file.utf8.count)
             #expect(response.text == file)
-            #expect(try binary.process.finish(seconds: 5) == 0)
+            #expect(try binary.process.finish() == 0)
         }
 
         @Test("A second signal ends it at once")
         func secondSignal() throws {
             let echo = try RawOrigin.echo()
-            let served = try ServedMap(tunnelsTo: echo.port)
+            let served = try ServedMap(options: ["--shutdown-grace", "5m"], tunnelsTo: echo.port)
             let tunnel = try served.binary.tunnel(to: echo.port)
             served.binary.process.send(SIGTERM)
-            #expect(Wait.holds(within: 5) { (try? served.binary.connect()) == nil })
+            #expect(Wait.holds { (try? served.binary.connect()) == nil })
             #expect(served.binary.process.status == nil)
-            let start = Clock.seconds
             served.binary.process.send(SIGTERM)
-            #expect(try served.binary.process.finish(seconds: 5) == 128 + SIGTERM)
-            #expect(Clock.seconds - start < 4)
-            #expect(Wait.holds(within: 1) { tunnel.hasEnded })
+            #expect(try served.binary.process.finish() == 128 + SIGTERM)
+            #expect(Wait.holds { tunnel.hasEnded })
         }
 
         @Test("A hundred changes of the map under load, each with a SIGHUP, fail no request and close no connection")
@@ -165,7 +169,7 @@ extension EndToEnd {
                         usleep(10_000)
                         // Now and then until it is in force, one map and the other in turn.
                         if number % 7 == 0 {
-                            #expect(Wait.holds(within: 20) { seen[number % 2].value > before })
+                            #expect(Wait.holds { seen[number % 2].value > before })
                         }
                     }
                     return 0
@@ -187,11 +191,11 @@ extension EndToEnd {
                 }
                 return count
             }
-            #expect(counts.dropFirst().allSatisfy { $0 > 20 })
+            #expect(counts.dropFirst().allSatisfy { $0 > 0 })
             #expect(seen.allSatisfy { $0.value > 0 })
             #expect(try reloads("success") >= 5)
             #expect(try reloads("failure") == 0)
-            #expect(Wait.holds(within: 10) { (try? binary.get("http://mapped.test/file").text) == "one" })
+            #expect(Wait.holds { (try? binary.get("http://mapped.test/file").text) == "one" })
             #expect(binary.process.status == nil)
         }
 
@@ -213,11 +217,11 @@ extension EndToEnd {
             let served = try ServedMap()
             _ = try served.binary.get("http://mapped.test/x")
             served.binary.process.send(SIGTERM)
-            #expect(try served.binary.process.finish(seconds: 5) == 0)
+            #expect(try served.binary.process.finish() == 0)
             let again = try ChildProcess([
                 RunningBinary.path, "--map", served.mapPath, "--listen", "127.0.0.1:\(served.binary.port)",
             ])
-            #expect(Wait.holds(within: 10) { again.error.contains("listening on") }, "\(again.error)")
+            #expect(Wait.holds { again.error.contains("listening on") }, "\(again.error)")
         }
     }
 }

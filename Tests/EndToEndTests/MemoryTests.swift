@@ -46,9 +46,9 @@ extension EndToEnd {
             let peak = try binary.peakResidentBytes {
                 steps += 1
                 usleep(100_000)
-                return try client.receive(exactly: 1000).count == 1000 && steps < 40
+                return try client.receive(exactly: 1000).count == 1000 && steps < 15
             }
-            #expect(steps == 40)
+            #expect(steps == 15)
             #expect(peak - before < 8 * mebibyte)
             // What the kernel's buffers and the proxy's hold, and no more, has left the origin.
             #expect(sent.value - counted < 16 * mebibyte)
@@ -64,7 +64,7 @@ extension EndToEnd {
                     try connection.respond()
                     return true
                 }
-                _ = Wait.holds(within: 30) { isOver.value > 0 }
+                _ = Wait.holds { isOver.value > 0 }
                 return false
             }
             let served = try ServedMap()
@@ -83,24 +83,25 @@ extension EndToEnd {
                 """)
             let block = [UInt8](repeating: 0x62, count: 65536)
             var sent = 0
-            // The proxy stops reading, so that the client can't write: for three seconds nothing goes.
+            // The proxy stops reading, so that the client can't write: for a second nothing goes.
             var lastProgress = Clock.seconds
             let peak = binary.peakResidentBytes {
                 let count = client.sendWithoutWaiting(block)
                 sent += count
                 if count > 0 { lastProgress = Clock.seconds } else { usleep(20_000) }
-                return Clock.seconds - lastProgress < 3 && sent < Memory.gibibyte
+                return Clock.seconds - lastProgress < 1 && sent < Memory.gibibyte
             }
             #expect(sent < 32 * mebibyte)
             #expect(peak - before.residentBytes < 8 * mebibyte)
             client.reset()
-            #expect(Wait.holds(within: 2) { binary.openDescriptors.count <= before.descriptors })
+            #expect(Wait.holds { binary.openDescriptors.count <= before.descriptors })
         }
 
         @Test(
             "A hundred clients that do not read large responses take less than 1 MiB each, and another hundred no more")
         func manySlowReaders() throws {
-            let origin = try flood(Counter())
+            let sent = Counter()
+            let origin = try flood(sent)
             let served = try ServedMap()
             let binary = served.binary
             try warmUp(binary, origin)
@@ -112,44 +113,48 @@ extension EndToEnd {
                     return client
                 }
                 for client in clients { #expect(try client.receiveResponseHead().status == 200) }
-                let peak = binary.peakResidentBytes(for: 1.5)
+                let peak = try binary.peakResidentBytes(untilStill: sent)
                 for client in clients { client.close() }
-                #expect(Wait.holds(within: 5) { origin.openConnectionCount <= 1 })
+                #expect(Wait.holds { origin.openConnectionCount <= 1 })
                 return peak
             }
             #expect((peaks[0] - before.residentBytes) / 100 < mebibyte)
             // What the allocator keeps is used again.
             #expect(peaks[1] - peaks[0] < 8 * mebibyte)
             origin.stop()
-            let after = try binary.settle(to: before, memory: .max / 2, seconds: 5) { try ping(binary) }
+            let after = try binary.settle(to: before, memory: .max / 2) { try ping(binary) }
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
         }
 
         @Test("Two hundred tunnels whose clients do not read hold at most 64 KiB each way, and their bookkeeping")
         func tunnels() throws {
+            let sent = Counter()
             let origin = try RawOrigin { socket in
                 let block = [UInt8](repeating: 0x63, count: 65536)
-                while true { try socket.send(block) }
+                while true {
+                    try socket.send(block)
+                    sent.add(block.count)
+                }
             }
             let served = try ServedMap(tunnelsTo: origin.port)
             let binary = served.binary
             for _ in 0..<10 { _ = try binary.tunnel(to: origin.port).receive(exactly: 1 << 20) }
-            #expect(Wait.holds(within: 5) { origin.closedCount == 10 })
+            #expect(Wait.holds { origin.closedCount == 10 })
             let before = binary.footprint
             let peaks = try (0..<2).map { round in
                 let tunnels = try (0..<200).map { _ in try binary.tunnel(to: origin.port, receiveBuffer: 8192) }
-                let peak = binary.peakResidentBytes(for: 1.5)
+                let peak = try binary.peakResidentBytes(untilStill: sent)
                 for tunnel in tunnels {
                     #expect(try tunnel.receive(exactly: 1000).count == 1000)
                     tunnel.close()
                 }
-                #expect(Wait.holds(within: 5) { origin.closedCount == 10 + 200 * (round + 1) })
+                #expect(Wait.holds { origin.closedCount == 10 + 200 * (round + 1) })
                 return peak
             }
             #expect((peaks[0] - before.residentBytes) / 200 < 128 << 10)
             // What the allocator keeps is used again.
             #expect(peaks[1] - peaks[0] < 8 * mebibyte)
-            let after = try binary.settle(to: before, memory: .max / 2, seconds: 5)
+            let after = try binary.settle(to: before, memory: .max / 2)
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
         }
 
@@ -202,25 +207,40 @@ extension EndToEnd {
                     try #require(try binary.get("http://127.0.0.1:\(origin.port)/").text == "forwarded")
                 }
             }
-            func idle(_ count: Int) throws -> [Socket] { try (0..<count).map { _ in try binary.connect() } }
             try pipeline(10)
             try connectOnce(200)
-            _ = try idle(300)
-            let before = try binary.settle(to: Footprint(residentBytes: 0, openDescriptors: []), memory: 0, seconds: 1)
+            let calm = binary.footprint
+            _ = try IdleConnections.connect(binary, 300)
+            let before = try binary.settle(to: calm, memory: .max / 2)
             // In its heavy form 100,000 each.
             try pipeline(isHeavy ? 1000 : 50)
             try connectOnce(isHeavy ? 100_000 : 1500)
-            let clients = try idle(600)
-            #expect(Wait.holds(within: 5) { binary.openDescriptors.count >= before.descriptors + 600 })
+            let clients = try IdleConnections.connect(binary, 600)
             #expect((binary.residentBytes - before.residentBytes) / 600 < 20 << 10)
             for client in clients { client.close() }
-            let after = try binary.settle(to: before, memory: 4 * mebibyte, seconds: 5)
+            let after = try binary.settle(to: before, memory: 4 * mebibyte)
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
             #expect(after.residentBytes - before.residentBytes < 4 * mebibyte)
         }
 
         /// A request after which connections that origins have closed are not kept any longer.
         private func ping(_ binary: RunningBinary) throws { _ = try binary.get("http://mapped.test/x") }
+    }
+}
+
+extension RunningBinary {
+    /// The most memory in use until so many bytes that origins have sent have not changed for a second: until all that
+    /// takes any is full.
+    fileprivate func peakResidentBytes(untilStill sent: Counter) throws -> Int {
+        var peak = 0
+        try Wait.until {
+            let last = sent.value
+            return Wait.keeps(for: 1) {
+                peak = max(peak, residentBytes)
+                return sent.value == last
+            }
+        }
+        return peak
     }
 }
 

@@ -80,26 +80,26 @@ extension EndToEnd {
             // The third connection is the last one that there is room for.
             let third = try binary.connect()
             #expect(
-                try Wait.holds(within: 10) {
+                try Wait.holds {
                     values = try Self.scrape(asking, binary.port)
                     return value("connections_accepted_total") == 3
                 })
             for number in 1...4 {
                 let further = try binary.connect()
-                #expect(Wait.holds(within: 10) { further.hasEnded })
+                #expect(Wait.holds { further.hasEnded })
                 values = try Self.scrape(asking, binary.port)
                 #expect(value("connections_refused_total") == number)
             }
             // Each of those was accepted before it was closed.
             #expect(value("connections_accepted_total") == 7)
             third.close()
-            #expect(Wait.holds(within: 10) { (try? binary.get("http://mapped.test/x").text) == "x" })
+            #expect(Wait.holds { (try? binary.get("http://mapped.test/x").text) == "x" })
 
             let path = try served.folder.write(
                 "new.yaml", ServedMap.text((0..<7).map { "http://h\($0).test/: { text: x }" }.joined(separator: "\n")))
             #expect(rename(path, served.mapPath) == 0)
             #expect(
-                try Wait.holds(within: 10) {
+                try Wait.holds {
                     values = try Self.scrape(asking, binary.port)
                     return value("map_rules") == 7
                 })

@@ -36,7 +36,7 @@ extension EndToEnd {
             #expect(absolute.status == 502)
             #expect(absolute.text.contains(fault.reason))
             #expect(
-                Wait.holds(within: 2) {
+                Wait.holds {
                     proxy.binary.log.components(of: "(No trusted TLS connection to bad.test: ") == 4
                 })
             #expect(proxy.binary.log.components(of: fault.reason) == 4)

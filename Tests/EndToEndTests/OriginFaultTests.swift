@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 extension EndToEnd {
-    /// Origins that misbehave: the client gets an error or a response that is seen to be cut off, soon.
+    /// Origins that misbehave: the client gets an error or a response that is seen to be cut off.
     @Suite("Origins that misbehave")
     struct OriginFaults {
         private let served: ServedMap
@@ -13,7 +13,12 @@ extension EndToEnd {
 
         init() throws {
             origin = try FaultOrigin()
-            served = try ServedMap("http://mapped.test/x: { text: x }", options: ["--origin-timeout", "600ms"])
+            served = try ServedMap()
+        }
+
+        /// A proxy that waits for an origin no longer than so.
+        private func impatient(_ limit: String) throws -> ServedMap {
+            try ServedMap(options: ["--origin-timeout", limit])
         }
 
         @Test(
@@ -22,33 +27,34 @@ extension EndToEnd {
                 "/reset?n=1000", "/reset?n=200000", "/short?n=5&cl=10", "/short?n=100000&cl=100001", "/hangbody",
             ])
         func brokenBody(path: String) throws {
-            let start = Clock.seconds
+            // The head has to come in time.
+            let served = path == "/hangbody" ? try impatient("2s") : served
+            let binary = served.binary
             let client = try binary.connect()
             try client.sendRequest("GET", origin.url(path))
             let response = try client.receiveResponse()
             #expect(response.status == 200)
             #expect(!response.isComplete)
             #expect(try client.receive().isEmpty)
-            #expect(Clock.seconds - start < 5)
-            #expect(Wait.holds(within: 2) { binary.log.contains(" failed ") })
+            #expect(Wait.holds { binary.log.contains(" failed ") })
         }
 
         @Test(
             "An origin that is silent before its response is complete in its head is a 504 that says so",
             arguments: [("GET", "/hang"), ("GET", "/hanghead"), ("POST", "/hang")])
         func silence(method: String, path: String) throws {
-            let start = Clock.seconds
-            let client = try binary.connect()
+            let served = try impatient("500ms")
+            let client = try served.binary.connect()
             try client.sendRequest(method, origin.url(path), body: method == "POST" ? "body" : nil)
             let response = try client.receiveResponse()
             #expect(response.status == 504)
             #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=") == true)
-            #expect(Clock.seconds - start < 4)
         }
 
         @Test("An upload that the origin does not read ends with a 504")
         func unreadUpload() throws {
-            let client = try binary.connect()
+            let served = try impatient("500ms")
+            let client = try served.binary.connect()
             let size = 64 * mebibyte
             try client.send(
                 """
@@ -57,20 +63,17 @@ extension EndToEnd {
                 Content-Length: \(size)\r\n\r\n
                 """)
             let block = [UInt8](repeating: 0x75, count: 65536)
-            let start = Clock.seconds
             var sent = 0
-            while sent < size, Clock.seconds - start < 0.5 {
-                let count = client.sendWithoutWaiting(block)
-                sent += count
-                if count == 0 { usleep(5000) }
+            try Wait.until {
+                while sent < size, case let count = client.sendWithoutWaiting(block), count > 0 { sent += count }
+                return client.hasInput
             }
             #expect(sent < size)
             let response = try client.receiveResponse()
             #expect(response.status == 504)
             // The rest of the body is never taken for a request: it is thrown away, within a bound.
-            while client.sendWithoutWaiting(block) > 0, Clock.seconds - start < 5 {}
+            while sent < size, case let count = client.sendWithoutWaiting(block), count > 0 { sent += count }
             #expect((try? client.receiveAll())?.isEmpty != false)
-            #expect(Clock.seconds - start < 5)
         }
 
         @Test(
@@ -79,13 +82,11 @@ extension EndToEnd {
         func headBombs(path: String) throws {
             _ = try binary.get(origin.url("/ok"))
             let before = binary.residentBytes
-            let start = Clock.seconds
             let response = try binary.get(origin.url(path))
             #expect(response.status == 502)
             #expect(response.interim.count <= 256)
             #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=") == true)
             #expect(binary.residentBytes - before < 8 * mebibyte)
-            #expect(Clock.seconds - start < 5)
         }
 
         @Test("A header line beyond libcurl's own limit is the origin's fault too", arguments: [110_000, 300_000])
@@ -144,11 +145,9 @@ extension EndToEnd {
             let chunked = try binary.get(origin.url("/bigchunked?n=6553600"))
             #expect(chunked.isComplete)
             #expect(chunked.body.count == 6_553_600)
-            let start = Clock.seconds
             let closed = try binary.get(origin.url("/halfclose"))
             #expect(closed.isComplete)
             #expect(closed.text == "hello")
-            #expect(Clock.seconds - start < 2)
         }
 
         @Test("A body with a content coding passes as it is, however much it would decode to")
@@ -222,7 +221,7 @@ extension EndToEnd {
             #expect(origin.requests.count == 1)
         }
 
-        @Test("An origin sees within a second that the client has left", arguments: ["in the head", "in the body"])
+        @Test("An origin sees that the client has left", arguments: ["in the head", "in the body"])
         func cancellation(moment: String) throws {
             let noticed = Counter()
             let asked = Counter()
@@ -240,9 +239,9 @@ extension EndToEnd {
             let client = try served.binary.connect()
             try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/slow")
             if moment == "in the body" { _ = try client.receiveResponseHead() }
-            #expect(Wait.holds(within: 5) { asked.value == 1 })
+            #expect(Wait.holds { asked.value == 1 })
             client.close()
-            #expect(Wait.holds(within: 1) { noticed.value == 1 })
+            #expect(Wait.holds { noticed.value == 1 })
         }
     }
 }

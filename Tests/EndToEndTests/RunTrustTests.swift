@@ -3,13 +3,9 @@ import Glibc
 import ProxyTestKit
 import Testing
 
-private func isThere(_ program: String) -> Bool {
-    ["/usr/bin", "/usr/local/bin"].contains { access("\($0)/\(program)", X_OK) == 0 }
-}
-
-private func python(has module: String) -> Bool {
-    (try? ChildProcess.run(["python3", "-c", "import \(module)"], seconds: 20))?.status == 0
-}
+/// Debian's Python, which has the modules of its packages; one before it in PATH has not.
+private let python = "/usr/bin/python3"
+private let hasRequests = (try? ChildProcess.run([python, "-c", "import requests"]))?.status == 0
 
 /// Whom the command of `subproxy run` trusts, in a network namespace without any route where that can be had.
 @Suite("subproxy run, with https hosts in the map", .onThreads)
@@ -63,17 +59,17 @@ struct RunTrustTests {
 
     @Test(
         "Python's requests too, whose own bundle of certificates is another",
-        .enabled(if: python(has: "requests"), "there is no python3-requests"))
+        .enabled(if: hasRequests, "package: python3-requests"))
     func requests() throws {
-        let script = "import requests; print(requests.get('https://a.test/x', timeout=10).text, end='')"
-        let answer = try run(["python3", "-c", script])
+        let script = "import requests; print(requests.get('https://a.test/x', timeout=60).text, end='')"
+        let answer = try run([python, "-c", script])
         #expect(answer.status == 0, "\(answer.error)")
         #expect(answer.output == "substituted")
-        let distrusting = try run(["env", "-u", "REQUESTS_CA_BUNDLE", "-u", "CURL_CA_BUNDLE", "python3", "-c", script])
+        let distrusting = try run(["env", "-u", "REQUESTS_CA_BUNDLE", "-u", "CURL_CA_BUNDLE", python, "-c", script])
         #expect(distrusting.error.contains("CERTIFICATE_VERIFY_FAILED"))
     }
 
-    @Test("git reads a repository that exists in the map alone", .enabled(if: isThere("git"), "there is no git"))
+    @Test("git reads a repository that exists in the map alone", .program("git", of: "git"))
     func git() throws {
         let script = """
             cd '\(folder.path)' && git init -q repo && cd repo && git config http.dumb true &&
@@ -90,7 +86,8 @@ struct RunTrustTests {
     }
 
     @Test(
-        "Java too, with a store of its own", .enabled(if: isThere("java") && isThere("keytool"), "there is no JDK"))
+        "Java too, with a store of its own", .program("java", of: "default-jdk-headless"),
+        .program("keytool", of: "default-jdk-headless"))
     func java() throws {
         let source = try folder.write(
             "Get.java",

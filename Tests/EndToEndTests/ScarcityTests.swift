@@ -29,35 +29,35 @@ extension EndToEnd {
                 }
             }
             #expect(answered > 5)
-            if Wait.holds(within: 1, { served.binary.process.status != nil }) {
-                let traps = [SIGILL, SIGTRAP, SIGABRT].map { 128 + $0 }
-                #expect(traps.contains(try #require(served.binary.process.status)))
-            } else {
-                #expect(try served.binary.get("http://mapped.test/x").text == "x")
+            if let response = try? served.binary.get("http://mapped.test/x") {
+                #expect(response.text == "x")
                 #expect(answered == 60)
+            } else {
+                let traps = [SIGILL, SIGTRAP, SIGABRT].map { 128 + $0 }
+                #expect(traps.contains(try served.binary.process.finish()))
             }
             let next = try RunningBinary(map: served.mapPath)
             #expect(try next.get("http://mapped.test/x").text == "x")
             #expect(try next.get("http://127.0.0.1:\(origin.port)/0").body.count == body.utf8.count)
         }
 
-        @Test("A map of 1 GiB is refused by its size, at once")
+        @Test("A map of 1 GiB is refused by its size, without being read")
         func hugeMap() throws {
             let folder = try TemporaryFolder()
             let path = try folder.write("m.yaml", "substitutions: {}\n")
             #expect(truncate(path, 1 << 30) == 0)
-            let start = Clock.seconds
             let checked = try ChildProcess.run([
                 "prlimit", "--data=\(512 * mebibyte)", RunningBinary.path, "check", path,
             ])
             #expect(checked.status == 1)
             #expect(checked.error.contains("has more than 268435456 bytes") || checked.output.contains("268435456"))
-            #expect(Clock.seconds - start < 3)
         }
+    }
 
-        @Test(
-            "A million rules load within ten seconds, and each is found", .enabled(if: isHeavy, "takes a release build")
-        )
+    /// What `make test-heavy` runs only, as it needs a release build, or bounds in time.
+    @Suite("Heavy", .enabled(if: isHeavy, "heavy: make test-heavy"))
+    struct Heavy {
+        @Test("A million rules load within ten seconds, and each is found")
         func manyRules() throws {
             let folder = try TemporaryFolder()
             var text = "substitutions:\n"

@@ -15,21 +15,23 @@ struct ServiceNotifierTests {
         // Until the manager's queue is full.
         for _ in 0..<600 { notifier.alive() }
         let isDone = Atomic<Bool>(false)
-        let ended = DispatchSemaphore(value: 0)
+        let (hasBegun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         DispatchQueue.global().async {
+            hasBegun.signal()
             notifier.ready("work")
             isDone.store(true, ordering: .sequentiallyConsistent)
             ended.signal()
         }
+        hasBegun.wait()
         // The message waits for five seconds.
         #expect(
-            Wait.keeps(for: 0.3) {
+            Wait.keeps(for: 1) {
                 notifier.alive()
                 return !isDone.load(ordering: .sequentiallyConsistent)
             })
         var messages: [String] = []
         #expect(
-            Wait.holds(within: 10) {
+            Wait.holds {
                 messages += manager.waiting()
                 return isDone.load(ordering: .sequentiallyConsistent)
             })

@@ -28,7 +28,53 @@ extension EndToEnd {
 
         private static let file = String(repeating: "0123456789abcdef", count: 10 << 16)
 
-        @Test("keep no good request waiting: 99 of 100 take less than 250 ms", arguments: Kind.allCases)
+        /// What Scripts/slowclients.py says.
+        private struct Outcome {
+            var output: String
+            /// Of the good client's requests beside the slow ones 99 of 100 took no longer.
+            var milliseconds = 0
+            var samples = 0
+            /// With slow heads, how many of them were answered with 408, and how long the last one was waited for.
+            var answered = 0
+            var longest = 0
+
+            init(_ kind: Kind, _ count: Int, _ binary: RunningBinary, _ origin: ScriptedOrigin) throws {
+                let clients = try ChildProcess.run([
+                    "python3", "-B", "\(scripts)/slowclients.py", kind.rawValue, "\(count)", "\(binary.port)",
+                    "\(origin.port)", isHeavy ? "3" : "1",
+                ])
+                // Which it is not where a good request is answered with anything but 200.
+                try #require(clients.status == 0, "\(clients.error)\(clients.output)")
+                output = clients.output.split(separator: "\n").joined(separator: ", ")
+                let numbers = output.split { !$0.isNumber }.compactMap { Int($0) }
+                // "p99" is one too.
+                try #require(numbers.count == (kind == .heads ? 7 : 5), "\(output)")
+                (milliseconds, samples) = (numbers[3], numbers[numbers.count - 1])
+                if kind == .heads { (answered, longest) = (numbers[4], numbers[5]) }
+            }
+        }
+
+        /// Has the good client's requests beside slow ones, until they were quick, three times at the most: on a machine
+        /// that is busy with other things requests wait for those. How quick they are counts in the heavy form alone.
+        private func ask(
+            beside kind: Kind, _ count: Int, _ binary: RunningBinary, _ origin: ScriptedOrigin, longest: Int = .max
+        ) throws {
+            var outcomes: [Outcome] = []
+            repeat {
+                let outcome = try Outcome(kind, count, binary, origin)
+                outcomes.append(outcome)
+                #expect(outcome.samples >= 300)
+                // All of the slow ones were there, as each of them got its 408.
+                #expect(kind != .heads || outcome.answered == count, "\(outcome)")
+                if outcome.milliseconds < 250, outcome.longest < longest { break }
+            } while isHeavy && outcomes.count < 3
+            print("\(count) \(kind): \(outcomes.map(\.output))")
+            guard isHeavy else { return }
+            #expect(outcomes.contains { $0.milliseconds < 250 && $0.longest < longest }, "\(outcomes)")
+        }
+
+        @Test(
+            "keep no good request waiting; in the heavy form 99 of 100 take less than 250 ms", arguments: Kind.allCases)
         func goodRequests(beside kind: Kind) throws {
             let origin = try ScriptedOrigin { request, connection in
                 _ = try connection.readBody(of: request)
@@ -43,31 +89,21 @@ extension EndToEnd {
             _ = try binary.get("http://mapped.test/file")
             _ = try binary.get("http://127.0.0.1:\(origin.port)/")
             let before = binary.footprint
-            // Of three times the best: on a machine that is busy with other things requests wait for those.
-            var outputs: [String] = []
-            var isQuick = false
-            while !isQuick, outputs.count < 3 {
-                let clients = try ChildProcess.run([
-                    "python3", "-B", "\(scripts)/slowclients.py", kind.rawValue, "\(kind.count)", "\(binary.port)",
-                    "\(origin.port)",
-                ])
-                try #require(clients.status == 0, "\(clients.error)\(clients.output)")
-                outputs.append(clients.output)
-                let numbers = clients.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-                // A head has a second, limits are looked at four times a second, and each client once.
-                isQuick = numbers[1] < 250 && (kind != .heads || numbers[3] < 3000)
-                #expect(kind != .heads || numbers[2] == kind.count, "\(clients.output)")
-            }
-            #expect(isQuick, "\(outputs)")
+            // A head has a second, limits are looked at four times a second, and each client once.
+            try ask(beside: kind, kind.count, binary, origin, longest: 3000)
             origin.closeConnections()
-            let after = try binary.settle(to: before, memory: 48 * mebibyte, seconds: 5) {
+            let after = try binary.settle(to: before, memory: 48 * mebibyte) {
                 _ = try binary.get("http://127.0.0.1:\(origin.port)/")
             }
             #expect(after.descriptors <= before.descriptors + 1, "\(before), \(after)")
             #expect(after.residentBytes - before.residentBytes < 48 * mebibyte)
         }
 
-        @Test("Beside 10,000 idle ones and 1,000 with slow heads at once 99 of 100 good requests take less than 250 ms")
+        @Test(
+            """
+            Beside 10,000 idle ones and 1,000 with slow heads at once good requests are answered; in the heavy form 99 of 100 \
+            take less than 250 ms
+            """)
         func idleAndSlow() throws {
             let origin = try ScriptedOrigin { request, connection in
                 _ = try connection.readBody(of: request, isKept: false)
@@ -82,26 +118,9 @@ extension EndToEnd {
             ])
             let binary = served.binary
             for _ in 0..<20 { #expect(try binary.get("http://mapped.test/x").text == "x") }
-            let idle = try IdleConnections.connect(binary, count, binary.footprint)
+            let idle = try IdleConnections.connect(binary, count)
             defer { for client in idle { client.close() } }
-            var outputs: [String] = []
-            var isQuick = false
-            while !isQuick, outputs.count < 3 {
-                let clients = try ChildProcess.run([
-                    "python3", "-B", "\(scripts)/slowclients.py", "heads", "\(slow)", "\(binary.port)",
-                    "\(origin.port)",
-                ])
-                try #require(clients.status == 0, "\(clients.error)\(clients.output)")
-                outputs.append(clients.output)
-                let numbers = clients.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-                try #require(numbers.count == 5, "\(clients.output)")
-                // All of the slow ones were there, as each of them got its 408.
-                #expect(numbers[2] == slow, "\(clients.output)")
-                #expect(numbers[4] >= 300)
-                isQuick = numbers[1] < 250
-            }
-            print("\(count) idle, \(slow) slow: \(outputs.map { $0.split(separator: "\n").joined(separator: ", ") })")
-            #expect(isQuick, "\(outputs)")
+            try ask(beside: .heads, slow, binary, origin)
             #expect(!idle.contains { $0.hasEnded })
             #expect(binary.descriptorCount >= count)
         }

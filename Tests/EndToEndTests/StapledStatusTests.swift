@@ -17,7 +17,7 @@ extension EndToEnd {
                     ["openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", files.chain, "-key", files.key, "-www"]
                         + options)
                 var port: UInt16?
-                try Wait.until(seconds: 20) {
+                try Wait.until {
                     if process.status != nil { throw ToolFailure(text: process.error) }
                     let line = process.output.split(separator: "\n").first { $0.hasPrefix("ACCEPT ") }
                     port = line?.split(separator: ":").last.flatMap { UInt16($0) }

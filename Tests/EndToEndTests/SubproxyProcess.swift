@@ -42,7 +42,7 @@ final class SubproxyProcess {
     ///   - seconds: after which it is killed.
     init(
         _ arguments: [String], program: String = SubproxyProcess.path, environment: [String: String] = [:],
-        folder: String? = nil, seconds: Int = 30
+        folder: String? = nil, seconds: Int = 120
     ) throws {
         let words = (folder.map { ["env", "-C", $0] } ?? []) + [program] + arguments
         let (outputEnd, outputWriter) = try SubproxyProcess.makePipe()
@@ -200,6 +200,10 @@ final class TemporaryFolder {
 
     deinit { _ = try? SubproxyProcess.run(["-rf", path], program: "rm") }
 
+    /// Waits until what was written last is older than the time in which file times can't tell two writes apart: a
+    /// file that is read sooner is read again at its next use.
+    func age() { usleep(100_000) }
+
     /// Writes a file in place; its path.
     @discardableResult
     func write(_ name: String, _ text: String) throws -> String {
@@ -229,7 +233,7 @@ final class NotifySocket {
             }
         }
         guard result == 0 else { throw SystemCallError(code: errno) }
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -273,7 +277,7 @@ final class ListeningSocket {
             }
         }
         guard result else { throw SystemCallError(code: errno) }
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         port = UInt16(bigEndian: address.sin_port)
     }

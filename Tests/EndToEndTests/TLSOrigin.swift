@@ -12,7 +12,7 @@ final class TLSOrigin {
         let identity = files.map { ["--cert", $0.chain, "--key", $0.key] } ?? []
         let process = try ChildProcess(["python3", "-B", "\(EndToEnd.scripts)/tlsorigin.py"] + identity + options)
         var port: UInt16?
-        try Wait.until(seconds: 20) {
+        try Wait.until {
             if process.status != nil { throw ToolFailure(text: process.error) }
             port = process.output.split(separator: "\n").first.flatMap { UInt16($0) }
             return port != nil
@@ -59,7 +59,7 @@ final class DecryptingProxy {
     /// curl's arguments for a request through the proxy.
     func curl(_ arguments: [String]) -> [String] {
         [
-            "curl", "--disable", "--silent", "--show-error", "--max-time", "20", "--noproxy", "", "-x",
+            "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "-x",
             "http://127.0.0.1:\(port)", "--cacert", authority, "--suppress-connect-headers",
         ] + arguments
     }

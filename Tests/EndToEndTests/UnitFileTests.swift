@@ -2,10 +2,8 @@ import Glibc
 import ProxyTestKit
 import Testing
 
-private let isAvailable = (try? ChildProcess.run(["systemd-analyze", "--version"], seconds: 10))?.status == 0
-
 /// The unit files, where systemd's own tool can judge them. (systemd-analyze(1))
-@Suite("Unit files", .enabled(if: isAvailable, "needs systemd-analyze"), .onThreads)
+@Suite("Unit files", .program("systemd-analyze", of: "systemd"), .onThreads)
 struct UnitFileTests {
     private static let units = EndToEnd.folder + "/../../systemd"
 

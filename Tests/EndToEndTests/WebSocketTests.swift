@@ -40,18 +40,18 @@ extension EndToEnd {
                     "--small", way == .clear ? "100000" : "5000",
                 ] + (way == .absolute ? ["--absolute"] : []))
             let peak = proxy.binary.peakResidentBytes { client.status == nil }
-            #expect(try client.finish(seconds: 60) == 0, "\(client.error)")
+            #expect(try client.finish() == 0, "\(client.error)")
             #expect(client.output.hasPrefix("equal "))
             #expect(peak - before < 24 * mebibyte)
             // What the client sent with its request came after the 101.
             #expect(origin.events.contains("early 0"))
             #expect(
-                Wait.holds(within: 2) {
+                Wait.holds {
                     proxy.binary.log.contains("/ws 101 ") && proxy.binary.log.contains(" tunnelled")
                 })
             // The parent's line comes when its tunnel has ended.
             #expect(
-                Wait.holds(within: 5) {
+                Wait.holds {
                     parent.log.contains("CONNECT ws.test:\(origin.port)") == (way == .parentProxy)
                 })
         }
@@ -70,7 +70,7 @@ extension EndToEnd {
                 [
                     "python3", "-B", "\(scripts)/websocketcompare.py", "--proxy", "\(proxy.port)", "--url",
                     "\(way == .clear ? "http" : "https")://ws.test:\(origin.port)/ws", "--ca", proxy.authority,
-                ] + (way == .absolute ? ["--absolute"] : []), seconds: 120)
+                ] + (way == .absolute ? ["--absolute"] : []))
             #expect(client.status == 0, "\(client.error)")
             #expect(client.output.hasPrefix("equal "))
         }
@@ -95,7 +95,7 @@ extension EndToEnd {
             #expect(proxy.binary.peakResidentBytes(for: 1.5) - before < 12 * mebibyte)
             #expect(!origin.events.contains("flooded"))
             client.close()
-            #expect(Wait.holds(within: 3) { origin.events.contains("broken") })
+            #expect(Wait.holds { origin.events.contains("broken") })
         }
 
         @Test("With TLS on both sides too a client's end is passed on, and one that reads nothing holds its origin up")
@@ -111,15 +111,15 @@ extension EndToEnd {
                 "python3", "-B", "\(scripts)/websockethalf.py", "--proxy", "\(proxy.port)", "--authority", authority,
                 "--ca", proxy.authority,
             ]
-            let counting = try ChildProcess.run(client + ["count"], seconds: 30)
+            let counting = try ChildProcess.run(client + ["count"])
             #expect(counting.output == "counted \(3 * mebibyte)\n", "\(counting.error)")
             let before = proxy.binary.residentBytes
             let flooded = try ChildProcess(client + ["flood"])
-            #expect(Wait.holds(within: 20) { flooded.output == "open\n" })
+            #expect(Wait.holds { flooded.output == "open\n" })
             #expect(proxy.binary.peakResidentBytes(for: 1.5) - before < 12 * mebibyte)
             #expect(!origin.events.contains("flooded"))
             flooded.send(SIGKILL)
-            #expect(Wait.holds(within: 5) { origin.events.contains("broken") })
+            #expect(Wait.holds { origin.events.contains("broken") })
         }
 
         @Test("Each side's end is the other's, and what comes after it arrives", arguments: [false, true])
@@ -139,7 +139,7 @@ extension EndToEnd {
             #expect(try client.receiveAll() == Array("counted \(3 * mebibyte)".utf8))
         }
 
-        @Test("An origin that takes the connection and begins no TLS is 504 in time")
+        @Test("An origin that takes the connection and begins no TLS is 504")
         func silentHandshake() throws {
             let workshop = try CertificateWorkshop()
             let origin = try RawOrigin { socket in while try !socket.receive().isEmpty {} }
@@ -147,13 +147,11 @@ extension EndToEnd {
                 "http://unused.test/: { text: x }", resolving: [("ws.test", origin.port)], workshop: workshop,
                 options: ["--connect-ports", "\(origin.port)", "--connect-timeout", "500ms"])
             let client = try proxy.binary.connect()
-            let start = Clock.seconds
             try client.send("GET https://ws.test:\(origin.port)/ HTTP/1.1\r\nHost: ws.test\r\n" + Self.handshake)
             let response = try client.receiveResponse()
             #expect(response.status == 504)
             #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=connection_timeout") == true)
-            #expect(Clock.seconds - start < 3)
-            #expect(Wait.holds(within: 3) { origin.closedCount == 1 })
+            #expect(Wait.holds { origin.closedCount == 1 })
         }
 
         @Test("An origin that declines answers as usual over TLS, and the client's connection goes on")
@@ -191,7 +189,7 @@ extension EndToEnd {
             let response = try client.receiveResponse()
             #expect(response.status == 502)
             #expect(!response.text.contains("secret"))
-            #expect(Wait.holds(within: 3) { origin.events.contains { $0.hasPrefix("after ") } })
+            #expect(Wait.holds { origin.events.contains { $0.hasPrefix("after ") } })
             #expect(origin.events.contains("after 0"))
         }
     }

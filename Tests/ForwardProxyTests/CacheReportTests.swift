@@ -143,10 +143,12 @@ struct CacheReportTests {
             }
             return Clock.seconds - start
         }
+        /// The quickest of some, as the machine may be busy with other things meanwhile.
+        func quickest() throws -> Double { try (0..<5).map { _ in try ask(0..<200) }.min() ?? 0 }
         _ = try ask(0..<200)
-        let few = try ask(0..<200)
+        let few = try quickest()
         _ = try ask(200..<2000)
-        let many = try ask(0..<200)
+        let many = try quickest()
         #expect(stage.count == 2000)
         #expect(many < few * 5 + 0.5)
     }

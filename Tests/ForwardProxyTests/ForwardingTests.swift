@@ -215,9 +215,9 @@ struct ForwardingTests {
         let proxy = try TestProxy()
         let socket = try proxy.connect()
         try socket.send("GET http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\n\r\n")
-        #expect(asked.wait(timeout: .now() + 5) == .success)
+        #expect(asked.wait(timeout: .now() + 60) == .success)
         socket.close()
-        #expect(left.wait(timeout: .now() + 1) == .success)
+        #expect(left.wait(timeout: .now() + 60) == .success)
     }
 
     @Test(

@@ -27,7 +27,7 @@ enum Remote {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0, var source = address else { throw Socket.Failure.failed("socket", code: errno) }
         let socket = Socket(taking: descriptor)
-        socket.setTimeout(10)
+        socket.setTimeout(Int(Wait.limit))
         source.sin_port = 0
         var target = sockaddr_in()
         target.sin_family = sa_family_t(AF_INET)

@@ -30,7 +30,7 @@ struct SealedAnswerTests {
     func halfClosedWhileHeldBack() throws {
         let proxy = try proxy()
         _ = try proxy.exchange("GET", "http://m.test/f.txt")
-        let socket = try Socket.connect(port: proxy.port, seconds: 10, receiveBuffer: 4096)
+        let socket = try Socket.connect(port: proxy.port, receiveBuffer: 4096)
         try socket.send(String(repeating: Self.head + "\r\n", count: 8))
         socket.finish()
         let all = String(decoding: try socket.receiveAll(), as: UTF8.self).components(separatedBy: "HTTP/1.1 ")
@@ -74,7 +74,7 @@ struct SealedAnswerTests {
         let proxy = try proxy()
         _ = try proxy.exchange("GET", "http://m.test/f.txt")
         let sockets = try (0..<8).map { _ in
-            try Socket.connect(port: proxy.port, seconds: 10, receiveBuffer: 4096)
+            try Socket.connect(port: proxy.port, receiveBuffer: 4096)
         }
         for socket in sockets {
             try socket.send(Self.head + "Connection: close\r\n\r\n")
@@ -93,7 +93,7 @@ struct SealedAnswerTests {
         let proxy = try proxy()
         _ = try proxy.exchange("GET", "http://m.test/f.txt")
         for _ in 0..<8 {
-            let socket = try Socket.connect(port: proxy.port, seconds: 10, receiveBuffer: 4096)
+            let socket = try Socket.connect(port: proxy.port, receiveBuffer: 4096)
             try socket.send(Self.head + "\r\n")
             _ = try socket.receive(until: "\r\n\r\n")
             socket.reset()

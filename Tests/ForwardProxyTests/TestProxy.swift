@@ -55,7 +55,7 @@ final class TestProxy {
         try content.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
     }
 
-    func connect(seconds: Int = 10) throws -> Socket { try Socket.connect(port: port, seconds: seconds) }
+    func connect(seconds: Int = 60) throws -> Socket { try Socket.connect(port: port, seconds: seconds) }
 
     /// Sends a request with `Connection: close` and reads the response to its end.
     func exchange(

@@ -103,8 +103,9 @@ def split_responses(buf,methods):
             c=re.search(rb'content-length: *(\d+)',head); n=int(c[1]) if c else len(buf); out.append(st); buf=buf[n:]
         if meth==b'CONNECT' and st==200: return out,buf
     return out,b''
-async def talk(host,port,raw,mode,timeout,shut):
-    try: r,w=await asyncio.wait_for(asyncio.open_connection(host,port,limit=2**24),3)
+async def talk(host,port,raw,mode,timeout,shut,patience=1):
+    timeout*=patience
+    try: r,w=await asyncio.wait_for(asyncio.open_connection(host,port,limit=2**24),60)
     except Exception as e: return b'','connect-failed'
     buf=b''; state='open'
     async def snd():
@@ -119,7 +120,7 @@ async def talk(host,port,raw,mode,timeout,shut):
     t=asyncio.ensure_future(snd()); end=time.monotonic()+timeout; quiet=0
     try:
         while time.monotonic()<end:
-            try: d=await asyncio.wait_for(r.read(65536),0.35)
+            try: d=await asyncio.wait_for(r.read(65536),0.35*patience)
             except asyncio.TimeoutError:
                 if buf and t.done(): break
                 continue
@@ -171,11 +172,12 @@ async def main():
     env={b'ORIGINHOST':b'127.0.0.1:%d'%a.origin_port,b'PROXYHOST':a.proxy.encode(),b'CONTROLHOST':(a.control or '127.0.0.1:1').encode()}
     fh=open(a.out,'w') if a.out else None; good=bad=skip=0
     async def canary():
-        o.raw_reply=None; b,_=await talk(ph,int(pp),b'GET http://127.0.0.1:%d/canary HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n'%(a.origin_port,a.origin_port),'whole',2,None); return b' 200 ' in b[:20]
+        o.raw_reply=None; b,_=await talk(ph,int(pp),b'GET http://127.0.0.1:%d/canary HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n'%(a.origin_port,a.origin_port),'whole',60,None); return b' 200 ' in b[:20]
     alone=len(open('/proc/net/route').read().splitlines())<=1
     name='rawcases.jsonl' if a.what=='requests' else 'rawresponses.jsonl'
-    for line in open(a.dir+'/'+name):
-        c=json.loads(line)
+    lines=[(line,1) for line in open(a.dir+'/'+name)]
+    while lines:
+        line,patience=lines.pop(0); c=json.loads(line)
         if not c['id'].startswith(a.only): continue
         if c.get('offbox') and not alone: skip+=1; continue
         o.reset()
@@ -185,7 +187,7 @@ async def main():
                 h,p=a.control.rsplit(':',1)
             else: h,p=ph,pp
             raw=expand(base64.b64decode(c['raw_base64']),env); o.raw_reply=None
-            got,state=await talk(h,int(p),raw,a.mode,a.timeout,c.get('shut'))
+            got,state=await talk(h,int(p),raw,a.mode,a.timeout,c.get('shut'),patience)
             msgs,perr,rawo=[],None,b''
             for k in o.conns:
                 ms,rest,e=parse_strict(k['raw']); msgs+=ms; perr=perr or e; rawo+=k['raw']
@@ -195,7 +197,7 @@ async def main():
             rec={'id':c['id'],'ok':not why,'why':why,'status':sts,'state':state,'origin':len(msgs),'perr':perr}
         else:
             o.raw_reply=expand(base64.b64decode(c['origin_raw_base64']),env)
-            got,state=await talk(ph,int(pp),b'%s http://127.0.0.1:%d/c/%s HTTP/%s\r\nHost: 127.0.0.1:%d\r\n\r\n'%(c.get('method','GET').encode(),a.origin_port,c['id'].encode(),c.get('version','1.1').encode(),a.origin_port),'whole',a.timeout,None)
+            got,state=await talk(ph,int(pp),b'%s http://127.0.0.1:%d/c/%s HTTP/%s\r\nHost: 127.0.0.1:%d\r\n\r\n'%(c.get('method','GET').encode(),a.origin_port,c['id'].encode(),c.get('version','1.1').encode(),a.origin_port),'whole',a.timeout,None,patience)
             allgot=got
             while re.match(rb'HTTP/1\.[01] 1(?!01)\d\d',got) and b'\r\n\r\n' in got: got=got.partition(b'\r\n\r\n')[2]
             m=re.match(rb'HTTP/1\.[01] (\d{3})',got); st=m[1].decode() if m else None; why=[]
@@ -221,6 +223,8 @@ async def main():
             for x in c.get('client_must',[]):
                 if st=='200' and x.encode('latin-1') not in got: why.append('missing at client %r'%x)
             rec={'id':c['id'],'ok':not why,'why':why,'status':st,'state':state}
+        # On a busy machine what comes may be late: a verdict that is bad is the one after a longer wait.
+        if why and patience==1: lines.insert(0,(line,20)); continue
         if not await canary(): rec['ok']=False; rec['why'].append('CANARY FAILED')
         good+=rec['ok']; bad+=not rec['ok']
         if fh: fh.write(json.dumps(rec)+'\n')

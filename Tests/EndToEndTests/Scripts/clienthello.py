@@ -123,7 +123,7 @@ def answer(stream, deadline):
 def main():
     port, authority, case = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     host = authority.rsplit(':', 1)[0].encode()
-    stream = socket.create_connection(('127.0.0.1', port), 10)
+    stream = socket.create_connection(('127.0.0.1', port), 60)
     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if '--tls' in sys.argv:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -200,7 +200,7 @@ def main():
             # One byte at a time, much slower than the proxy waits for a handshake.
             for byte in pieces[0]:
                 stream.sendall(bytes([byte]))
-                stream.settimeout(0.2)
+                stream.settimeout(0.5)
                 try:
                     if not stream.recv(1, socket.MSG_PEEK):
                         break
@@ -213,7 +213,7 @@ def main():
             stream.shutdown(socket.SHUT_WR)
     except OSError:
         pass
-    print(answer(stream, start + 15) + (' late' if time.monotonic() - start > 4 else ''))
+    print(answer(stream, start + 60) + (' late' if time.monotonic() - start > 30 else ''))
 
 
 main()

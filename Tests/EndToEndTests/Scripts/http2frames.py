@@ -40,7 +40,7 @@ def check(wire, expect):
     goaway = None
     while True:
         try:
-            got = wire.read(3)
+            got = wire.read()
         except Closed:
             assert goaway is not None, "closed without GOAWAY"
             return
@@ -297,7 +297,7 @@ def short_invalid_preface(stage):
         wire.send(b"GET / HTTP/1.1\r\n\r\n")
         try:
             while True:
-                wire.read(2)
+                wire.read()
         except Closed:
             pass
 

@@ -59,7 +59,7 @@ def replay(name, sent):
 def outcome(wire):
     try:
         while True:
-            got = wire.read(3)
+            got = wire.read()
             if got.kind == GOAWAY:
                 return f"GOAWAY {got.code}"
             if got.kind == PING and got.payload == b"the-end!":

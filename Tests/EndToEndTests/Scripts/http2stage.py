@@ -38,6 +38,7 @@ class Origin:
         while True:
             try:
                 connection, _ = self.listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError:
                 return
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
@@ -228,7 +229,7 @@ class Stage:
                 break
         threading.Thread(target=self.gather, args=(self.process,), daemon=True).start()
         # The authority is made at first need.
-        wait(lambda: self.good() or True, 10, OSError, AssertionError)
+        wait(lambda: self.good() or True, 60, OSError, AssertionError)
 
     def gather(self, process):
         for line in process.stderr:
@@ -259,7 +260,17 @@ class Stage:
 
     @property
     def descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        """How many are open, but for connections to the origin: as many are kept as were needed at a time."""
+        folder, open_ = f"/proc/{self.process.pid}/fd", []
+        for name in os.listdir(folder):
+            try:
+                open_.append(os.readlink(f"{folder}/{name}"))
+            except OSError:
+                pass
+        with open("/proc/net/tcp") as file:
+            rows = [row.split() for row in file.readlines()[1:]]
+        kept = {f"socket:[{row[9]}]" for row in rows if int(row[2].split(":")[1], 16) == self.origin.port}
+        return sum(target not in kept for target in open_)
 
     def stop(self):
         self.process.kill()
@@ -268,7 +279,7 @@ class Stage:
         shutil.rmtree(self.folder)
 
 
-def wait(condition, seconds=10, *ignored):
+def wait(condition, seconds=60, *ignored):
     """Waits until something holds; whether it does."""
     deadline = time.monotonic() + seconds
     while True:

@@ -124,7 +124,7 @@ def shared(name, size, gone):
 
     def perform(stage):
         stage.origin.gate.clear()
-        with stage.wire(seconds=20) as wire:
+        with stage.wire() as wire:
             streams = [wire.open(wire.request_fields(path)) for _ in range(20)]
             assert wire.ping()
             assert wait(lambda: asked(stage, path) == 1)
@@ -168,11 +168,11 @@ def all_gone(stage):
 def slow(stage):
     size = 4 * MEBIBYTE
     path, whole = f"/stored?n={size}", pattern(size)
-    with stage.wire(initial=[(INITIAL_WINDOW_SIZE, 1 << 30)], seconds=30) as wire:
+    with stage.wire(initial=[(INITIAL_WINDOW_SIZE, 1 << 30)]) as wire:
         wire.send(window_update(0, 1 << 30))
         assert ask(wire, path).body == whole
     memory = stage.memory
-    with stage.wire(seconds=20) as wire:
+    with stage.wire() as wire:
         wire.send(window_update(0, 1 << 30))
         # Windows that nobody opens.
         waiting = [wire.open(wire.request_fields(path)) for _ in range(50)]
@@ -181,7 +181,7 @@ def slow(stage):
         for stream in waiting[1:]:
             wire.send(reset(stream))
         assert wire.ping()
-    with stage.wire(seconds=20) as wire:
+    with stage.wire() as wire:
         wire.send(window_update(0, 1 << 30))
         slow_stream, body, small = wire.open(wire.request_fields(path)), b"", []
         while len(body) < 400_000 or small:

@@ -181,13 +181,15 @@ class Closed(Exception):
 class Wire:
     """A connection to `host` in a tunnel that the proxy decrypts."""
 
-    def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=8, receive_buffer=None,
+    def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=60, receive_buffer=None,
                  initial=(), is_strict=False, origin_port=443):
         plain = socket.socket()
         if receive_buffer:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         plain.settimeout(seconds)
         plain.connect(("127.0.0.1", port))
+        # Else the end of what fills a window waits for an acknowledgement that is late on purpose.
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.sendall(f"CONNECT {host}:{origin_port} HTTP/1.1\r\nHost: {host}:{origin_port}\r\n\r\n".encode())
         head = b""
         while not head.endswith(b"\r\n\r\n"):
@@ -202,6 +204,7 @@ class Wire:
         self.socket = context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=not is_strict)
         self.is_strict = is_strict
         self.host, self.buffer, self.fields, self.seconds = host, b"", FieldDecoder(), seconds
+        self.kept = []
         self.next_stream, self.authority = 1, host if origin_port == 443 else f"{host}:{origin_port}"
         # How many bytes may be sent on each stream, and on all (0).
         self.windows = {0: 65535}
@@ -229,6 +232,8 @@ class Wire:
 
     def read(self, seconds=None):
         """The next frame; TimeoutError when none comes, Closed at the end."""
+        if self.kept:
+            return self.kept.pop(0)
         deadline = time.monotonic() + (seconds if seconds is not None else self.seconds)
         while True:
             if len(self.buffer) >= 9:
@@ -259,6 +264,13 @@ class Wire:
                 raise Closed
             self.buffer += data
 
+    def wait_for(self, kind, stream):
+        """Returns when a frame of a stream has come; it and those before it are read all the same."""
+        frames = [self.read()]
+        while (frames[-1].kind, frames[-1].stream) != (kind, stream):
+            frames.append(self.read())
+        self.kept = frames
+
     def request_fields(self, path="/", method="GET", *more, authority=None, scheme="https"):
         return [(":method", method), (":scheme", scheme), (":path", path), (":authority", authority or self.authority), *more]
 
@@ -280,7 +292,7 @@ class Wire:
                 self.windows[0], self.windows[stream] = self.windows[0] - count, self.windows[stream] - count
                 self.send(frame(DATA, END_STREAM if end and sent == size else 0, stream, bytes(count)))
             else:
-                frames.append(self.read(3))
+                frames.append(self.read())
         return frames
 
     def response(self, stream, seconds=None):

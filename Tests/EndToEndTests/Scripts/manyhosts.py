@@ -18,7 +18,7 @@ import time
 
 
 def shake(port, context, host):
-    with socket.create_connection(("127.0.0.1", port), 20) as raw:
+    with socket.create_connection(("127.0.0.1", port), 60) as raw:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         raw.sendall(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
         head = b""
@@ -47,7 +47,7 @@ class Canary(threading.Thread):
         self.port, self.times, self.ends = port, [], threading.Event()
 
     def run(self):
-        with socket.create_connection(("127.0.0.1", self.port), 20) as stream:
+        with socket.create_connection(("127.0.0.1", self.port), 60) as stream:
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while not self.ends.wait(0.005):
                 start = time.monotonic()

@@ -4,8 +4,8 @@
 usage: nameserver.py ADDRESS   (its port 53, UDP and TCP; prints a line when it is ready)
 
   nxdomain, servfail        that error
-  silent                    no answer at all
-  late                      127.0.0.1, two seconds late
+  silent                    no answer at all until SIGUSR1 comes, and then that there is no such name
+  late                      127.0.0.1, a second late
   many                      400 addresses, 127.0.0.1 among them
   loop                      an alias of an alias of itself
   brief                     127.0.0.1, with a time to live of 0
@@ -14,6 +14,7 @@ usage: nameserver.py ADDRESS   (its port 53, UDP and TCP; prints a line when it 
 
 The labels after it make other names with the same answer: silent.7.test.
 """
+import signal
 import socket
 import socketserver
 import struct
@@ -25,6 +26,7 @@ A, CNAME = 1, 5
 SO_RCVBUFFORCE = 33
 NXDOMAIN, SERVFAIL = 3, 2
 turned = set()
+may_answer = threading.Event()
 
 
 def encoded(name):
@@ -60,14 +62,15 @@ def answer(query):
     how = name.split('.')[0]
     code, records = 0, []
     if how == 'silent':
-        return None
+        may_answer.wait()
+        code = NXDOMAIN
     if how == 'late':
-        time.sleep(2)
+        time.sleep(1)
     if how == 'loop':
         records = [record(name, CNAME, encoded('again.' + name)), record('again.' + name, CNAME, encoded(name))]
     elif how in ('nxdomain', 'servfail'):
         code = NXDOMAIN if how == 'nxdomain' else SERVFAIL
-    elif kind == A:
+    elif kind == A and not code:
         seconds = 0 if how == 'brief' else 60
         records = [record(name, A, socket.inet_aton(address), seconds) for address in addresses(name, how)]
     head = query[:2] + struct.pack('>HHHHH', 0x8180 | code, 1, len(records), 0, 0)
@@ -78,11 +81,10 @@ class UDP(socketserver.BaseRequestHandler):
     def handle(self):
         query, listener = self.request
         reply = answer(query)
-        if reply and len(reply) > 512:
+        if len(reply) > 512:
             # Truncated: the client asks again by TCP.
             reply = query[:2] + struct.pack('>HHHHH', 0x8380, 1, 0, 0, 0) + question(query)[2]
-        if reply:
-            listener.sendto(reply, self.client_address)
+        listener.sendto(reply, self.client_address)
 
 
 class TCP(socketserver.StreamRequestHandler):
@@ -92,8 +94,6 @@ class TCP(socketserver.StreamRequestHandler):
             if len(size) < 2:
                 return
             reply = answer(self.rfile.read(struct.unpack('>H', size)[0]))
-            if not reply:
-                return
             self.wfile.write(struct.pack('>H', len(reply)) + reply)
 
 
@@ -112,6 +112,7 @@ class TCPServer(socketserver.ThreadingTCPServer):
 
 def main():
     place = (sys.argv[1], 53)
+    signal.signal(signal.SIGUSR1, lambda *_: may_answer.set())
     servers = [UDPServer(place, UDP), TCPServer(place, TCP)]
     threading.Thread(target=servers[1].serve_forever, daemon=True).start()
     print('ready', flush=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Many slow clients of a proxy, and a good one beside them.
 
-usage: slowclients.py KIND COUNT PROXY-PORT ORIGIN-PORT
+usage: slowclients.py KIND COUNT PROXY-PORT ORIGIN-PORT SECONDS
 
 KIND is what the slow ones do: heads (a byte of a request's head, once a second), bodies (a byte of a body),
 readers (take a few bytes of a large response). They come by and by, within a second or two. The good client asks for a
-mapped URL and for one of the origin's in turn, a second by itself and then beside them. Prints `alone p99 MILLISECONDS`,
+mapped URL and for one of the origin's in turn, a second by itself and then so many seconds beside them. Prints `alone p99 MILLISECONDS`,
 `beside p99 MILLISECONDS`, and with heads `answered COUNT` and
 `longest MILLISECONDS`: how many slow ones were answered with 408, and how long the last of them was waited for; at the
 end `samples COUNT`, how many requests the good client had beside them. Standard library only.
@@ -26,7 +26,7 @@ requests = {
     "readers": "GET http://mapped.test/file HTTP/1.1\r\nHost: mapped.test\r\n\r\n",
 }
 ARRIVALS = 50
-LIFE = 3.0
+LIFE = float(sys.argv[5])
 
 
 def get(url):
@@ -83,7 +83,7 @@ is_over = False
 groups = [[] for _ in range(50)]
 arrived = answered = turn = 0
 longest = 0.0
-while arrived < count or not is_over or (kind == "heads" and any(groups) and time.monotonic() - start < 3 * LIFE):
+while arrived < count or not is_over or (kind == "heads" and any(groups) and time.monotonic() - start < 60):
     is_over = is_over or os.waitpid(beside, os.WNOHANG)[0] == beside
     turn = (turn + 1) % len(groups)
     for _ in range(min(max(1, count // ARRIVALS), count - arrived)):

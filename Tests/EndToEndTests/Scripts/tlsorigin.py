@@ -220,7 +220,7 @@ def linger(stream):
     try:
         # This leaves TLS too.
         stream.shutdown(socket.SHUT_WR)
-        stream.settimeout(10)
+        stream.settimeout(60)
         while stream.recv(1 << 18):
             pass
     except OSError:
@@ -239,7 +239,7 @@ def main():
     parser.add_argument("--client-cert")
     parser.add_argument("--trust")
     parser.add_argument("--greeting", default="from the origin")
-    parser.add_argument("--life", type=int, default=240)
+    parser.add_argument("--life", type=int, default=900)
     options = parser.parse_args()
     context = None
     if options.cert:
@@ -260,6 +260,7 @@ def main():
     say(str(listener.getsockname()[1]))
     while True:
         raw, _ = listener.accept()
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=connection, args=(raw, context, options), daemon=True).start()
 
 

@@ -10,7 +10,7 @@ struct FileWatcherTests {
     private let timing = FileWatchTiming(quiet: 30, latest: 1000, poll: 20)
 
     /// Whether a change is told within a generous time.
-    private func isTold() -> Bool { told.wait(timeout: .now() + 20) == .success }
+    private func isTold() -> Bool { told.wait(timeout: .now() + 60) == .success }
 
     private func watcher(_ names: [String], usesNotifications: Bool = true) throws -> FileWatcher {
         try FileWatcher(
@@ -65,7 +65,7 @@ struct FileWatcherTests {
     func debounce() throws {
         sandbox.write("1", to: "map")
         let calls = Collected<Int>()
-        let patient = FileWatchTiming(quiet: 400, latest: 20_000)
+        let patient = FileWatchTiming(quiet: 1500, latest: 60_000)
         let watcher = try FileWatcher(paths: [sandbox.at("map")], timing: patient) { [told] in
             calls.add(1)
             told.signal()

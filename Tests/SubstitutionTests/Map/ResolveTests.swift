@@ -197,8 +197,10 @@ struct ResolveTests {
     @Test(
         "a redirect to a path of the same host stays there",
         arguments: [
-            ("http://h/a/x", "redirect /x"), ("http://h/a//evil/x", "redirect /evil/x"), ("http://h/b/x", "redirect /x/y"),
-            ("http://h/b//evil", "redirect /evil/y"), ("http://h/c/good", "redirect //good/x"), ("http://h/c/x@evil", "refused"),
+            ("http://h/a/x", "redirect /x"), ("http://h/a//evil/x", "redirect /evil/x"),
+            ("http://h/b/x", "redirect /x/y"),
+            ("http://h/b//evil", "redirect /evil/y"), ("http://h/c/good", "redirect //good/x"),
+            ("http://h/c/x@evil", "refused"),
         ])
     func redirectPath(_ url: String, _ expected: String) throws {
         let map = try rules(

@@ -90,7 +90,7 @@ struct CertificateAuthorityTests {
                 results.withLock { $0.append(made ?? []) }
             }
         }
-        try Wait.until(seconds: 30) { results.withLock { $0.count == 4 } }
+        try Wait.until { results.withLock { $0.count == 4 } }
         let found = try CertificateAuthority.existing(in: path)
         #expect(results.withLock { Set($0) } == [found?.der])
         #expect(try ChildProcess.run(["ls", "-A", path]).output == "ca-key.pem\nca.pem\n")

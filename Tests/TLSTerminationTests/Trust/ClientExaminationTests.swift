@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import TLSTermination
@@ -80,7 +81,7 @@ struct ClientExaminationTests {
         #expect(try verdicts()["Java"]?.advice.contains("-importcert") == true)
     }
 
-    @Test("A browser is asked through its databases", .enabled(if: FakeMachine.certutil != nil, "there is no certutil"))
+    @Test("A browser is asked through its databases", .program("certutil", of: "libnss3-tools"))
     func browsers() throws {
         let path = try machine.addDatabase("\(machine.home)/.mozilla/firefox/a.default")
         #expect(try verdicts()["Firefox"]?.verdict == .unknown)

@@ -62,7 +62,7 @@ final class FakeMachine: Sendable {
         return local
     }
 
-    static let certutil: String? = ["/usr/bin/certutil", "/usr/local/bin/certutil"].first { access($0, X_OK) == 0 }
+    static let certutil = InstalledProgram.path("certutil")
 
     /// Makes a database as a browser does.
     func addDatabase(_ path: String) throws -> String {

@@ -104,7 +104,7 @@ struct SecurityDatabaseFindingTests {
     func heading(line: String) { #expect(SecurityDatabase.columns(line[...]) == nil) }
 }
 
-@Suite("Databases of browsers, by certutil", .enabled(if: FakeMachine.certutil != nil, "there is no certutil"))
+@Suite("Databases of browsers, by certutil", .program("certutil", of: "libnss3-tools"))
 struct SecurityDatabaseTests {
     private let machine = FakeMachine()
 
