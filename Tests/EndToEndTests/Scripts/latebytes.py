@@ -1,7 +1,8 @@
 """An origin, or a parent proxy, that sends what nobody asked for behind each response, and clients that ask on through the proxy.
 
-Prints its port. Once the file --proxy has the proxy's port, ROUNDS times for each delay a client asks for a URL of its
-own, waits until the origin has sent the bytes behind its response, and asks for the next URL. At the end all URLs are
+Prints a port for each client. Once the file --proxy has the proxy's port, ROUNDS times for each delay a client asks at
+its port for a URL of its own, waits until the bytes behind the response were sent, and asks for the next URL. Since
+nobody else uses its port, they never cross a request on the wire. At the end all URLs are
 asked for again, so that what is stored shows. Prints "N wrong of M", and how many came from the store.
 """
 import argparse
@@ -49,6 +50,8 @@ def read_head(connection, buffer):
 
 
 def serve(connection):
+    # Else the kernel holds the late bytes back until the next request acknowledges the response.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         if options.cert:
             connection = context.wrap_socket(connection, server_side=True)
@@ -75,7 +78,7 @@ def serve(connection):
         connection.close()
 
 
-def ask(connection, path, method="GET"):
+def ask(connection, port, path, method="GET"):
     target = f"{scheme}://{options.host}:{port}{path}"
     connection.sendall(f"{method} {target} HTTP/1.1\r\nHost: {options.host}:{port}\r\n\r\n".encode())
     head, body = read_head(connection, b"")
@@ -98,12 +101,12 @@ def connect():
     return connection
 
 
-def client(work):
+def client(port, work):
     connection = connect()
     for path in work:
         # A response to HEAD is not stored, and its connection is kept as well.
         method = "HEAD" if path.endswith("0") else "GET"
-        status, body, _ = ask(connection, path, method)
+        status, body, _ = ask(connection, port, path, method)
         if status != 200 or method == "GET" and body != path:
             failures.append((path, method, status, body))
         if not event(path).wait(60):
@@ -113,17 +116,18 @@ def client(work):
 if options.cert:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(options.cert, options.key)
-listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-port = listener.getsockname()[1]
-print(port, flush=True)
+listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(options.clients)]
+ports = [listener.getsockname()[1] for listener in listeners]
+print(*ports, flush=True)
 
 
-def accept():
+def accept(listener):
     while True:
         threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 
 
-threading.Thread(target=accept, daemon=True).start()
+for listener in listeners:
+    threading.Thread(target=accept, args=(listener,), daemon=True).start()
 deadline = time.monotonic() + 60
 proxy_port = 0
 while not proxy_port and time.monotonic() < deadline:
@@ -138,7 +142,7 @@ paths = [
     for number, delay in itertools.product(range(options.rounds), options.delays.split(","))
 ]
 shares = [paths[index :: options.clients] for index in range(options.clients)]
-threads = [threading.Thread(target=client, args=(share,)) for share in shares]
+threads = [threading.Thread(target=client, args=pair) for pair in zip(ports, shares)]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -146,10 +150,10 @@ for thread in threads:
 
 connection = connect()
 hits = 0
-for path in paths:
+for port, path in ((port, path) for port, share in zip(ports, shares) for path in share):
     if path.endswith("0"):
         continue
-    status, body, cache_status = ask(connection, path)
+    status, body, cache_status = ask(connection, port, path)
     hits += "hit" in cache_status
     if status != 200 or body != path:
         failures.append((path, "again", status, body, cache_status))
