@@ -9,10 +9,11 @@ extension EasyHandle {
         subproxy_setopt_data_callback(pointer, CURLOPT_WRITEFUNCTION, writeCallback)
         subproxy_setopt_data_callback(pointer, CURLOPT_READFUNCTION, readCallback)
         subproxy_setopt_request_callback(pointer, requestCallback)
+        subproxy_setopt_debug_callback(pointer, debugCallback)
         subproxy_setopt_open_callback(pointer, openSocketCallback)
         for option in [
             CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA,
-            CURLOPT_TRAILERDATA, CURLOPT_PRIVATE,
+            CURLOPT_TRAILERDATA, CURLOPT_DEBUGDATA, CURLOPT_PRIVATE,
         ] {
             subproxy_setopt_pointer(pointer, option, context)
         }
@@ -25,6 +26,7 @@ extension EasyHandle {
         guard let transfer, let delegate, !line.isEmpty else { return 0 }
         noteReceived()
         progress.note(line)
+        if progress.hasFinalHead, progress.mayHideExcess { listen(true) }
         guard delegate.transfer(transfer, didReceiveHeaderLine: line) == .proceed else { return abort() }
         if progress.isOver { thread.recheck(self) }
         return line.count
@@ -58,6 +60,18 @@ extension EasyHandle {
     private func abort() -> Int {
         progress.isAborted = true
         return 0
+    }
+
+    /// What libcurl 7.88.1 says where it has read bytes that are none of the response.
+    private static let excess: [StaticString] = ["Excess found", "Leftovers after chunking"]
+
+    /// CURLOPT_DEBUGFUNCTION.
+    fileprivate func hear(_ text: UnsafeRawBufferPointer) {
+        let isExcess = EasyHandle.excess.contains { words in
+            let words = UnsafeRawBufferPointer(start: words.utf8Start, count: words.utf8CodeUnitCount)
+            return text.prefix(words.count).elementsEqual(words)
+        }
+        if isExcess { thread.spoil(self) }
     }
 
     /// CURLOPT_READFUNCTION.
@@ -168,6 +182,16 @@ private func writeCallback(
     return handle(context).receive(body: UnsafeRawBufferPointer(start: bytes, count: size &* count))
 }
 
+private func debugCallback(
+    _ handle: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> CInt {
+    guard kind == CURLINFO_TEXT, let context, let bytes else { return 0 }
+    Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+        .hear(UnsafeRawBufferPointer(start: bytes, count: count))
+    return 0
+}
+
 private func readCallback(
     _ space: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -189,7 +213,7 @@ private func requestCallback(
 ) -> CInt {
     guard let context, let remote, let local else { return CURL_PREREQFUNC_ABORT }
     let connection = KeptConnections.Name(
-        localAddress: String(cString: local), localPort: localPort, address: String(cString: remote), port: remotePort)
+        local: local, localPort: localPort, remote: remote, port: remotePort)
     return handle(context).mayUse(connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 

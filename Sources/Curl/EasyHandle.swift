@@ -22,6 +22,9 @@ final class EasyHandle {
     private var needsFreshConnection = false
     private var isConnectOnly = false
     private var isLastOnConnection = false
+    /// The number of the multi handle that `resolve` was last loaded into.
+    private var resolvedFor: UInt64 = 0
+    private var isListening = false
 
     /// The connections that the running transfer may use.
     var multi: MultiHandle?
@@ -37,6 +40,8 @@ final class EasyHandle {
     /// The socket of the connection that carries the transfer; nil before it has one.
     private(set) var socket: CInt?
 
+    /// Whether TLS is spoken with the origin, or with a parent proxy.
+    var speaksTLS: Bool { isHTTPS || proxy != nil }
     /// Whether the request has a body.
     var sendsBody: Bool { shape == .upload }
 
@@ -106,7 +111,6 @@ final class EasyHandle {
         // Without it, ending a transfer whose name is being looked up waits, and with it all others, for the resolver.
         set(CURLOPT_QUICK_EXIT, 1)
         if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
-        if let resolve { subproxy_setopt_list(pointer, CURLOPT_RESOLVE, resolve) }
         subproxy_setopt_pointer(pointer, CURLOPT_ERRORBUFFER, errorBuffer)
         set(CURLOPT_HTTPGET, 1)
     }
@@ -116,7 +120,7 @@ final class EasyHandle {
     /// Sets what differs from transfer to transfer, and takes the transfer on.
     ///
     /// - Returns: what is wrong with the request, or CURLE_OK.
-    func prepare(_ transfer: Transfer, _ delegate: any TransferDelegate) -> CURLcode {
+    func prepare(_ transfer: Transfer, _ delegate: any TransferDelegate, in multi: MultiHandle) -> CURLcode {
         let request = transfer.request
         let configuration = thread.configuration
         usesProxy = configuration.usesProxy(for: request.host)
@@ -153,6 +157,12 @@ final class EasyHandle {
             set(CURLOPT_HTTPPROXYTUNNEL, isHTTPProxy ? 1 : 0)
         }
         setBody(request)
+        self.multi = multi
+        if multi.number != resolvedFor {
+            // libcurl puts the list into the names that a multi handle knows, and forgets it.
+            resolvedFor = multi.number
+            if let resolve { subproxy_setopt_list(pointer, CURLOPT_RESOLVE, resolve) }
+        }
         take(transfer, delegate)
         return CURLE_OK
     }
@@ -163,6 +173,7 @@ final class EasyHandle {
         progress = TransferProgress()
         progress.lastActivity = thread.now
         progress.awaitsContinue = request.expectsContinue && shape == .upload
+        progress.isHead = request.isHead
         progress.endsWithHead = request.isHead && shape == .upload
         if case .length(let length) = request.body { progress.bodyLeft = length }
         openedSockets.removeAll(keepingCapacity: true)
@@ -184,6 +195,16 @@ final class EasyHandle {
     func use(_ socket: CInt) {
         self.socket = socket
         openedSockets.removeAll(keepingCapacity: true)
+    }
+
+    /// Has libcurl tell what it does from now on, or no more (CURLOPT_VERBOSE).
+    ///
+    /// Of bytes behind a response that has no body, or whose body is chunked, libcurl 7.88.1 says that it has dropped
+    /// them, and keeps the connection. Nothing but these words tells of them.
+    func listen(_ isListening: Bool) {
+        guard isListening != self.isListening else { return }
+        self.isListening = isListening
+        set(CURLOPT_VERBOSE, isListening ? 1 : 0)
     }
 
     /// Has the transfer, which has sent nothing yet, make a connection of its own.
@@ -246,6 +267,7 @@ final class EasyHandle {
             transfer = nil
             delegate = nil
         }
+        listen(false)
         return transfer
     }
 

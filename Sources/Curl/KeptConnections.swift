@@ -10,12 +10,23 @@ import Glibc
 /// Why that matters: what arrives on a connection while no request is under way must not be taken for a response
 /// (RFC 9112 §9.2), and libcurl 7.88.1 does take it so. A connection on which anything arrived is not used again.
 struct KeptConnections {
-    /// A connection as libcurl names it.
+    /// A connection as libcurl names it: the text of both addresses, and both ports.
     struct Name: Hashable {
-        let localAddress: String
         let localPort: CInt
-        let address: String
-        let port: CInt
+        private let port: CInt
+        private let addresses: UInt64
+
+        init(
+            local: UnsafePointer<CChar>, localPort: CInt, remote: UnsafePointer<CChar>, port: CInt
+        ) {
+            self.localPort = localPort
+            self.port = port
+            // FNV-1a: it is asked for with each request, and both texts are the kernel's words.
+            var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+            KeptConnections.add(local, to: &hash)
+            KeptConnections.add(remote, to: &hash)
+            addresses = hash
+        }
     }
 
     private var sockets: [Name: CInt] = [:]
@@ -56,6 +67,15 @@ struct KeptConnections {
         }
         _ = subproxy_replace(unconnected, socket)
         close(unconnected)
+    }
+
+    private static func add(_ text: UnsafePointer<CChar>, to hash: inout UInt64) {
+        var next = text
+        while next.pointee != 0 {
+            hash = (hash ^ UInt64(UInt8(bitPattern: next.pointee))) &* 0x100_0000_01b3
+            next += 1
+        }
+        hash = hash &* 0x100_0000_01b3
     }
 
     private static func localPort(of socket: CInt) -> CInt? {

@@ -9,6 +9,8 @@ final class MultiHandle {
     private unowned(unsafe) let thread: TransferThread
     /// The pool whose connections these are; nil where all transfers without one share them.
     let pool: ObjectIdentifier?
+    /// Which one of the thread's it is.
+    let number: UInt64
     /// When libcurl wants to be called (CURLMOPT_TIMERFUNCTION), in monotonic milliseconds.
     var timer: Int64?
 
@@ -18,6 +20,7 @@ final class MultiHandle {
         self.pointer = pointer
         self.thread = thread
         self.pool = pool
+        number = thread.nextMultiNumber()
         let context = Unmanaged.passUnretained(self).toOpaque()
         subproxy_multi_setopt_socket_callback(pointer, socketCallback)
         subproxy_multi_setopt_pointer(pointer, CURLMOPT_SOCKETDATA, context)

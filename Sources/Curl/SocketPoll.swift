@@ -22,6 +22,9 @@ final class SocketPoll {
         /// Whose the connection is; nil where it is idle.
         var user: ObjectIdentifier?
 
+        /// Whether bytes were read from it that are nobody's response.
+        var isSpoiled = false
+
         var isIdle: Bool { closingIsSeen && user == nil }
     }
 
@@ -137,6 +140,18 @@ final class SocketPoll {
             register(socket, wanted)
         }
     }
+
+    func isIdle(_ socket: CInt) -> Bool { entry(socket).isIdle }
+
+    /// Notes that a connection must not be used again.
+    func spoil(_ socket: CInt) {
+        change(socket) { $0.isSpoiled = true }
+    }
+
+    func isSpoiled(_ socket: CInt) -> Bool { entry(socket).isSpoiled }
+
+    /// Takes a socket out of the set that nobody is there for.
+    func forget(_ socket: CInt) { remove(socket) }
 
     private func register(_ socket: CInt, _ wanted: UInt32) {
         let entry = entry(socket)

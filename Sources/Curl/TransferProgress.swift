@@ -42,16 +42,26 @@ struct TransferProgress {
     var isOver: Bool { endsWithHead && hasFinalHead }
     private var isAtHeadStart = true
     private var status = 0
+    /// Whether the head says that a body of a known length follows.
+    private var hasLength = false
+    var isHead = false
+    /// Whether libcurl doesn't tell by the transfer's end that bytes came behind the response: it has no body, or its end
+    /// is known by the chunked coding.
+    var mayHideExcess: Bool { isHead || status == 204 || status == 304 || !hasLength }
 
     /// Follows the lines until the end of the final head.
     mutating func note(_ line: UnsafeRawBufferPointer) {
         guard !hasFinalHead, let first = line.first else { return }
         if isAtHeadStart {
             isAtHeadStart = false
+            hasLength = false
             status = TransferProgress.status(line)
             return
         }
-        guard first == 0x0d || first == 0x0a else { return }
+        guard first == 0x0d || first == 0x0a else {
+            if first | 0x20 == 0x63 { hasLength = hasLength || TransferProgress.isLength(line) }
+            return
+        }
         if (100..<200).contains(status), status != 101 {
             isAtHeadStart = true
             if status == 100 { awaitsContinue = false }
@@ -60,6 +70,16 @@ struct TransferProgress {
             // After a final status of 300 or more the body is unwanted, and libcurl stops sending: go on holding.
             if status < 300 { awaitsContinue = false }
         }
+    }
+
+    /// Whether a line is a Content-Length other than 0.
+    private static func isLength(_ line: UnsafeRawBufferPointer) -> Bool {
+        let name: StaticString = "content-length:"
+        guard line.count > name.utf8CodeUnitCount else { return false }
+        for index in 0..<name.utf8CodeUnitCount where line[index] | 0x20 != name.utf8Start[index] | 0x20 {
+            return false
+        }
+        return line[name.utf8CodeUnitCount...].contains { (0x31...0x39).contains($0) }
     }
 
     /// The three digits after the first space of `HTTP/1.1 200 OK`; 0 where there are none.

@@ -18,6 +18,7 @@ final class TransferThread {
     /// The connections that all transfers without a pool share; nil only while this object is made and unmade.
     private var shared: MultiHandle?
     private var pools: [ObjectIdentifier: MultiHandle] = [:]
+    private var multiCount: UInt64 = 0
     /// The pools that sockets belong to.
     private var poolSockets: [CInt: ObjectIdentifier] = [:]
     private let turnEnded: @Sendable () -> Void
@@ -75,7 +76,7 @@ final class TransferThread {
             poll.wait(commands.mayWait() ? waitMilliseconds : 0) {
                 now = monotonicMilliseconds()
             } idle: { socket in
-                KeptConnections.cutOff(socket)
+                cutOff(socket)
             } _: { socket, bits in
                 act(socket, bits)
             }
@@ -118,7 +119,7 @@ final class TransferThread {
     }
 
     private func act(_ socket: CInt, _ bits: CInt) {
-        guard let multi = poolSockets[socket].map({ pools[$0] }) ?? shared else { return }
+        guard let multi = poolSockets[socket].map({ pools[$0] }) ?? shared else { return poll.forget(socket) }
         act(multi, socket, bits)
     }
 
@@ -171,7 +172,7 @@ final class TransferThread {
         guard let multi = multi(for: transfer), let handle = spare.popLast() ?? EasyHandle(self) else {
             return transfer.finish(.failure(CURLE_OUT_OF_MEMORY))
         }
-        let code = handle.prepare(transfer, delegate)
+        let code = handle.prepare(transfer, delegate, in: multi)
         guard code == CURLE_OK else {
             _ = handle.release()
             return transfer.finish(.failure(code))
@@ -179,7 +180,6 @@ final class TransferThread {
         if running.isEmpty { scan(at: now + scanInterval) }
         handle.index = running.count
         running.append(handle)
-        handle.multi = multi
         guard curl_multi_add_handle(multi.pointer, handle.pointer) == CURLM_OK else {
             return finish(handle, .failure(CURLE_FAILED_INIT))
         }
@@ -193,6 +193,12 @@ final class TransferThread {
         let multi = MultiHandle(self, keptConnections: TransferThread.keptInPool, pool: id)
         pools[id] = multi
         return multi
+    }
+
+    /// A number that no multi handle of this thread has had.
+    func nextMultiNumber() -> UInt64 {
+        multiCount &+= 1
+        return multiCount
     }
 
     /// Begins a transfer anew on a new connection, before anything was sent.
@@ -210,7 +216,10 @@ final class TransferThread {
         let isReusable = handle.isReusable(after: result)
         if let multi = handle.multi { curl_multi_remove_handle(multi.pointer, handle.pointer) }
         handle.multi = nil
-        if let socket = handle.socket { poll.release(socket, by: ObjectIdentifier(handle)) }
+        if let socket = handle.socket {
+            poll.release(socket, by: ObjectIdentifier(handle))
+            if poll.isSpoiled(socket), poll.isIdle(socket) { cutOff(socket) }
+        }
         let last = running.removeLast()
         if last !== handle {
             last.index = handle.index
@@ -312,13 +321,15 @@ final class TransferThread {
 
     /// Watches a socket as CURLMOPT_SOCKETFUNCTION says.
     func watch(_ socket: CInt, _ what: CInt, in pool: ObjectIdentifier?) {
-        if let pool { poolSockets[socket] = pool }
+        // Not all of them are closed by closeSocket(_:): the resolver's are libcurl's own, and their numbers come again.
+        if pool != nil || !poolSockets.isEmpty { poolSockets[socket] = what == CURL_POLL_REMOVE ? nil : pool }
         poll.watch(socket, what)
     }
 
     /// Notes a socket that was opened for a transfer.
     func opened(_ socket: curl_socket_t, for transfer: Transfer, of handle: EasyHandle) {
         openedFor[socket] = transfer
+        if !poolSockets.isEmpty { poolSockets[socket] = nil }
         poll.opened(socket, by: ObjectIdentifier(handle))
     }
 
@@ -343,7 +354,20 @@ final class TransferThread {
         if isNew { openedFor[socket] = nil }
         handle.use(socket)
         poll.use(socket, by: ObjectIdentifier(handle))
-        return isNew || !(KeptConnections.hasInput(socket) || subproxy_has_unread_tls(handle.pointer))
+        guard !isNew else { return true }
+        return !poll.isSpoiled(socket) && !KeptConnections.hasInput(socket)
+            && !(handle.speaksTLS && subproxy_has_unread_tls(handle.pointer))
+    }
+
+    /// Notes that bytes came behind a transfer's response: its connection is not used again.
+    func spoil(_ handle: EasyHandle) {
+        if let socket = handle.socket { poll.spoil(socket) }
+    }
+
+    /// Closes an idle connection.
+    private func cutOff(_ socket: CInt) {
+        poll.forget(socket)
+        KeptConnections.cutOff(socket)
     }
 
     // MARK: Addresses

@@ -83,6 +83,98 @@ struct ConnectionTests {
         #expect(origin.connections == 2)
     }
 
+    /// Responses whose end libcurl finds without telling what stands behind it.
+    private static let endings: [(method: String, response: String)] = [
+        ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"), ("GET", "HTTP/1.1 304 Not Modified\r\n\r\n"),
+        ("GET", "HTTP/1.1 204 No Content\r\n\r\n"), ("GET", "HTTP/1.1 200 OK\r\ncontent-length:  0\r\n\r\n"),
+        ("GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nright\r\n0\r\n\r\n"),
+        ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright"),
+    ]
+
+    @Test("A connection whose response was read together with more is not used again", arguments: endings)
+    func excess(_ method: String, _ response: String) async throws {
+        for excess in ["", "w", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong"] {
+            let origin = ScriptedOrigin { connection in
+                while connection.readHead() != nil { connection.write(response + excess) }
+            }
+            let loop = try makeLoop()
+            for _ in 0..<3 {
+                let recorder = TransferRecorder()
+                #expect(await run(.to(origin, method), recorder, on: loop).isSuccess)
+                #expect(recorder.body == (response.hasSuffix("right") || response.contains("right") ? "right" : ""))
+            }
+            #expect(origin.connections == (excess.isEmpty ? 1 : 3))
+        }
+    }
+
+    @Test("Connections of a pool are used by its transfers alone, and closed with it")
+    func pools() async throws {
+        let ends = Log()
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil { connection.respond("\(connection.number)") }
+            ends.add("\(connection.number)")
+        }
+        let loop = try makeLoop { $0.resolve = ["some.test:\(origin.port):127.0.0.1"] }
+        func body(_ pool: ConnectionPool?) async -> String {
+            var request = TransferRequest.to(origin, host: "some.test")
+            request.pool = pool
+            let recorder = TransferRecorder()
+            #expect(await run(request, recorder, on: loop).isSuccess)
+            return recorder.body
+        }
+        do {
+            let first = loop.makePool()
+            let second = loop.makePool()
+            // The names that are given count in each of them.
+            for _ in 0..<2 {
+                #expect(await body(nil) == "0")
+                #expect(await body(first) == "1")
+                #expect(await body(second) == "2")
+            }
+        }
+        await ends.reaches(2)
+        #expect(Set(ends.all) == ["1", "2"])
+        #expect(await body(nil) == "0")
+        #expect(await body(loop.makePool()) == "3")
+    }
+
+    @Test("What a pool's look-up of a name leaves behind takes no events from other transfers")
+    func poolsAndNames() async throws {
+        let origin = ScriptedOrigin { connection in
+            while connection.readHead() != nil { connection.respond("abc") }
+        }
+        let loop = try makeLoop()
+        for _ in 0..<8 {
+            var request = TransferRequest.to(origin, host: "nonexistent.invalid")
+            request.pool = loop.makePool()
+            #expect(await run(request, TransferRecorder(), on: loop).kind == .hostNotFound)
+            for _ in 0..<3 {
+                #expect(await run(.to(origin, isFresh: true), TransferRecorder(), on: loop).isSuccess)
+            }
+        }
+    }
+
+    @Test("A request that must not be repeated fails where the kept connection of its pool dies")
+    func notRepeated() async throws {
+        let log = Log()
+        let origin = ScriptedOrigin { connection in
+            _ = connection.readHead()
+            connection.respond("abc")
+            if connection.readHead() != nil { log.add("POST") }
+        }
+        let loop = try makeLoop()
+        let pool = loop.makePool()
+        for (method, isRepeatable) in [("GET", true), ("POST", false)] {
+            var request = TransferRequest.to(origin, method)
+            request.pool = pool
+            request.mayBeRepeated = isRepeatable
+            let result = await run(request, TransferRecorder(), on: loop)
+            #expect(result.isSuccess == isRepeatable)
+            if !isRepeatable { #expect(result.kind == .reset) }
+        }
+        #expect(log.all == ["POST"])
+    }
+
     @Test("A request whose kept connection died is repeated, time and again; on a fresh one it isn't")
     func repeated() async throws {
         let log = Log()

@@ -73,6 +73,11 @@ static inline CURLcode subproxy_setopt_request_callback(CURL *handle, curl_prere
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
 }
 
+// CURLOPT_DEBUGFUNCTION.
+static inline CURLcode subproxy_setopt_debug_callback(CURL *handle, curl_debug_callback callback) {
+    return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, callback);
+}
+
 // CURLOPT_OPENSOCKETFUNCTION.
 static inline CURLcode subproxy_setopt_open_callback(CURL *handle, curl_opensocket_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);

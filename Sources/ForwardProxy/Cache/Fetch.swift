@@ -34,6 +34,7 @@ final class Fetch: Exchange {
     let uri: TargetURI
     let key: CacheKey
     let cacheRequest: CacheRequest
+    private let connections: OriginConnections
     let plan: FetchPlan
     let loop: LoopContext
     let cache: ResponseCache
@@ -69,6 +70,8 @@ final class Fetch: Exchange {
         self.loop = loop
         self.client = client
         self.clientIsLocal = clientIsLocal
+        // For all that is sent of it: what is stored of the response depends on whose connection it came over.
+        connections = loop.connections(for: request, of: client)
         let cacheRequest = CacheRequest(request, of: client)
         self.cacheRequest = plan.isBackground ? cacheRequest.unconditional : cacheRequest
         epoch = cache.store.epoch(for: key)
@@ -98,7 +101,7 @@ final class Fetch: Exchange {
         loop.fetches[ObjectIdentifier(self)] = self
         let transfer = OriginTransfer(
             OriginRequest(request, to: uri, identity: loop.proxy.identity, preconditions: preconditions),
-            over: loop.connections(for: request, of: client), loop: loop, clientIsLocal: clientIsLocal)
+            over: connections, loop: loop, clientIsLocal: clientIsLocal)
         self.transfer = transfer
         transfer.start(sink: self)
     }

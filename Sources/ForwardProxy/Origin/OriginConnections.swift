@@ -19,34 +19,50 @@ enum OriginConnections {
 /// connection asks for goes over connections that nobody else uses; they are closed with it.
 final class OwnConnections: Sendable {
     let pool: ConnectionPool
+    private let address: String
     private let counter: OwnConnectionsCounter
 
+    /// - Parameter address: the client's.
     /// - Returns: nil where there are as many as there may be.
-    init?(of loop: TransferLoop, counting counter: OwnConnectionsCounter) {
-        guard counter.add() else { return nil }
+    init?(of loop: TransferLoop, for address: String, counting counter: OwnConnectionsCounter) {
+        guard counter.add(address) else { return nil }
+        self.address = address
         self.counter = counter
         pool = loop.makePool()
     }
 
-    deinit { counter.remove() }
+    deinit { counter.remove(address) }
 }
 
 /// How many clients' connections have connections to origins of their own.
+///
+/// Each takes some 30 KiB and three descriptors, so there is a limit, and a share of it for each client's address, so
+/// that no client takes it from all others. Beyond it a request has a connection for itself, once.
 final class OwnConnectionsCounter: Sendable {
-    /// Each takes some 30 KiB and three descriptors. Beyond it a request has a connection for itself, once.
-    static let limit = 256
+    static let limit = 512
+    static let limitOfAddress = 128
 
-    private let count = Atomic<Int>(0)
+    private let counts = Mutex<(all: Int, byAddress: [String: Int])>((0, [:]))
 
-    fileprivate func add() -> Bool {
-        guard count.add(1, ordering: .relaxed).newValue <= OwnConnectionsCounter.limit else {
-            remove()
-            return false
+    fileprivate func add(_ address: String) -> Bool {
+        counts.withLock { counts in
+            let own = counts.byAddress[address, default: 0]
+            guard counts.all < OwnConnectionsCounter.limit, own < OwnConnectionsCounter.limitOfAddress else {
+                return false
+            }
+            counts.all += 1
+            counts.byAddress[address] = own + 1
+            return true
         }
-        return true
     }
 
-    fileprivate func remove() { count.subtract(1, ordering: .relaxed) }
+    fileprivate func remove(_ address: String) {
+        counts.withLock { counts in
+            counts.all -= 1
+            let own = counts.byAddress[address, default: 0] - 1
+            counts.byAddress[address] = own > 0 ? own : nil
+        }
+    }
 }
 
 /// The authentication schemes that authenticate connections.
@@ -86,7 +102,7 @@ extension LoopContext {
     func connections(for request: Request, of client: (any ExchangeClient)?) -> OriginConnections {
         if let own = client?.ownConnections { return .own(own) }
         guard ConnectionAuthentication.isUsed(by: request.head.fields) else { return .shared }
-        guard let client, let own = proxy.transports.ownConnections(clientIsLocal: client.isLocal) else {
+        guard let client, let own = proxy.transports.ownConnections(for: client) else {
             return .single
         }
         client.ownConnections = own

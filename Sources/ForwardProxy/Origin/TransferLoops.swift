@@ -58,9 +58,9 @@ final class TransferLoops: Sendable {
     }
 
     /// Connections to origins for one connection of a client alone; nil where there are too many, or no thread for them.
-    func ownConnections(clientIsLocal: Bool) -> OwnConnections? {
-        guard let (loop, _) = try? loop(clientIsLocal: clientIsLocal) else { return nil }
-        return OwnConnections(of: loop, counting: ownConnections)
+    func ownConnections(for client: any ExchangeClient) -> OwnConnections? {
+        guard let (loop, _) = try? loop(clientIsLocal: client.isLocal) else { return nil }
+        return OwnConnections(of: loop, for: client.address, counting: ownConnections)
     }
 
     /// The threads that have been started.
