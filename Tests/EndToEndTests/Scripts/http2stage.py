@@ -31,6 +31,7 @@ class Origin:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         self.heads, self.bodies, self.ended, self.lock = [], [], 0, threading.Lock()
+        self.users = {}
         self.stop_reading, self.gate = threading.Event(), threading.Event()
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -131,6 +132,8 @@ class Origin:
             return True
         if path in ("/stored", "/gated"):
             return self.storable(connection, path, count, query.get("cc", "max-age=60"), method, fields)
+        if path == "/mine":
+            return self.personal(connection, fields)
         if path == "/unread":
             # Takes a body only when told to.
             self.stop_reading.wait(20)
@@ -159,6 +162,20 @@ class Origin:
                            % (len(reply), b"" if method == "HEAD" else reply))
         return True
 
+
+    def personal(self, connection, fields):
+        """What may be stored, and says whose the connection is that it comes over; a 304 that fits nothing, when told to."""
+        if fields.get("authorization", "").startswith("NTLM "):
+            self.users[connection] = fields["authorization"][5:]
+        if "if-none-match" in fields:
+            self.gate.wait(20)
+            connection.sendall(b'HTTP/1.1 304 Not Modified\r\nETag: "another"\r\n\r\n')
+            return True
+        user = self.users.get(connection, "nobody")
+        age = 60 if self.gate.is_set() else 0
+        connection.sendall((f"HTTP/1.1 200 OK\r\nContent-Length: {len(user)}\r\nETag: \"one\"\r\n"
+                            f"Cache-Control: max-age={age}\r\n\r\n{user}").encode())
+        return True
 
     def storable(self, connection, path, count, directives, method, fields):
         """A response with an entity tag that may be stored; /gated gives it when it is told to."""

@@ -204,5 +204,21 @@ def slow(stage):
     assert asked(stage, path) == 1
 
 
+@case("a request is not repeated over a connection that has become a user's meanwhile")
+def authenticated(stage):
+    stage.origin.gate.clear()
+    with stage.wire() as wire, stage.wire() as other:
+        assert ask(wire, "/mine").body == b"nobody"
+        stream = wire.open(wire.request_fields("/mine"))
+        assert wait(lambda: asked(stage, "/mine") == 2)
+        assert ask(wire, "/mine?login", ("authorization", "NTLM eve")).body == b"eve"
+        assert ask(wire, "/mine?again").body == b"eve"
+        stage.origin.gate.set()
+        assert wire.response(stream).body == b"nobody"
+        assert asked(stage, "/mine") == 3
+        assert ask(other, "/mine").body == b"nobody"
+        assert ask(other, "/mine?again").body == b"nobody"
+
+
 if __name__ == "__main__":
     main(CASES, is_secure=True)
