@@ -22,6 +22,8 @@ final class SocketPoll {
         /// Whose the connection is; nil where it is idle.
         var user: ObjectIdentifier?
 
+        /// Whether what is wanted has changed since the set was told.
+        var isChanged = false
         /// Whether bytes were read from it that are nobody's response.
         var isSpoiled = false
 
@@ -33,6 +35,8 @@ final class SocketPoll {
     private let epoll: CInt
     private let wakeup: CInt
     private var entries: [Entry] = []
+    /// Sockets of which the set is to be told before the next wait.
+    private var changed: [CInt] = []
     private let events: UnsafeMutablePointer<epoll_event>
     private static let wakeupMark = UInt64.max
 
@@ -66,6 +70,7 @@ final class SocketPoll {
         _ milliseconds: CInt, returned: () -> Void, idle: (_ socket: CInt) -> Void,
         _ action: (_ socket: CInt, _ bits: CInt) -> Void
     ) {
+        applyChanges()
         let count = epoll_wait(epoll, events, CInt(SocketPoll.eventsPerWait), milliseconds)
         returned()
         // EINTR is a wait without events.
@@ -111,7 +116,9 @@ final class SocketPoll {
         let entry = entry(socket)
         guard entry.closingIsSeen, entry.user == user else { return }
         change(socket) { $0.user = nil }
-        if entry.registered != subproxy_epoll_in { register(socket, subproxy_epoll_in) }
+        // Also where it was taken out while the transfer was paused.
+        guard entry.registered != subproxy_epoll_in, !entry.isChanged else { return }
+        register(socket, subproxy_epoll_in)
     }
 
     /// To be called before such a socket is closed.
@@ -132,13 +139,33 @@ final class SocketPoll {
             case CURL_POLL_INOUT: subproxy_epoll_in | subproxy_epoll_out
             default: 0
             }
-        change(socket) { $0.wanted = wanted }
         let entry = entry(socket)
-        if wanted == 0 {
-            if !entry.closingIsSeen || entry.registered != subproxy_epoll_in { remove(socket) }
-        } else if !entry.closingIsSeen || entry.registered != wanted {
-            register(socket, wanted)
+        change(socket) { $0.wanted = wanted }
+        guard entry.closingIsSeen else {
+            // The number may be another's by the time of the next wait.
+            if wanted == 0 { remove(socket) } else { register(socket, wanted) }
+            return
         }
+        // A request that is sent at once is watched for room to send, and in the same turn for its response.
+        guard !entry.isChanged else { return }
+        change(socket) { $0.isChanged = true }
+        changed.append(socket)
+    }
+
+    /// Tells the set what is wanted of the sockets that libcurl has changed its mind about.
+    private func applyChanges() {
+        guard !changed.isEmpty else { return }
+        for socket in changed {
+            let entry = entry(socket)
+            guard entry.isChanged else { continue }
+            change(socket) { $0.isChanged = false }
+            if entry.wanted != 0 {
+                if entry.registered != entry.wanted { register(socket, entry.wanted) }
+            } else if entry.registered != subproxy_epoll_in {
+                if entry.isIdle { register(socket, subproxy_epoll_in) } else { remove(socket) }
+            }
+        }
+        changed.removeAll(keepingCapacity: true)
     }
 
     func isIdle(_ socket: CInt) -> Bool { entry(socket).isIdle }
