@@ -56,7 +56,7 @@ struct DecisionContext {
 }
 
 extension Decision {
-    /// Decides by the contract's table: pure, from the request's cache directives and the rule found for it.
+    /// Decides what a request gets, from its cache directives and the rule found for it.
     ///
     /// - Parameters:
     ///   - rule: the rule that answers by its conditions, if any.

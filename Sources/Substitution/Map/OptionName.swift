@@ -16,7 +16,7 @@ enum OptionName: String, CaseIterable {
         }
     }
 
-    /// Options of the contract that come with a later version.
+    /// Options that a later version will have; a map that uses one is told so.
     static let unsupported = ["template", "values", "sqlite"]
 
     init?(_ key: YAMLScalar) {
