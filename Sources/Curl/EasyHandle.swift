@@ -207,10 +207,9 @@ final class EasyHandle {
         set(CURLOPT_VERBOSE, isListening ? 1 : 0)
     }
 
-    /// Has the transfer, which has sent nothing yet, make a connection of its own.
+    /// Has the transfer make a connection of its own, in the place of the kept one that was refused.
     func connectAnew() {
         progress.mustConnectAnew = false
-        progress.attempts = 0
         socket = nil
         needsFreshConnection = true
         set(CURLOPT_FRESH_CONNECT, 1)

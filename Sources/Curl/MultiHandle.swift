@@ -36,6 +36,7 @@ final class MultiHandle {
 
     fileprivate func setTimer(_ milliseconds: Int) {
         timer = milliseconds < 0 ? nil : thread.now + Int64(milliseconds)
+        if let timer, pool != nil { thread.callPools(at: timer) }
     }
 }
 

@@ -18,6 +18,8 @@ final class TransferThread {
     /// The connections that all transfers without a pool share; nil only while this object is made and unmade.
     private var shared: MultiHandle?
     private var pools: [ObjectIdentifier: MultiHandle] = [:]
+    /// The time at which the first pool wants to be called, or one before it.
+    private var poolTimer = Int64.max
     private var multiCount: UInt64 = 0
     /// The pools that sockets belong to.
     private var poolSockets: [CInt: ObjectIdentifier] = [:]
@@ -99,8 +101,7 @@ final class TransferThread {
     }
 
     private var waitMilliseconds: CInt {
-        let timer = pools.values.reduce(shared?.timer ?? .max) { min($0, $1.timer ?? .max) }
-        let next = min(timer, nextScan)
+        let next = min(shared?.timer ?? .max, poolTimer, nextScan)
         guard next != .max else { return -1 }
         return CInt(truncatingIfNeeded: min(max(0, next - monotonicMilliseconds()), 3_600_000))
     }
@@ -131,7 +132,9 @@ final class TransferThread {
 
     private func runTimers() {
         if let shared { runTimer(shared) }
-        if !pools.isEmpty { for pool in pools.values { runTimer(pool) } }
+        guard poolTimer <= now else { return }
+        for pool in pools.values { runTimer(pool) }
+        poolTimer = pools.values.reduce(.max) { min($0, $1.timer ?? .max) }
     }
 
     private func runTimer(_ multi: MultiHandle) {
@@ -194,6 +197,9 @@ final class TransferThread {
         pools[id] = multi
         return multi
     }
+
+    /// Notes when a pool wants to be called.
+    func callPools(at time: Int64) { poolTimer = min(poolTimer, time) }
 
     /// A number that no multi handle of this thread has had.
     func nextMultiNumber() -> UInt64 {
@@ -349,7 +355,11 @@ final class TransferThread {
     /// - Returns: false where it is a kept one that must not be used, because something has arrived on it.
     func mayUse(_ name: KeptConnections.Name, for handle: EasyHandle) -> Bool {
         let isNew = !handle.openedSockets.isEmpty
-        guard let socket = connections.find(name, among: handle.openedSockets) else { return isNew }
+        guard let socket = connections.find(name, among: handle.openedSockets) else {
+            // A new one whose socket is not found is used for this request, and for no other: nobody has its name.
+            for socket in handle.openedSockets { openedFor[socket] = nil }
+            return isNew
+        }
         // From here on its closing says nothing of the host's other addresses.
         if isNew { openedFor[socket] = nil }
         handle.use(socket)

@@ -105,7 +105,7 @@ struct MapSources: Sendable {
     /// Waits until there is something to read, or the end; false where neither has come in time. (poll(2))
     private static func wait(for descriptor: CInt, atMost milliseconds: CInt, _ signals: SignalMask) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return signals.restored { poll(&wanted, 1, milliseconds) } != 0
+        return signals.restored { poll(&wanted, 1, milliseconds) } > 0
     }
 }
 

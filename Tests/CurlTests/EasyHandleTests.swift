@@ -15,6 +15,7 @@ struct EasyHandleTests {
         let result = await run(make(origin), TransferRecorder(sending: []), on: loop)
         #expect(result.isSuccess, "\(result)")
         loop.shutdown()
+        withExtendedLifetime(origin) {}
         return log.all.first ?? ""
     }
 

@@ -138,6 +138,8 @@ final class ScriptedOrigin: Sendable {
         }
         let listener = listener
         onThread { [weak self] in
+            // Closed here, so that accept(2) is never called for a number that is another origin's by then.
+            defer { close(listener) }
             while true {
                 let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { return }
@@ -157,9 +159,8 @@ final class ScriptedOrigin: Sendable {
     }
 
     deinit {
-        // Ends accept(2); the descriptor is closed after it.
+        // Ends accept(2).
         shutdown(listener, CInt(SHUT_RDWR))
-        close(listener)
     }
 }
 

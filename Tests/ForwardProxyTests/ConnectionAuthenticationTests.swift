@@ -97,7 +97,7 @@ struct ConnectionAuthenticationTests {
         let origin = try ScriptedOrigin(body: "a")
         let proxy = try TestProxy()
         let url = "http://127.0.0.1:\(origin.port)/"
-        let count = OwnConnectionsCounter.limitOfAddress
+        let count = OwnConnectionsCounter.limitOfClient
         let clients = try (0..<count).map { _ in try proxy.connect(seconds: 30) }
         for client in clients { #expect(try ask(client, url, "Negotiate x").status == 200) }
         #expect(origin.openConnectionCount == count)

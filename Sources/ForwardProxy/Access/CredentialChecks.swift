@@ -3,8 +3,8 @@
 ///
 /// What is being checked is no failure, but may become one. So of one client's, and of each network that it is in, no
 /// more are checked at once than could fail before it had to wait (``FailedAttempts``), and one where that many have
-/// failed already; the next ones are postponed until one of these has ended. Many guesses at once are no way around the wait then, and many right
-/// credentials from behind one address need just some patience.
+/// failed already; the next ones are postponed until one of these has ended. So many guesses at once don't get round the
+/// wait, and many right credentials from one address only wait a little.
 struct CredentialChecks<Key: Hashable, Waiter> {
     typealias Client = FailedAttempts.Client
     typealias Name = FailedAttempts.Name
@@ -55,7 +55,7 @@ struct CredentialChecks<Key: Hashable, Waiter> {
         for network in client.networks {
             let underWay = counts[network] ?? 0
             let free = failures.free(network, name, now: now)
-            guard underWay > 0, failures.count(network, now: now) &+ underWay > free else { continue }
+            guard underWay > 0, failures.count(network, name, now: now) &+ underWay > free else { continue }
             guard postponed[network]?.count ?? 0 < Self.postponedLimit else { return .tooMany }
             postponed[network, default: []].append((client, waiter))
             postponedCount &+= 1

@@ -108,8 +108,9 @@ struct FailedAttempts {
         guard let entry = entries[client.itself] else { return 0 }
         let age = FailedAttempts.age(entry, now)
         let free = free(client.itself, name, now: now)
-        guard entry.failures > free, age <= FailedAttempts.memory else { return 0 }
-        let doublings = min(entry.failures &- free &- 1, 5)
+        let failures = failures(entry, name, free: free)
+        guard failures > free, age <= FailedAttempts.memory else { return 0 }
+        let doublings = min(failures &- free &- 1, 5)
         let wait = min(1_000_000_000 << UInt64(doublings), FailedAttempts.longestWait)
         return age < wait ? wait &- age : 0
     }
@@ -120,11 +121,17 @@ struct FailedAttempts {
         return names.wait(name, free: FailedAttempts.freeForName, now: now) > 0 ? 0 : FailedAttempts.free
     }
 
-    /// How often clients of the network have failed lately.
-    func count(_ network: Network, now: UInt64) -> Int {
+    /// The failures of a client that count for a name: where the name's are used up, those with that name alone, so that
+    /// whoever shares the owner's address can't make the owner wait by failing with another.
+    private func failures(_ entry: Entry, _ name: Name, free: Int) -> Int {
+        free == 0 ? entry.names[name] ?? 0 : entry.failures
+    }
+
+    /// How often clients of the network have failed lately, as it counts for a name.
+    func count(_ network: Network, _ name: Name, now: UInt64) -> Int {
         guard network.width == .client else { return wide.count(network, now: now) }
         guard let entry = entries[network], FailedAttempts.age(entry, now) <= FailedAttempts.memory else { return 0 }
-        return entry.failures
+        return failures(entry, name, free: free(network, name, now: now))
     }
 
     mutating func failed(_ client: Client, _ name: Name, now: UInt64) {
@@ -137,8 +144,8 @@ struct FailedAttempts {
         }
         if entries[client.itself] == nil, entries.count >= FailedAttempts.capacity { makeRoom(now) }
         entries[client.itself] = entry
-        for network in client.networks.dropFirst() { wide.spend(network, now: now) }
-        names.spend(name, now: now)
+        for network in client.networks.dropFirst() { wide.spend(network, free: network.width.free, now: now) }
+        names.spend(name, free: FailedAttempts.freeForName, now: now)
     }
 
     /// Takes back the client's own failures with the name; what was counted against others, or its networks, stays.
@@ -171,9 +178,14 @@ struct Allowance<Key: Hashable> {
     /// When all failures of a key are forgotten.
     private var paidAt: [Key: UInt64] = [:]
 
-    mutating func spend(_ key: Key, now: UInt64) {
+    /// Counts a failure.
+    ///
+    /// Ten minutes after the last one no more than the free ones are left, however many there were: nobody can use a
+    /// name up for longer.
+    mutating func spend(_ key: Key, free: Int, now: UInt64) {
         if paidAt[key] == nil, paidAt.count >= FailedAttempts.capacity { makeRoom(now) }
-        paidAt[key] = max(paidAt[key] ?? 0, now) &+ Self.interval
+        let ceiling = now &+ UInt64(max(0, free)) &* Self.interval &+ FailedAttempts.memory
+        paidAt[key] = min(max(paidAt[key] ?? 0, now) &+ Self.interval, ceiling)
     }
 
     /// How many failures are not forgotten yet.

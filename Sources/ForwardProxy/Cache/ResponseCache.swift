@@ -24,7 +24,7 @@ final class ResponseCache: Sendable {
         var policy = CachePolicy()
         if configuration.mode == .private { policy.mode = .private }
         policy.targetedFields = configuration.targetedFields
-        policy.staleIfUnreachable = configuration.staleIfUnreachable.nanoseconds / 1_000_000_000
+        policy.staleIfUnreachable = (configuration.staleIfUnreachable.nanoseconds &+ 999_999_999) / 1_000_000_000
         self.policy = policy
     }
 

@@ -19,48 +19,48 @@ enum OriginConnections {
 /// connection asks for goes over connections that nobody else uses; they are closed with it.
 final class OwnConnections: Sendable {
     let pool: ConnectionPool
-    private let address: String
+    private let client: FailedAttempts.Client
     private let counter: OwnConnectionsCounter
 
-    /// - Parameter address: the client's.
+    /// - Parameter client: whose they are.
     /// - Returns: nil where there are as many as there may be.
-    init?(of loop: TransferLoop, for address: String, counting counter: OwnConnectionsCounter) {
-        guard counter.add(address) else { return nil }
-        self.address = address
+    init?(of loop: TransferLoop, for client: FailedAttempts.Client, counting counter: OwnConnectionsCounter) {
+        guard counter.add(client) else { return nil }
+        self.client = client
         self.counter = counter
         pool = loop.makePool()
     }
 
-    deinit { counter.remove(address) }
+    deinit { counter.remove(client) }
 }
 
 /// How many clients' connections have connections to origins of their own.
 ///
-/// Each takes some 30 KiB and three descriptors, so there is a limit, and a share of it for each client's address, so
+/// Each takes some 30 KiB and three descriptors, so there is a limit, and a share of it for each client's address (of IPv6 for its /64), so
 /// that no client takes it from all others. Beyond it a request has a connection for itself, once.
 final class OwnConnectionsCounter: Sendable {
     static let limit = 512
-    static let limitOfAddress = 128
+    static let limitOfClient = 128
 
-    private let counts = Mutex<(all: Int, byAddress: [String: Int])>((0, [:]))
+    private let counts = Mutex<(all: Int, byClient: [FailedAttempts.Client: Int])>((0, [:]))
 
-    fileprivate func add(_ address: String) -> Bool {
+    fileprivate func add(_ client: FailedAttempts.Client) -> Bool {
         counts.withLock { counts in
-            let own = counts.byAddress[address, default: 0]
-            guard counts.all < OwnConnectionsCounter.limit, own < OwnConnectionsCounter.limitOfAddress else {
+            let own = counts.byClient[client, default: 0]
+            guard counts.all < OwnConnectionsCounter.limit, own < OwnConnectionsCounter.limitOfClient else {
                 return false
             }
             counts.all += 1
-            counts.byAddress[address] = own + 1
+            counts.byClient[client] = own + 1
             return true
         }
     }
 
-    fileprivate func remove(_ address: String) {
+    fileprivate func remove(_ client: FailedAttempts.Client) {
         counts.withLock { counts in
             counts.all -= 1
-            let own = counts.byAddress[address, default: 0] - 1
-            counts.byAddress[address] = own > 0 ? own : nil
+            let own = counts.byClient[client, default: 0] - 1
+            counts.byClient[client] = own > 0 ? own : nil
         }
     }
 }
