@@ -56,17 +56,20 @@ struct KeptConnections {
         return count >= 0 || errno != EAGAIN
     }
 
-    /// Closes a connection in libcurl's hands at once: the number becomes that of a socket without a connection, which
-    /// libcurl finds dead when it looks for a connection to use.
+    /// Closes a connection in libcurl's hands at once: the number becomes that of a socket whose other end is closed.
+    ///
+    /// libcurl finds such a one dead, and lets go of it, when it looks for a connection to use. A socket that was never
+    /// connected it takes for alive: reading from it is an error, and no end.
     static func cutOff(_ socket: CInt) {
-        let unconnected = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue) | subproxy_socket_flags, 0)
-        guard unconnected >= 0 else {
+        var pair: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | subproxy_socket_flags, 0, &pair) == 0 else {
             // No descriptor is left.
             _ = shutdown(socket, CInt(SHUT_RDWR))
             return
         }
-        _ = subproxy_replace(unconnected, socket)
-        close(unconnected)
+        _ = subproxy_replace(pair[0], socket)
+        close(pair[0])
+        close(pair[1])
     }
 
     private static func add(_ text: UnsafePointer<CChar>, to hash: inout UInt64) {
