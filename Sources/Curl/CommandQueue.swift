@@ -38,17 +38,18 @@ final class CommandQueue: Sendable {
     /// - Returns: whether the thread will see the command; false after the end.
     @discardableResult
     func add(_ command: Command) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
+        let (isTaken, wakes) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
             state.commands.append(command)
-            if state.threadWaits {
-                state.threadWaits = false
-                var one: UInt64 = 1
-                // Under the lock, so that the descriptor can't be closed, and its number be another's, before.
-                _ = write(descriptor, &one, 8)
-            }
-            return true
+            defer { state.threadWaits = false }
+            return (true, state.threadWaits)
         }
+        if wakes {
+            // Not under the lock, which the thread asks for as soon as it wakes.
+            var one: UInt64 = 1
+            _ = write(descriptor, &one, 8)
+        }
+        return isTaken
     }
 
     /// Notes that the thread waits from now on, unless there are commands.
@@ -73,14 +74,10 @@ final class CommandQueue: Sendable {
             guard !state.isClosed else { return [] }
             state.isClosed = true
             state.threadWaits = false
-            Glibc.close(descriptor)
             defer { state.commands = [] }
             return state.commands
         }
     }
 
-    deinit {
-        // Where the thread never ran.
-        _ = close()
-    }
+    deinit { Glibc.close(descriptor) }
 }

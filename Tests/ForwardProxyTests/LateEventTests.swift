@@ -73,6 +73,34 @@ struct LateEventTests {
         #expect(text.hasSuffix("origin"))
     }
 
+    @Test("of a client that sends on and on while an origin is asked no more is read than what is looked at next")
+    func readsNoFurther() throws {
+        let asked = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+        let origin = try slowOrigin(asked, goOn)
+        let proxy = try TestProxy("substitutions:\n  http://a.test/1: { text: one }\n")
+        let socket = try proxy.connect()
+        try socket.send("GET http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(asked.wait(timeout: .now() + 60) == .success)
+        let next = Array("GET http://a.test/1 HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+        // The kernel has buffers for some MiB.
+        let all = 64 << 20
+        let chunk = Array(repeating: next, count: 1000).flatMap { $0 }
+        var sent = 0
+        while sent < all {
+            let before = sent
+            let isStopped = Wait.keeps(for: 0.3) {
+                sent += socket.sendWithoutWaiting(chunk)
+                return sent == before
+            }
+            if isStopped { break }
+        }
+        #expect(sent < all / 2)
+        goOn.signal()
+        let text = String(decoding: try socket.receive(until: "one"), as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 500 Broken"))
+    }
+
     @Test("a body goes along where a missing file sends the request on")
     func bodyOfMissing() throws {
         let origin = try ScriptedOrigin { request, connection in

@@ -93,11 +93,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         isInRead = false
         flushIfNeeded()
         // What the channel would ask for next anyway, on the way through the whole pipeline.
-        if !isEncrypted, state.wantsBytes(bodyIsWanted: bodyIsWanted), !isHeldBack { context.read() }
+        if !isEncrypted, wantsBytes { context.read() }
     }
 
     func read(context: ChannelHandlerContext) {
-        if state.wantsBytes(bodyIsWanted: bodyIsWanted), !isHeldBack {
+        if wantsBytes {
             context.read()
         } else {
             readIsPending = true
@@ -128,6 +128,17 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// Whether the next request has to wait until the client has taken more of the responses before it: else one that
     /// only asks would have answers pile up here.
     private var isHeldBack: Bool { channelMayHavePending && state.isIdle && !isWritable }
+
+    private var wantsBytes: Bool {
+        (state.wantsBytes(bodyIsWanted: bodyIsWanted) || mayReadAhead) && !isHeldBack
+    }
+
+    /// Whether a next request may be read once, and kept, while this one is answered: not to read costs two calls of
+    /// epoll_ctl(2) an exchange. What may become a tunnel is read by the tunnel.
+    private var mayReadAhead: Bool {
+        guard case .exchange(requestIsComplete: true, _) = state.phase else { return false }
+        return !isConnect && !parser.hasBufferedBytes && exchangeFields?.contains(.upgrade) == false
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         state.closed()
@@ -284,7 +295,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     func resumeReading() {
-        guard readIsPending, state.wantsBytes(bodyIsWanted: bodyIsWanted), !isHeldBack, let context else { return }
+        guard readIsPending, wantsBytes, let context else { return }
         readIsPending = false
         context.read()
     }
