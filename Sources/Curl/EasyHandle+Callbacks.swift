@@ -105,7 +105,7 @@ extension EasyHandle {
     }
 
     private func awaitContinue() {
-        let deadline = thread.now + TransferThread.continueMilliseconds
+        let deadline = thread.now + Int64(max(0, thread.configuration.continueTimeoutMilliseconds))
         progress.continueDeadline = deadline
         thread.scan(at: deadline)
     }

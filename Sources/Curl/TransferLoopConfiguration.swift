@@ -14,6 +14,9 @@ public struct TransferLoopConfiguration: Sendable {
     public var connectTimeoutMilliseconds = 10_000
     /// How long an origin may be silent while it is waited for, in milliseconds; the default is 60,000.
     public var silenceTimeoutMilliseconds = 60_000
+    /// How long an origin may leave `Expect: 100-continue` unanswered, in milliseconds; then the body is sent. The
+    /// default is 1,000.
+    public var continueTimeoutMilliseconds = 1_000
     /// Bytes that are read from an origin at a time; the default is 64 KiB, libcurl takes 1 KiB to 512 KiB
     /// (CURLOPT_BUFFERSIZE).
     public var receiveBytes = 64 << 10

@@ -5,8 +5,6 @@ import Glibc
 ///
 /// Made and touched by the thread only.
 final class TransferThread {
-    /// How long an origin may leave Expect: 100-continue unanswered, in milliseconds; then the body is sent.
-    static let continueMilliseconds: Int64 = 1000
     /// Connections that a pool keeps for reuse: a browser has six to a host.
     private static let keptInPool = 6
     /// Handles kept for the next transfers.

@@ -2,6 +2,9 @@ import Testing
 
 @testable import Curl
 
+/// One that waits for an origin's word for longer than any machine takes.
+private func makePatientLoop() throws -> TransferLoop { try makeLoop { $0.continueTimeoutMilliseconds = 600_000 } }
+
 @Suite("Expect: 100-continue")
 struct ExpectContinueTests {
     private let lines = ["Content-Length: 3", "Expect: 100-continue", "X: 1"]
@@ -16,7 +19,7 @@ struct ExpectContinueTests {
             log.add(connection.read(3).map(text))
             connection.respond("ok")
         }
-        let loop = try makeLoop()
+        let loop = try makePatientLoop()
         let recorder = TransferRecorder(sending: ["abc"])
         let request = TransferRequest.to(origin, "PUT", lines: lines, body: .length(3), expectsContinue: true)
         #expect(await run(request, recorder, on: loop).isSuccess)
@@ -60,7 +63,7 @@ struct ExpectContinueTests {
             // Without a length, the body ends with the connection.
             if response.contains("Length") || response.contains("chunked") { log.add(connection.readHead()) }
         }
-        let loop = try makeLoop()
+        let loop = try makePatientLoop()
         for body in [TransferRequest.Body.length(3), .chunked] {
             let recorder = TransferRecorder(sending: ["abc"])
             let lines = body == .chunked ? ["Expect: 100-continue", "Transfer-Encoding: chunked"] : lines
@@ -82,7 +85,7 @@ struct ExpectContinueTests {
                 connection.respond("no", status: "417 Expectation Failed")
             }
         }
-        let loop = try makeLoop()
+        let loop = try makePatientLoop()
         var lines = ["Host: o.test", "Empty:", "Content-Length: 3"]
         lines.insert("expect: 100-Continue", at: index)
         var request = TransferRequest.to(origin, "PUT", body: .length(3), expectsContinue: true)
