@@ -13,7 +13,7 @@ extension LoopContext {
     ///   - source: what answers; found out only where no answer is ready.
     ///   - bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
     func answer(
-        _ use: RuleUse, from source: @autoclosure () -> ResolvedSource, revalidates: Bool, _ request: Request,
+        _ use: RuleUse, from source: @autoclosure () -> SourceAnswer, revalidates: Bool, _ request: Request,
         _ client: any ExchangeClient, bodyIsGone: Bool = false
     ) -> (any Exchange)? {
         let rule = use.rule
@@ -26,24 +26,12 @@ extension LoopContext {
         case .file(let root, let path):
             return answerFile(
                 folder(root), path, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
-        case .body(let bytes, let type):
-            let type = rule.options.type?.withDefaultCharset.bytes ?? Array(type.utf8)
-            return serve(make(.text(bytes, type: type), use, checkedAt: .max), request, client)
-        case .redirect(let location):
-            var content = AnswerContent.text([], type: [])
-            content.defaultStatus = 302
-            content.isOwnWording = true
-            content.location = location
-            // Its Location may depend on the query, so it is made anew for each request.
-            return serve(make(content, use, checkedAt: .max, isKept: false), request, client)
-        case .block:
-            let text = "subproxy: blocked by the map, \(rule.position)\n"
-            var content = AnswerContent.text(Array(text.utf8), type: Array("text/plain; charset=utf-8".utf8))
-            content.defaultStatus = 403
-            content.isOwnWording = true
-            return serve(make(content, use, checkedAt: .max), request, client)
-        case .forwardAsAsked, .forward:
-            client.fail(.internalError)
+        case .content(let content):
+            return serve(make(AnswerContent(content, options: rule.options), use, checkedAt: .max), request, client)
+        case .origin(let url):
+            return forward(
+                request, to: url?.ofRootPage ?? use.uri, client,
+                ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position, headers: rule.options.headers))
         case .refused(let why) where why.isOfURL:
             client.fail(.noUsableURL(rule: rule.position, why))
         case .refused:
@@ -109,15 +97,13 @@ extension LoopContext {
     }
 
     /// Makes an answer ready, and keeps it for the requests to come.
-    private func make(
-        _ content: AnswerContent, _ use: RuleUse, checkedAt: UInt64, isKept: Bool = true
-    ) -> ReadyAnswer {
+    private func make(_ content: AnswerContent, _ use: RuleUse, checkedAt: UInt64) -> ReadyAnswer {
         let answer = ReadyAnswer(
             options: use.rule.options, position: use.rule.position, content: content, identity: proxy.identity,
             checkedAt: content.file?.isPinned == true ? .max : checkedAt)
         // What the store has not kept must not be kept here either, or its limit would not hold.
         if let file = content.file, file.isInMemory, !proxy.files.holds(file) { return answer }
-        if isKept { use.keep(answer) }
+        use.keep(answer)
         return answer
     }
 
@@ -206,15 +192,17 @@ extension RetentionMode {
 }
 
 extension AnswerContent {
-    /// A body that stands in the map itself.
-    static func text(_ bytes: [UInt8], type: [UInt8]) -> AnswerContent {
-        AnswerContent(
+    /// What a source had at hand.
+    init(_ content: SourceContent, options: RuleOptions) {
+        let type = content.isOwnWording ? nil : options.type?.withDefaultCharset.bytes
+        self.init(
             bodies: [
                 Body(
-                    coding: nil, etag: ContentTag.make(bytes), lastModified: nil, size: bytes.count,
-                    bytes: ByteBuffer(bytes: bytes))
+                    coding: nil, etag: ContentTag.make(content.bytes), lastModified: nil, size: content.bytes.count,
+                    bytes: ByteBuffer(bytes: content.bytes))
             ],
-            mediaType: type)
+            mediaType: type ?? Array(content.type.utf8), defaultStatus: content.status, location: content.location,
+            isOwnWording: content.isOwnWording)
     }
 
     /// Whether a path that no file has looks like an attempt to leave the root: then nothing more is told of it.

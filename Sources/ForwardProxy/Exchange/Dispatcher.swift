@@ -191,11 +191,14 @@ extension LoopContext {
         let plan = ForwardPlan(
             reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
         switch use.source(scratch) {
-        case .forward(let other): return forward(request, to: other.ofRootPage, client, plan)
+        case .origin(let other): return forward(request, to: other?.ofRootPage ?? uri, client, plan)
         case .refused(let why):
             client.fail(.noUsableURL(rule: rule.position, why))
             return nil
-        default: return forward(request, to: uri, client, plan)
+        case .file, .content:
+            // Of a rule that forwards: nothing else was to be asked for.
+            client.fail(.internalError)
+            return nil
         }
     }
 

@@ -22,7 +22,7 @@ struct RuleUse {
     ///
     /// - Parameter scratch: the one that the look-up was given, unused since: the captures in it are the latest
     ///   look-up's.
-    func source(_ scratch: LookupScratch) -> ResolvedSource { map.resolve(match, uri: uri, scratch: scratch) }
+    func source(_ scratch: LookupScratch) -> SourceAnswer { map.answer(match, uri: uri, scratch: scratch) }
 
     /// The answer that is ready, if any.
     var ready: ReadyAnswer? { table.find(rule, uri) }
@@ -33,8 +33,8 @@ struct RuleUse {
 }
 
 extension Rule {
-    /// The part of a URL that the rule's answer depends on: the path, or for a regular expression the query too.
-    func dependency(in url: UnsafeRawBufferPointer, _ uri: TargetURI) -> UnsafeRawBufferPointer {
+    /// The part of a URL that an answer by the rule is kept by: the path, or for a regular expression the query too.
+    fileprivate func kept(_ url: UnsafeRawBufferPointer, _ uri: TargetURI) -> UnsafeRawBufferPointer {
         kind == .expression ? url : UnsafeRawBufferPointer(rebasing: url[0..<min(uri.pathEnd, url.count)])
     }
 }
@@ -43,23 +43,26 @@ extension AnswerTable {
     /// The answer that a rule has ready for a URL.
     @inline(__always)
     func find(_ rule: Rule, _ uri: TargetURI) -> ReadyAnswer? {
-        if rule.isConstant { return find(rule.id) }
-        return uri.withBytes { find(rule.id, url: rule.dependency(in: $0, uri)) }
+        switch rule.dependency {
+        case .nothing: find(rule.id)
+        case .path: uri.withBytes { find(rule.id, url: rule.kept($0, uri)) }
+        case .request: nil
+        }
     }
 
     func insert(_ answer: ReadyAnswer, for rule: Rule, _ uri: TargetURI) {
-        if rule.isConstant {
-            insert(answer, for: rule.id)
-        } else {
-            uri.withBytes { insert(answer, for: rule.id, url: rule.dependency(in: $0, uri)) }
+        switch rule.dependency {
+        case .nothing: insert(answer, for: rule.id)
+        case .path: uri.withBytes { insert(answer, for: rule.id, url: rule.kept($0, uri)) }
+        case .request: break
         }
     }
 
     func remove(_ rule: Rule, _ uri: TargetURI) {
-        if rule.isConstant {
-            remove(rule.id)
-        } else {
-            uri.withBytes { remove(rule.id, url: rule.dependency(in: $0, uri)) }
+        switch rule.dependency {
+        case .nothing: remove(rule.id)
+        case .path: uri.withBytes { remove(rule.id, url: rule.kept($0, uri)) }
+        case .request: break
         }
     }
 }

@@ -8,7 +8,7 @@ public struct Explanation: Sendable {
         public let rule: Rule
         /// Why it is this rule and which of its conditions held, a sentence each.
         public let reasons: [String]
-        public let source: ResolvedSource
+        public let source: SourceAnswer
         /// What answers, in words: `the file /srv/bundle/a.png`.
         public let sourceDescription: String
     }
@@ -54,11 +54,10 @@ extension SubstitutionMap {
     ) -> Explanation {
         let match = lookup(uri, method: method, fields: fields, scratch: &scratch)
         let answer = match.map { match in
-            let source = resolve(match, uri: uri, scratch: scratch)
+            let source = self.answer(match, uri: uri, scratch: scratch)
             let rule = rule(match.id)
             return Explanation.Answer(
-                rule: rule, reasons: reasons(rule), source: source,
-                sourceDescription: Self.description(of: source, rule))
+                rule: rule, reasons: reasons(rule), source: source, sourceDescription: rule.words(for: source))
         }
         let passedOver = passedOver(uri, method, fields, before: match?.id, &scratch)
         let nearest =
@@ -94,18 +93,6 @@ extension SubstitutionMap {
     }
 
     private func methodList(_ options: RuleOptions) -> String { options.allowedMethods.joined(separator: ", ") }
-
-    private static func description(of source: ResolvedSource, _ rule: Rule) -> String {
-        switch source {
-        case .file(let root, let path): "the file \(root)/\(String(decoding: path, as: UTF8.self))"
-        case .body(let bytes, let type): "\(bytes.count) bytes of \(rule.options.type?.description ?? type)"
-        case .forwardAsAsked: "the origin's answer"
-        case .forward(let url): "the answer of \(url.description)"
-        case .redirect(let url): "a redirect to \(String(decoding: url, as: UTF8.self))"
-        case .block: "a refusal (block)"
-        case .refused(let reason): "an error: \(reason)"
-        }
-    }
 
     // MARK: Rules that are passed over
 

@@ -25,7 +25,7 @@ extension SubstitutionMap {
         // Rules that stand together often name the same file, which is looked for once.
         var last: (record: RuleRecord, problem: FileProblem?)?
         for (index, record) in storage.records.enumerated()
-        where record.source == .file && !record.isTemplate && !record.isSecondScheme {
+        where record.source.traits.contains(.namesFile) && !record.isTemplate && !record.isSecondScheme {
             result.checked += 1
             if let last, namesSameFile(last.record, record) {} else { last = (record, problem(record)) }
             guard let problem = last?.problem else { continue }

@@ -144,18 +144,17 @@ struct MapFileReader {
         }
         let reader = OptionReader(diagnostics: diagnostics)
         reader.reportDuplicates(node, "the option")
-        let names = OptionName.allCases.filter { !$0.isSource }
         for entry in entries {
             guard let key = entry.key.scalar else {
                 diagnostics.error("an option's name is a word, not \(entry.key.kind)", at: entry.key.span)
                 continue
             }
-            guard let name = OptionName(key) else {
-                diagnostics.error(OptionName.refusal(key, among: names.map(\.rawValue)), at: key.span)
+            guard SourceID(option: key.string) == nil else {
+                diagnostics.error("\(key) can't be a default: it is what answers for one rule", at: key.span)
                 continue
             }
-            guard !name.isSource else {
-                diagnostics.error("\(key) can't be a default: it is what answers for one rule", at: key.span)
+            guard let name = OptionName(key) else {
+                diagnostics.error(OptionName.refusal(key, among: OptionName.allCases.map(\.rawValue)), at: key.span)
                 continue
             }
             reader.read(name, entry.value, into: &defaults)

@@ -1,20 +1,11 @@
 import YAML
 
-/// The options that a rule, or `defaults`, may have.
+/// The options that a rule may have beside its source, and `defaults`.
 enum OptionName: String, CaseIterable {
-    case file, text, json, base64, forward, redirect, block
     case methods, query
     case requestHeaders = "request-headers"
     case status, type, headers, cors, delay, rate
     case bypass, missing, when, retain
-
-    /// Whether it says what answers.
-    var isSource: Bool {
-        switch self {
-        case .file, .text, .json, .base64, .forward, .redirect, .block: true
-        default: false
-        }
-    }
 
     /// Options that a later version will have; a map that uses one is told so.
     static let unsupported = ["template", "values", "sqlite"]

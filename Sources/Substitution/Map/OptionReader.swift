@@ -5,7 +5,7 @@ import YAML
 struct OptionReader {
     let diagnostics: FileDiagnostics
 
-    /// Reads one option that is no source.
+    /// Reads one option.
     func read(_ name: OptionName, _ value: YAMLNode, into given: inout GivenOptions) {
         switch name {
         case .methods: given.methods = methods(value)
@@ -21,7 +21,6 @@ struct OptionReader {
         case .missing: given.missing = choice(name, value)
         case .when: given.when = choice(name, value)
         case .retain: given.retain = retain(value)
-        case .file, .text, .json, .base64, .forward, .redirect, .block: break
         }
     }
 

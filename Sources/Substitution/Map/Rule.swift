@@ -42,43 +42,40 @@ public struct Rule: Sendable {
     /// The key as it is compared: a URL or pattern in normal form, or `~` and a regular expression.
     public var key: String { map.storage.key(record) }
 
-    /// Whether the rule answers with the same file, the same body or the same URL whatever the request's URL is.
-    public var isConstant: Bool {
-        switch record.source {
-        case .file: record.kind != .folder && !record.isTemplate
-        case .text, .json, .base64, .block: true
-        case .forward, .forwardAsAsked, .redirect: false
-        }
+    /// What of a request the rule's answer depends on.
+    public enum Dependency: Sendable {
+        /// Nothing: it is the same for every request that the rule answers.
+        case nothing
+        /// The URL, without its query unless the rule is a regular expression.
+        case path
+        /// More than that, so that it is made anew for each request.
+        case request
     }
 
-    /// Whether the rule answers with a file.
-    public var answersWithFile: Bool { record.source == .file }
+    public var dependency: Dependency {
+        let traits = record.source.traits
+        if traits.contains(.dependsOnRequest) { return .request }
+        return traits.contains(.dependsOnPath) && (record.kind == .folder || record.isTemplate) ? .path : .nothing
+    }
 
     /// Whether the rule sends the request on, as asked or to another URL.
-    public var forwards: Bool { record.source.forwards }
+    public var forwards: Bool { record.source.traits.contains(.asksOrigin) }
 
-    /// The status of an answer by the rule where nothing else decides: the one that the map sets, or 302 for a
-    /// redirect, 403 for a block, 200 for all else.
-    public var status: Int {
-        if let status = options.status { return status }
-        switch record.source {
-        case .redirect: return 302
-        case .block: return 403
-        default: return 200
-        }
-    }
+    /// The status of an answer by the rule where nothing else decides: the one that the map sets, or its source's.
+    public var status: Int { options.status ?? record.source.kind.status }
 
     /// The option that says what answers: `file`, `text`, `json`, `base64`, `forward`, `redirect` or `block`.
-    public var sourceName: String { record.source.name }
+    public var sourceName: String { record.source.kind.option }
 
     /// What answers, as the map has it: a path below the root, a URL, both with their captures; empty for a body.
     public var sourceText: String {
+        guard record.source.traits.contains(.isShown) else { return "" }
         if record.isTemplate { return map.storage.templates[Int(record.sourceOffset)].text }
-        switch record.source {
-        case .file, .forward, .redirect: return map.storage.text(record.sourceRange)
-        case .text, .json, .base64, .forwardAsAsked, .block: return ""
-        }
+        return map.storage.text(record.sourceRange)
     }
+
+    /// An answer of the rule in words that follow "answers with".
+    func words(for answer: SourceAnswer) -> String { record.source.kind.words(for: answer, by: options) }
 
     /// The folder that the rule's file is below, absolute.
     public var root: String { map.storage.files[Int(record.file)].root }

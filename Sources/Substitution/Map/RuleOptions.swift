@@ -90,7 +90,7 @@ public final class RuleOptions: Sendable {
 /// The options that a map's text gives for a rule, or for all rules of a file; nil is what it does not speak of.
 struct GivenOptions: Hashable, Sendable {
     /// What answers, since some defaults depend on it.
-    var source = SourceKind.file
+    var source = SourceID.file
     /// Whether the rule's URL is exact, on which the default of `query` depends.
     var isExact = true
     var methods: MethodSet?
@@ -116,10 +116,10 @@ struct GivenOptions: Hashable, Sendable {
     /// `when` to blocks.
     func over(_ defaults: GivenOptions) -> GivenOptions {
         var merged = self
-        merged.methods = methods ?? defaults.methods ?? (source == .file ? .retrieval : .all)
+        merged.methods = methods ?? defaults.methods ?? source.kind.methods
         merged.query = query ?? defaults.query ?? (isExact ? .exact : .ignore)
         merged.fieldConditions = fieldConditions ?? defaults.fieldConditions
-        merged.status = status ?? defaults.status.flatMap { source.accepts(status: $0) ? $0 : nil }
+        merged.status = status ?? defaults.status.flatMap { source.kind.accepts(status: $0) ? $0 : nil }
         merged.type = type ?? defaults.type
         merged.headers = GivenOptions.merged(headers, over: defaults.headers)
         merged.cors = cors ?? defaults.cors
@@ -130,12 +130,7 @@ struct GivenOptions: Hashable, Sendable {
         merged.missing = missing ?? defaults.missing
         merged.when = when ?? defaults.when
         merged.retain = retain ?? defaults.retain
-        if source == .block {
-            // A block that some requests pass by would be none.
-            merged.bypass = .never
-            merged.isBypassOwn = true
-            merged.when = .always
-        }
+        source.kind.settle(&merged)
         // They have done their part; equal options are to be shared whatever they were.
         merged.source = .file
         merged.isExact = true

@@ -12,7 +12,7 @@ struct RuleBody {
         case template(Int)
     }
 
-    var source: SourceKind
+    var source: SourceID
     var text: Text
     var options: Int
     var line: Int
@@ -25,8 +25,10 @@ struct RuleReader {
     let key: RuleKey?
     let keySpan: YAMLSpan
 
-    private var sources: SourceReader {
-        SourceReader(builder: builder, diagnostics: diagnostics, key: key, keySpan: keySpan)
+    /// - Parameter span: the place of what the value belongs to.
+    private func reader(_ source: SourceID, _ span: YAMLSpan) -> SourceReader {
+        SourceReader(
+            builder: builder, diagnostics: diagnostics, key: key, keySpan: span, option: source.kind.option)
     }
 
     /// The rules of a value; none where it is refused.
@@ -54,7 +56,9 @@ struct RuleReader {
 
     /// The rule of a value that is a file name.
     func readFileName(_ scalar: YAMLScalar, line: Int? = nil) -> RuleBody? {
-        guard let text = sources.file(scalar) else { return nil }
+        let reader = SourceReader(
+            builder: builder, diagnostics: diagnostics, key: key, keySpan: keySpan, option: "file")
+        guard let text = FileSource().path(scalar, reader) else { return nil }
         return RuleBody(
             source: .file, text: text, options: builder.fileOptions(isExact: key?.kind == .exact),
             line: line ?? keySpan.start.line)
@@ -66,44 +70,46 @@ struct RuleReader {
         let options = OptionReader(diagnostics: diagnostics)
         options.reportDuplicates(node, "the option")
         var given = GivenOptions()
-        var source: (name: OptionName, kind: SourceKind, text: RuleBody.Text?)?
+        var source: (id: SourceID, text: RuleBody.Text?)?
         var named: [(name: OptionName, entry: YAMLNode.Entry)] = []
         var isRefused = false
+        var isUnknown = false
         for entry in entries {
-            guard let scalar = entry.key.scalar, let name = OptionName(scalar) else {
-                refuse(entry.key)
-                continue
-            }
-            named.append((name, entry))
-            guard name.isSource else {
-                options.read(name, entry.value, into: &given)
-                continue
-            }
-            if let first = source {
-                if first.name != name {
-                    diagnostics.error(
-                        "two sources, '\(first.name.rawValue)' and '\(name.rawValue)'; a rule has one", at: scalar.span)
+            if let scalar = entry.key.scalar, let id = SourceID(option: scalar.string) {
+                if let first = source {
+                    if first.id != id {
+                        diagnostics.error(
+                            "two sources, '\(first.id.kind.option)' and '\(id.kind.option)'; a rule has one",
+                            at: scalar.span)
+                    }
+                    isRefused = true
+                } else {
+                    // Without a value at all, the place of the option is what can be shown.
+                    source = (id, id.kind.read(entry.value, reader(id, entry.key.span)))
                 }
-                isRefused = true
-                continue
+            } else if let scalar = entry.key.scalar, let name = OptionName(scalar) {
+                named.append((name, entry))
+                options.read(name, entry.value, into: &given)
+            } else {
+                isUnknown = true
+                refuse(entry.key)
             }
-            let (kind, text) = sources.read(name, entry)
-            source = (name, kind, text)
         }
         guard let source else {
             // A misspelt source is reported as an unknown option already.
-            if named.count == entries.count {
+            if !isUnknown {
+                let names = SourceID.options.dropLast().joined(separator: ", ")
                 diagnostics.error(
-                    "this rule does not say what answers: file, text, json, base64, forward, redirect or block",
+                    "this rule does not say what answers: \(names) or \(SourceID.options.last ?? "")",
                     at: entries.isEmpty ? span : YAMLSpan(start: span.start, end: entries[0].key.span.end))
             }
             return nil
         }
-        check(named, source.kind, given)
+        check(named, source.id.kind, given)
         guard let text = source.text, !isRefused else { return nil }
-        given.source = source.kind
+        given.source = source.id
         given.isExact = key?.kind == .exact
-        return RuleBody(source: source.kind, text: text, options: builder.number(of: given), line: line)
+        return RuleBody(source: source.id, text: text, options: builder.number(of: given), line: line)
     }
 
     private func refuse(_ key: YAMLNode) {
@@ -111,51 +117,27 @@ struct RuleReader {
             diagnostics.error("an option's name is a word, not \(key.kind)", at: key.span)
             return
         }
-        diagnostics.error(OptionName.refusal(scalar, among: OptionName.allCases.map(\.rawValue)), at: scalar.span)
+        let names = SourceID.options + OptionName.allCases.map(\.rawValue)
+        diagnostics.error(OptionName.refusal(scalar, among: names), at: scalar.span)
     }
 
-    /// Reports options that contradict the source, and warns of those that have no effect with it.
+    /// Reports options that contradict the source or the key, and warns of those that have no effect.
     private func check(
-        _ named: [(name: OptionName, entry: YAMLNode.Entry)], _ source: SourceKind, _ given: GivenOptions
+        _ named: [(name: OptionName, entry: YAMLNode.Entry)], _ source: any SourceKind, _ given: GivenOptions
     ) {
         for (name, entry) in named {
-            switch name {
-            case .status where source.forwards, .cors where source.forwards, .delay where source.forwards,
-                .rate where source.forwards:
-                diagnostics.warning("'\(name.rawValue)' has no effect with 'forward'", at: entry.key.span)
-            case .status:
-                if let status = given.status, !source.accepts(status: status) {
-                    diagnostics.error(
-                        "the status of a redirect is one from 300 to 399, and not 304", at: entry.value.span)
-                }
-            case .bypass where source == .block:
-                if let bypass = given.bypass, bypass != .never {
-                    diagnostics.error(
-                        "a blocked URL never goes to its origin; 'bypass' is never, and may be left out",
-                        at: entry.value.span)
-                }
-            case .when where source == .block:
-                if given.when == .originFails {
-                    diagnostics.warning(
-                        "'when' has no effect with 'block': a blocked URL never goes to its origin",
-                        at: entry.key.span)
-                }
-            case .query:
-                if key?.kind == .expression, given.query == .exact {
-                    diagnostics.error(
-                        "a regular expression is matched against the query too; write the query in it",
-                        at: entry.value.span)
-                }
-            case .missing, .retain:
-                if source != .file {
-                    diagnostics.warning(
-                        "'\(name.rawValue)' has no effect with '\(source.name)'; it is for files", at: entry.key.span)
-                }
-            case .type:
-                if source.forwards || source == .redirect {
-                    diagnostics.warning("'type' has no effect with '\(source.name)'", at: entry.key.span)
-                }
-            default: break
+            switch source.effect(of: name, in: given) {
+            case .some: break
+            case .none(let hint):
+                diagnostics.warning(
+                    "'\(name.rawValue)' has no effect with '\(source.option)'\(hint)", at: entry.key.span)
+            case .idle(let words): diagnostics.warning(words, at: entry.key.span)
+            case .contradiction(let words): diagnostics.error(words, at: entry.value.span)
+            }
+            if name == .query, key?.kind == .expression, given.query == .exact {
+                diagnostics.error(
+                    "a regular expression is matched against the query too; write the query in it",
+                    at: entry.value.span)
             }
         }
     }

@@ -20,32 +20,6 @@ public enum RuleKind: UInt8, Sendable, Equatable {
     }
 }
 
-/// What answers for a rule.
-enum SourceKind: UInt8, Sendable, Hashable {
-    case file, text, json, base64, forwardAsAsked, forward, redirect, block
-
-    /// The option's name.
-    var name: String {
-        switch self {
-        case .file: "file"
-        case .text: "text"
-        case .json: "json"
-        case .base64: "base64"
-        case .forward, .forwardAsAsked: "forward"
-        case .redirect: "redirect"
-        case .block: "block"
-        }
-    }
-
-    /// Whether the origin answers, or another one.
-    var forwards: Bool { self == .forward || self == .forwardAsAsked }
-
-    /// Whether a response of this source may have the status; all may have one from 200 to 599, redirects only 3xx.
-    func accepts(status: Int) -> Bool {
-        self != .redirect || ((300...399).contains(status) && status != 304)
-    }
-}
-
 /// A rule in 32 bytes; texts are ranges of the map's arena.
 struct RuleRecord: Sendable {
     static let none = UInt32.max
@@ -67,7 +41,7 @@ struct RuleRecord: Sendable {
     private var sourceAndFlags: UInt8
 
     /// A record without a source's text yet.
-    init(key: Range<Int>, kind: RuleKind, source: SourceKind, options: Int, line: Int, file: Int) {
+    init(key: Range<Int>, kind: RuleKind, source: SourceID, options: Int, line: Int, file: Int) {
         keyOffset = UInt32(truncatingIfNeeded: key.lowerBound)
         keyLength = UInt32(truncatingIfNeeded: key.count)
         sourceOffset = 0
@@ -89,7 +63,8 @@ struct RuleRecord: Sendable {
         }
     }
 
-    var source: SourceKind { SourceKind(rawValue: sourceAndFlags & 15) ?? .block }
+    @inline(__always)
+    var source: SourceID { SourceID(rawValue: sourceAndFlags & 15) }
 
     /// Whether the source has captures or a pattern's, so that `sourceOffset` is the number of a template.
     var isTemplate: Bool {

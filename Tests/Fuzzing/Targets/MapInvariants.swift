@@ -80,14 +80,15 @@ enum MapInvariants {
         if let match {
             try require(match.id.index < map.ruleIDCount, "rule \(match.id)")
             try require(match.rest.upperBound <= uri.bytes.readableBytes, "rest \(match.rest)")
-            switch map.resolve(match, uri: uri, scratch: scratch) {
+            switch map.answer(match, uri: uri, scratch: scratch) {
             case .file(_, let path):
                 let segments = path.split(separator: 0x2f, omittingEmptySubsequences: false)
                 let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
                 try require(isSafe && !path.contains(0), "path \(path) for \(uri.description)")
-            case .redirect(let location):
+            case .content(let content):
+                let location = content.location ?? []
                 try require(location.allSatisfy { $0 > 0x20 && $0 != 0x7f }, "Location \(location)")
-            case .body, .forwardAsAsked, .forward, .block, .refused: break
+            case .origin, .refused: break
             }
         }
         let explained = map.explain(uri, method: method, fields: fields, scratch: &scratch)

@@ -103,7 +103,7 @@ struct IncludeTests {
         #expect(options.missing == .error && options.when == .always && options.retain == .whileUnchanged)
         #expect(options.allowedMethods == ["GET", "HEAD"])
         #expect(all[1].options.allowedMethods == [])
-        #expect(all.map(\.isConstant) == [true, true, false])
+        #expect(all.map(\.dependency) == [.nothing, .nothing, .request])
         #expect(all.map(\.sourceName) == ["file", "block", "redirect"])
     }
 

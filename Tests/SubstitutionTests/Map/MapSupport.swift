@@ -92,13 +92,14 @@ extension SubstitutionMap {
     func answer(_ url: String, _ method: String = "GET", _ fields: [(String, String)] = []) throws -> String {
         var scratch = LookupScratch()
         guard let match = try match(url, method, fields, scratch: &scratch) else { return "-" }
-        switch resolve(match, uri: try TargetURI(url), scratch: scratch) {
+        switch self.answer(match, uri: try TargetURI(url), scratch: scratch) {
         case .file(_, let path): return String(decoding: path, as: UTF8.self)
-        case .body(let bytes, let type): return "\(type): \(String(decoding: bytes, as: UTF8.self))"
-        case .forwardAsAsked: return "forward"
-        case .forward(let url): return "forward \(String(buffer: url.bytes))"
-        case .redirect(let location): return "redirect \(String(decoding: location, as: UTF8.self))"
-        case .block: return "block"
+        case .content(let content):
+            if let location = content.location { return "redirect \(String(decoding: location, as: UTF8.self))" }
+            if content.isOwnWording { return "block" }
+            return "\(content.type): \(String(decoding: content.bytes, as: UTF8.self))"
+        case .origin(nil): return "forward"
+        case .origin(let url?): return "forward \(String(buffer: url.bytes))"
         case .refused(let reason): return "refused: \(reason)"
         }
     }

@@ -8,11 +8,8 @@ enum CapturedAuthority {
     ///
     /// One that the template ends with may bring path and query along: nothing of the map's stands behind it.
     static func isKept(by template: CaptureTemplate, captures: CaptureList, of input: UnsafeRawBufferPointer) -> Bool {
-        guard let authority = authority(of: template) else {
-            var url: [UInt8] = []
-            template.expand(into: &url, captures: captures, of: input)
-            return !url.starts(with: "//".utf8) && !url.starts(with: "/\\".utf8)
-        }
+        // Without one in the map's own words there is nothing that a capture could change.
+        guard let authority = authority(of: template) else { return true }
         return template.allGroups(captures: captures, of: input) { position, group, isLast in
             if position < authority.lowerBound { return group.allSatisfy(isOfScheme) }
             guard position <= authority.upperBound else { return true }

@@ -4,7 +4,7 @@ import Substitution
 import Testing
 
 /// What a match answers with.
-struct ResolveTests {
+struct SourceTests {
     @Test(
         "the rest of a folder's path is decoded segment by segment, and can't leave the folder",
         arguments: [
@@ -41,7 +41,7 @@ struct ResolveTests {
         var scratch = LookupScratch()
         let uri = try TargetURI("http://m.test/d/caf%E9")
         let match = try #require(try map.match("http://m.test/d/caf%E9", scratch: &scratch))
-        guard case .file(let root, let path) = map.resolve(match, uri: uri, scratch: scratch) else {
+        guard case .file(let root, let path) = map.answer(match, uri: uri, scratch: scratch) else {
             Issue.record("no file")
             return
         }
@@ -124,7 +124,7 @@ struct ResolveTests {
         var scratch = LookupScratch()
         let uri = try TargetURI("http://h/c/x?q=%41%7e")
         let match = try #require(try map.match("http://h/c/x?q=%41%7e", scratch: &scratch))
-        guard case .forward(let url) = map.resolve(match, uri: uri, scratch: scratch) else {
+        guard case .origin(let url?) = map.answer(match, uri: uri, scratch: scratch) else {
             Issue.record("not forwarded")
             return
         }
@@ -209,16 +209,16 @@ struct ResolveTests {
         #expect(try map.answer(url).hasPrefix(expected))
     }
 
-    @Test("whether a rule is constant, and what it is like")
+    @Test("what a rule depends on, and what it is like")
     func views() throws {
         let map = try rules(
             "http://h/a: a", "http://h/b/: b/", "http://h/*.png: one.png", "http://h/*.gif: $1.gif",
             "http://h/t: { text: t }", "http://h/f: { forward: true }", "~x: x")
         let all = Array(map.rules)
-        #expect(all.map(\.isConstant) == [true, false, true, false, true, false, true])
+        #expect(all.map(\.dependency) == [.nothing, .path, .nothing, .path, .nothing, .request, .nothing])
         #expect(all.map(\.kind) == [.exact, .folder, .pattern, .pattern, .exact, .exact, .expression])
         #expect(all.map(\.sourceText) == ["a", "b/", "one.png", "$1.gif", "", "", "x"])
-        #expect(all.map(\.answersWithFile) == [true, true, true, true, false, false, true])
+        #expect(all.map(\.sourceName) == ["file", "file", "file", "file", "text", "forward", "file"])
         #expect(all.map(\.forwards) == [false, false, false, false, false, true, false])
         #expect(all[3].key == "http://h/*.gif")
         #expect(all[6].key == "~x")

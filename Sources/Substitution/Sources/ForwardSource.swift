@@ -1,0 +1,48 @@
+import HTTPSemantics
+import NIOCore
+import YAML
+
+/// `forward`: the answer of the origin, or of another URL's.
+///
+/// The rest of a folder's path is added to that URL, and the request's query: not with a regular expression, which has
+/// seen the query.
+struct ForwardSource: SourceKind {
+    let option = "forward"
+    let traits: SourceTraits = [.asksOrigin, .dependsOnRequest, .isShown]
+
+    /// `true` leaves no text: the request goes on as it is.
+    func read(_ value: YAMLNode, _ reader: SourceReader) -> RuleBody.Text? {
+        if let boolean = value.scalar?.boolValue {
+            return boolean ? reader.builder.append([UInt8]()) : reader.refuseFalse(value)
+        }
+        let expected = "'forward' is true or a URL"
+        if let scalar = value.scalar, scalar.value == .text, scalar.isYAML11Boolean {
+            reader.diagnostics.error("\(expected); for \(scalar) write true", at: scalar.span)
+            return nil
+        }
+        return reader.url(value, expected) { text throws(KeyError) in
+            guard try SourceURL.parse(text).scheme != .other else {
+                throw KeyError("requests are forwarded to http and https URLs only")
+            }
+        }
+    }
+
+    func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect {
+        switch option {
+        case .status, .type, .cors, .delay, .rate: .none("")
+        default: usualEffect(of: option)
+        }
+    }
+
+    func answer(_ request: SourceRequest) -> SourceAnswer {
+        var url = request.expanded()
+        guard !url.isEmpty else { return .origin(nil) }
+        SourceURL.append(request, to: &url)
+        do throws(TargetError) {
+            let target = try TargetURI(absolute: ByteBuffer(bytes: url))
+            return request.keepsAuthority ? .origin(target) : .refused(.capturedAuthority)
+        } catch {
+            return .refused(.notAURL(error))
+        }
+    }
+}

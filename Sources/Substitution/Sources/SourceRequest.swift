@@ -1,0 +1,66 @@
+public import HTTPSemantics
+import NIOCore
+import Patterns
+
+/// A request as the source of the rule that matches sees it, with what the rule's text says.
+struct SourceRequest {
+    private let map: SubstitutionMap
+    private let record: RuleRecord
+    private let match: RuleMatch
+    private let scratch: LookupScratch
+    let uri: TargetURI
+
+    init(_ map: SubstitutionMap, _ match: RuleMatch, _ uri: TargetURI, _ scratch: LookupScratch) {
+        self.map = map
+        self.match = match
+        self.uri = uri
+        self.scratch = scratch
+        record = map.storage.records[match.id.index]
+    }
+
+    /// What the rule's key is.
+    var kind: RuleKind { record.kind }
+
+    /// The rule's place, as `substitutions.yaml:12`.
+    var position: String { map.storage.position(record) }
+
+    /// The folder that the rule's files are below, absolute.
+    var root: String { map.storage.files[Int(record.file)].root }
+
+    /// The text with captures, where it has some.
+    var template: CaptureTemplate? { record.isTemplate ? stored.template : nil }
+
+    /// The text as the map has it.
+    var written: [UInt8] { record.isTemplate ? Array(stored.text.utf8) : Array(map.storage.arena[record.sourceRange]) }
+
+    /// The text with its captures filled in, as they stand in the URL.
+    func expanded() -> [UInt8] {
+        guard record.isTemplate else { return written }
+        var output: [UInt8] = []
+        uri.withBytes { url in stored.template.expand(into: &output, captures: scratch.captures, of: url) }
+        return output
+    }
+
+    /// Of a folder, what follows its key in the URL's path, as it stands there; else empty.
+    var rest: [UInt8] {
+        guard kind == .folder else { return [] }
+        return uri.withBytes { Array($0[match.rest.clamped(to: 0..<$0.count)]) }
+    }
+
+    /// Whether the captures leave scheme and authority of a URL what the map makes of them.
+    var keepsAuthority: Bool {
+        guard let template else { return true }
+        return uri.withBytes { CapturedAuthority.isKept(by: template, captures: scratch.captures, of: $0) }
+    }
+
+    private var stored: MapStorage.Template { map.storage.templates[Int(record.sourceOffset)] }
+}
+
+extension SubstitutionMap {
+    /// Finds out what a match answers with.
+    ///
+    /// - Parameter scratch: The one that the look-up was given, unused since.
+    public func answer(_ match: RuleMatch, uri: TargetURI, scratch: LookupScratch) -> SourceAnswer {
+        storage.records[match.id.index].source.kind.answer(SourceRequest(self, match, uri, scratch))
+    }
+}

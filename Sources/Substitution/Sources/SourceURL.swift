@@ -1,0 +1,37 @@
+import HTTPSemantics
+import NIOCore
+
+/// The URLs that `forward` and `redirect` lead to.
+enum SourceURL {
+    static func parse(_ text: [UInt8]) throws(KeyError) -> TargetURI {
+        do throws(TargetError) {
+            return try TargetURI(String(decoding: text, as: UTF8.self))
+        } catch {
+            throw KeyError(error.description)
+        }
+    }
+
+    /// Adds the rest of a folder's path and the request's query to a URL.
+    static func append(_ request: SourceRequest, to url: inout [UInt8]) {
+        guard request.kind != .expression else { return }
+        let fragment = url.firstIndex(of: UInt8(ascii: "#")) ?? url.count
+        url.removeSubrange(fragment...)
+        var queryStart = url.firstIndex(of: UInt8(ascii: "?")) ?? url.count
+        if request.kind == .folder {
+            var rest = request.rest
+            if queryStart == 0 || url[queryStart - 1] != UInt8(ascii: "/") { rest.insert(UInt8(ascii: "/"), at: 0) }
+            url.insert(contentsOf: rest, at: queryStart)
+            queryStart += rest.count
+        }
+        // The query as received: what the origin makes of its bytes is not ours to change.
+        request.uri.rawPathAndQuery.withUnsafeReadableBytes { raw in
+            guard let mark = raw.firstIndex(of: UInt8(ascii: "?")), mark + 1 < raw.count else { return }
+            if queryStart == url.count {
+                url.append(UInt8(ascii: "?"))
+            } else if url.last != UInt8(ascii: "?"), url.last != UInt8(ascii: "&") {
+                url.append(UInt8(ascii: "&"))
+            }
+            url.append(contentsOf: raw[(mark + 1)...])
+        }
+    }
+}
