@@ -51,14 +51,15 @@ let package = Package(
         // Its header is the system's; the library itself is opened at first need.
         .target(name: "CCurl"),
         .target(name: "Curl", dependencies: ["CCurl"], swiftSettings: strict),
-        .target(name: "YAML", dependencies: ["CYAML"], swiftSettings: strict),
+        .target(name: "Diagnostics", swiftSettings: strict),
+        .target(name: "YAML", dependencies: ["CYAML", "Diagnostics"], swiftSettings: strict),
         .target(name: "Patterns", swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: [nioCore], swiftSettings: strict),
         .target(name: "HTTP1", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTPCaching", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "Substitution",
-            dependencies: ["HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
+            dependencies: ["Diagnostics", "HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
             swiftSettings: strict),
         .target(
             name: "TLSTermination", dependencies: [nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
@@ -66,15 +67,16 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "CCrypt", "CLinux", "Curl", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution", "TLSTermination",
-                "YAML", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
+                "CCrypt", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution",
+                "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Curl", "ForwardProxy", "HTTPSemantics", "Substitution", "TLSTermination", "YAML", nioCore, logging,
-                argumentParser,
+                "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution", "TLSTermination", "YAML",
+                nioCore,
+                logging, argumentParser,
             ],
             swiftSettings: strict,
             // Of the linkers only lld packs relative relocations, and it is quicker than gold by far.
@@ -82,7 +84,8 @@ let package = Package(
 
         .target(name: "ProxyTestKit", swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
-        .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: strict),
+        .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"], swiftSettings: strict),
+        .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
         .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: strict),
         .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .testTarget(
@@ -93,8 +96,9 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTPCaching", "HTTPSemantics", "Substitution", "YAML",
-                nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+                "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTPCaching", "HTTPSemantics",
+                "Substitution",
+                "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),
         .testTarget(
@@ -105,7 +109,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SubstitutionTests",
-            dependencies: ["Substitution", "HTTPSemantics", "Patterns", "YAML", nioCore],
+            dependencies: ["Diagnostics", "Substitution", "HTTPSemantics", "Patterns", "YAML", nioCore],
             swiftSettings: strict),
         .testTarget(
             name: "TLSTerminationTests",

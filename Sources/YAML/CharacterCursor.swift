@@ -1,4 +1,5 @@
 import CYAML
+import Diagnostics
 
 /// Turns libyaml's character counts into byte offsets.
 ///
@@ -34,9 +35,9 @@ struct CharacterCursor {
     }
 
     /// A mark of libyaml's as one of ours.
-    mutating func mark(_ mark: yaml_mark_t, in source: [UInt8]) -> YAMLMark {
+    mutating func mark(_ mark: yaml_mark_t, in source: [UInt8]) -> TextMark {
         let character = Int(truncatingIfNeeded: mark.index)
-        return YAMLMark(
+        return TextMark(
             line: Int(truncatingIfNeeded: mark.line) &+ 1, column: Int(truncatingIfNeeded: mark.column) &+ 1,
             offset: offset(ofCharacter: character, in: source))
     }

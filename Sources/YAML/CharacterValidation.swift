@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// What the pass over a source's bytes found, before any of them is parsed.
 struct ValidatedSource {
     /// How many bytes a byte-order mark takes at the start.
@@ -38,7 +40,7 @@ struct ValidatedSource {
             ("UTF-16", [0xFF, 0xFE]), ("UTF-16", [0xFE, 0xFF]),
         ]
         for mark in marks where bytes.starts(with: mark.bytes) {
-            throw YAMLError("the file is \(mark.name); save it as UTF-8", at: YAMLSpan(at: .start))
+            throw YAMLError("the file is \(mark.name); save it as UTF-8", at: TextSpan(at: .start))
         }
     }
 
@@ -93,7 +95,7 @@ struct ValidatedSource {
     }
 
     private static func error(_ message: String, _ bytes: [UInt8], at offset: Int, length: Int) -> YAMLError {
-        let start = YAMLMark(offset: offset, in: bytes)
-        return YAMLError(message, at: YAMLSpan(start: start, end: start.advanced(columns: 1, bytes: length)))
+        let start = TextMark(offset: offset, in: bytes)
+        return YAMLError(message, at: TextSpan(start: start, end: start.advanced(columns: 1, bytes: length)))
     }
 }

@@ -1,4 +1,5 @@
 import CYAML
+import Diagnostics
 
 /// An error of libyaml's own, and its sentence for a person.
 ///
@@ -8,31 +9,31 @@ struct SyntaxError {
     let problem: String
     let context: String
     /// Where libyaml stopped.
-    let place: YAMLMark
+    let place: TextMark
     /// Where the construct began that libyaml was in, such as the opening quote.
-    let beginning: YAMLMark
+    let beginning: TextMark
     /// Where the innermost collection begins.
-    private let innermost: YAMLMark?
+    private let innermost: TextMark?
     private let source: [UInt8]
 
-    init(_ parser: yaml_parser_t, _ source: [UInt8], _ cursor: inout CharacterCursor, innermost: YAMLMark?) {
+    init(_ parser: yaml_parser_t, _ source: [UInt8], _ cursor: inout CharacterCursor, innermost: TextMark?) {
         self.source = source
         self.innermost = innermost
         problem = parser.problem.map { String(cString: $0) } ?? ""
         context = parser.context.map { String(cString: $0) } ?? ""
         beginning = parser.context == nil ? .start : cursor.mark(parser.context_mark, in: source)
-        let mark: YAMLMark
+        let mark: TextMark
         switch parser.error {
         case YAML_SCANNER_ERROR, YAML_PARSER_ERROR: mark = cursor.mark(parser.problem_mark, in: source)
         default: mark = cursor.mark(parser.mark, in: source)
         }
         // At the end libyaml counts a line more, if the last one has no line break.
-        place = mark.offset < source.count ? mark : YAMLMark(offset: source.count, in: source)
+        place = mark.offset < source.count ? mark : TextMark(offset: source.count, in: source)
     }
 
     func translated() -> YAMLError {
         if let error = lexicalError() ?? quotationError() ?? propertyError() ?? structureError() { return error }
-        if problem.isEmpty { return YAMLError("out of memory", at: YAMLSpan(at: place)) }
+        if problem.isEmpty { return YAMLError("out of memory", at: TextSpan(at: place)) }
         return YAMLError(context.isEmpty ? problem : "\(problem) \(context)", at: character(place))
     }
 
@@ -80,7 +81,7 @@ struct SyntaxError {
         "a key of more than \(Self.longestSimpleKey) characters is written '? KEY' and, on the next line, ': VALUE'"
     }
 
-    private func tab(at mark: YAMLMark) -> YAMLError {
+    private func tab(at mark: TextMark) -> YAMLError {
         YAMLError("a tab is not allowed as indentation; use spaces", at: character(mark))
     }
 
@@ -90,7 +91,7 @@ struct SyntaxError {
         let before = source[..<min(place.offset, source.count)]
         let line = before[(before.lastIndex(where: isLineBreak).map { $0 + 1 } ?? byteOrderMarkLength(source))...]
         let blanks = line.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        return blanks.firstIndex(of: UInt8(ascii: "\t")).map { tab(at: YAMLMark(offset: $0, in: source)) }
+        return blanks.firstIndex(of: UInt8(ascii: "\t")).map { tab(at: TextMark(offset: $0, in: source)) }
     }
 
     private func quotationError() -> YAMLError? {
@@ -109,7 +110,7 @@ struct SyntaxError {
             let text = visibleText(of: source[place.offset..<(place.offset + 1 + escaped.length)])
             return YAMLError(
                 "'\(text)' is not an escape; write '\\\(text)', or use single quotes",
-                at: YAMLSpan(start: place, end: place.advanced(columns: 2, bytes: 1 + escaped.length)))
+                at: TextSpan(start: place, end: place.advanced(columns: 2, bytes: 1 + escaped.length)))
         case "did not find expected hexdecimal number":
             return YAMLError("an escape \\x takes 2 hexadecimal digits, \\u 4, \\U 8", at: character(place))
         case "found invalid Unicode character escape code":
@@ -129,9 +130,9 @@ struct SyntaxError {
     private func propertyError() -> YAMLError? {
         switch context {
         case "while scanning an alias":
-            return Refusal.alias(source, YAMLSpan(at: beginning))
+            return Refusal.alias(source, TextSpan(at: beginning))
         case "while scanning an anchor", "while scanning a tag", "while parsing a tag", "while parsing a node":
-            return Refusal.property(source, YAMLSpan(at: beginning))
+            return Refusal.property(source, TextSpan(at: beginning))
         case "while scanning a %TAG directive", "while parsing a %TAG directive", "while scanning a tag directive",
             "while parsing a tag directive":
             return YAMLError("the directive %TAG is not accepted; remove it", at: restOfLine(beginning))
@@ -192,11 +193,11 @@ struct SyntaxError {
             at: character(place))
     }
 
-    private func unclosed(bracket: String, at mark: YAMLMark) -> YAMLError {
+    private func unclosed(bracket: String, at mark: TextMark) -> YAMLError {
         YAMLError("this bracket is not closed; add the '\(bracket)'", at: character(mark))
     }
 
-    private func closingBracket(at mark: YAMLMark) -> String? {
+    private func closingBracket(at mark: TextMark) -> String? {
         switch byte(at: mark) {
         case UInt8(ascii: "["): return "]"
         case UInt8(ascii: "{"): return "}"
@@ -206,7 +207,7 @@ struct SyntaxError {
 
     // MARK: - The source at a mark
 
-    private func byte(at mark: YAMLMark) -> UInt8? {
+    private func byte(at mark: TextMark) -> UInt8? {
         mark.offset < source.count ? source[mark.offset] : nil
     }
 
@@ -223,17 +224,17 @@ struct SyntaxError {
     }
 
     /// The one character at a mark; an empty span at the end of a line.
-    private func character(_ mark: YAMLMark) -> YAMLSpan {
-        guard let byte = byte(at: mark), byte != 0x0A, byte != 0x0D else { return YAMLSpan(at: mark) }
+    private func character(_ mark: TextMark) -> TextSpan {
+        guard let byte = byte(at: mark), byte != 0x0A, byte != 0x0D else { return TextSpan(at: mark) }
         let length = decodeUTF8(source, at: mark.offset)?.length ?? 1
-        return YAMLSpan(start: mark, end: mark.advanced(columns: 1, bytes: length))
+        return TextSpan(start: mark, end: mark.advanced(columns: 1, bytes: length))
     }
 
     /// From a mark to the end of its line, without blanks at the end.
-    private func restOfLine(_ mark: YAMLMark) -> YAMLSpan {
+    private func restOfLine(_ mark: TextMark) -> TextSpan {
         var rest = source[min(mark.offset, source.count)...].prefix { $0 != 0x0A && $0 != 0x0D }
         while let last = rest.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { rest.removeLast() }
         let columns = rest.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
-        return YAMLSpan(start: mark, end: mark.advanced(columns: columns, bytes: rest.count))
+        return TextSpan(start: mark, end: mark.advanced(columns: columns, bytes: rest.count))
     }
 }

@@ -1,11 +1,13 @@
+public import Diagnostics
+
 /// Why a YAML source is refused, where, and what may be done about it.
 public struct YAMLError: Error, Sendable, Hashable {
     /// One sentence without a capital and a full stop, as a compiler prints it.
     public var message: String
     /// The part of the source that is at fault.
-    public var span: YAMLSpan
+    public var span: TextSpan
 
-    public init(_ message: String, at span: YAMLSpan) {
+    public init(_ message: String, at span: TextSpan) {
         self.message = message
         self.span = span
     }

@@ -1,3 +1,5 @@
+import Diagnostics
+
 extension YAMLNode {
     /// Reads a whole source.
     ///
@@ -85,8 +87,8 @@ extension YAMLEventParser {
 
     /// A block collection's end is found by libyaml where the next thing begins, often lines later; its last part's
     /// end is what a reader calls its end. A flow collection ends with its bracket.
-    private static func span(from start: YAMLSpan, to end: YAMLSpan, last: YAMLNode?) -> YAMLSpan {
+    private static func span(from start: TextSpan, to end: TextSpan, last: YAMLNode?) -> TextSpan {
         let isFlow = end.end.offset > end.start.offset
-        return YAMLSpan(start: start.start, end: isFlow ? end.end : last?.span.end ?? start.end)
+        return TextSpan(start: start.start, end: isFlow ? end.end : last?.span.end ?? start.end)
     }
 }

@@ -1,4 +1,5 @@
 import CYAML
+import Diagnostics
 import Glibc
 
 /// Reads a YAML source event by event, so that a document of any size can be read without a tree of it.
@@ -22,7 +23,7 @@ public final class YAMLEventParser {
 
     private enum State {
         case fresh, reading
-        case ended(YAMLSpan)
+        case ended(TextSpan)
         case failed(YAMLError)
     }
 
@@ -30,7 +31,7 @@ public final class YAMLEventParser {
     private struct Container {
         /// What the next node is to it.
         var role: Role
-        let start: YAMLMark
+        let start: TextMark
 
         enum Role {
             case element, key, value
@@ -79,11 +80,11 @@ public final class YAMLEventParser {
         guard source.count <= limits.inputBytes else {
             throw YAMLError(
                 "the file has \(source.count) bytes; at most \(limits.inputBytes) are read",
-                at: YAMLSpan(at: .start))
+                at: TextSpan(at: .start))
         }
         let validated = try ValidatedSource(source)
         guard yaml_parser_initialize(parser) == 1 else {
-            throw YAMLError("out of memory", at: YAMLSpan(at: .start))
+            throw YAMLError("out of memory", at: TextSpan(at: .start))
         }
         readOffset = validated.byteOrderMark
         cursor = CharacterCursor(first: validated.byteOrderMark, isASCII: validated.isASCII)
@@ -114,7 +115,7 @@ public final class YAMLEventParser {
             }
             defer { yaml_event_delete(event) }
             let start = cursor.mark(event.pointee.start_mark, in: source)
-            let span = YAMLSpan(start: start, end: cursor.mark(event.pointee.end_mark, in: source))
+            let span = TextSpan(start: start, end: cursor.mark(event.pointee.end_mark, in: source))
             switch event.pointee.type {
             case YAML_SCALAR_EVENT:
                 return .scalar(try scalar(span))
@@ -150,14 +151,14 @@ public final class YAMLEventParser {
         }
     }
 
-    private func startDocument(_ span: YAMLSpan) throws(YAMLError) {
+    private func startDocument(_ span: TextSpan) throws(YAMLError) {
         if sawDocument { throw Refusal.secondDocument(span) }
         sawDocument = true
         let tags = event.pointee.data.document_start.tag_directives
         if tags.start != tags.end { throw Refusal.tagDirective(source, span) }
     }
 
-    private func scalar(_ span: YAMLSpan) throws(YAMLError) -> YAMLScalar {
+    private func scalar(_ span: TextSpan) throws(YAMLError) -> YAMLScalar {
         let data = event.pointee.data.scalar
         try refuseProperties(anchor: data.anchor, tag: data.tag, span)
         guard data.length <= limits.scalarBytes else {
@@ -174,7 +175,7 @@ public final class YAMLEventParser {
     }
 
     private func refuseProperties(
-        anchor: UnsafeMutablePointer<UInt8>?, tag: UnsafeMutablePointer<UInt8>?, _ span: YAMLSpan
+        anchor: UnsafeMutablePointer<UInt8>?, tag: UnsafeMutablePointer<UInt8>?, _ span: TextSpan
     ) throws(YAMLError) {
         // libyaml drops the tag `!`, so the first byte is looked at too; nothing else can begin with one of these.
         let first = span.start.offset
@@ -197,7 +198,7 @@ public final class YAMLEventParser {
         }
     }
 
-    private func enter(_ firstRole: Container.Role, _ span: YAMLSpan) throws(YAMLError) {
+    private func enter(_ firstRole: Container.Role, _ span: TextSpan) throws(YAMLError) {
         _ = enterNode()
         guard containers.count < limits.nestingDepth else {
             throw Refusal.deepNesting(limit: limits.nestingDepth, span)
@@ -221,7 +222,7 @@ extension YAMLScalar.Style {
 extension YAMLScalar {
     /// Where a scalar's text stands literally in the source; nil if it stands there escaped, folded or indented.
     fileprivate static func verbatimRange(
-        of value: UnsafeBufferPointer<UInt8>, _ style: Style, _ span: YAMLSpan, in source: [UInt8]
+        of value: UnsafeBufferPointer<UInt8>, _ style: Style, _ span: TextSpan, in source: [UInt8]
     ) -> Range<Int>? {
         let quote: Int
         switch style {

@@ -1,3 +1,5 @@
+import Diagnostics
+
 extension YAMLNode {
     /// The value as JSON text (RFC 8259), without blanks, members in the order of the source.
     ///

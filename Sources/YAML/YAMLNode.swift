@@ -1,11 +1,13 @@
+public import Diagnostics
+
 /// A YAML value as a tree, with the places of its parts.
 ///
 /// Meant for what is small, such as one rule; a document of any size is read with ``YAMLEventParser``.
 public enum YAMLNode: Sendable {
     case scalar(YAMLScalar)
-    case sequence([YAMLNode], YAMLSpan)
+    case sequence([YAMLNode], TextSpan)
     /// Key and value pairs in the order of the source; a key may come twice (see ``duplicateKeys()``).
-    case mapping([Entry], YAMLSpan)
+    case mapping([Entry], TextSpan)
 
     /// A key and its value in a mapping.
     public struct Entry: Sendable {
@@ -19,7 +21,7 @@ public enum YAMLNode: Sendable {
     }
 
     /// From its first to its last character.
-    public var span: YAMLSpan {
+    public var span: TextSpan {
         switch self {
         case .scalar(let scalar): return scalar.span
         case .sequence(_, let span), .mapping(_, let span): return span

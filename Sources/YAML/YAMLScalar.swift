@@ -1,3 +1,5 @@
+public import Diagnostics
+
 /// A YAML scalar: its text as bytes, how it was written, and where.
 ///
 /// The bytes are UTF-8 always, without escapes, quotes and folding. They are shared with the source where the scalar
@@ -9,7 +11,7 @@ public struct YAMLScalar: Sendable {
     }
 
     /// Where the scalar stands, with its quotes.
-    public let span: YAMLSpan
+    public let span: TextSpan
     public let style: Style
     private let lower: UInt32
     private let upper: UInt32
@@ -17,7 +19,7 @@ public struct YAMLScalar: Sendable {
     private let storage: [UInt8]
 
     /// A scalar whose text is a stretch of the source.
-    init(source: [UInt8], range: Range<Int>, style: Style, span: YAMLSpan) {
+    init(source: [UInt8], range: Range<Int>, style: Style, span: TextSpan) {
         storage = source
         lower = UInt32(truncatingIfNeeded: range.lowerBound)
         upper = UInt32(truncatingIfNeeded: range.upperBound)
@@ -27,7 +29,7 @@ public struct YAMLScalar: Sendable {
     }
 
     /// A scalar with a text of its own, such as one with escapes.
-    public init(_ bytes: [UInt8], style: Style = .plain, span: YAMLSpan = YAMLSpan(at: .start)) {
+    public init(_ bytes: [UInt8], style: Style = .plain, span: TextSpan = TextSpan(at: .start)) {
         storage = bytes
         lower = 0
         upper = UInt32(clamping: bytes.count)
@@ -65,14 +67,14 @@ public struct YAMLScalar: Sendable {
     /// Where a part of its text stands; the whole scalar's span if that can't be said, as with escapes and folding.
     ///
     /// - Parameter range: Bytes of the text, counted from 0.
-    public func span(ofBytes range: Range<Int>) -> YAMLSpan {
+    public func span(ofBytes range: Range<Int>) -> TextSpan {
         guard isVerbatim, range.lowerBound >= 0, range.upperBound <= count else { return span }
         let from = Int(lower) + range.lowerBound
         let to = Int(lower) + range.upperBound
         // A verbatim scalar stands on one line: a line break in a scalar is folded or has its indentation removed.
         let start = span.start.advanced(
             columns: characters(in: span.start.offset..<from), bytes: from - span.start.offset)
-        return YAMLSpan(start: start, end: start.advanced(columns: characters(in: from..<to), bytes: to - from))
+        return TextSpan(start: start, end: start.advanced(columns: characters(in: from..<to), bytes: to - from))
     }
 
     private func characters(in range: Range<Int>) -> Int {

@@ -1,7 +1,7 @@
+import Diagnostics
 import ForwardProxy
 import HTTPSemantics
 import Substitution
-import YAML
 
 /// What `explain` prints: the map's explanation, the proxy's decision, and the file's state on disk.
 struct ExplanationReport {

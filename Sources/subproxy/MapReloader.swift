@@ -1,9 +1,9 @@
+import Diagnostics
 import Dispatch
 import ForwardProxy
 import Logging
 import Substitution
 import Synchronization
-import YAML
 
 /// Reads the maps anew when they change or SIGHUP asks for it, and puts them in force if they have no error.
 ///

@@ -1,6 +1,6 @@
+import Diagnostics
 import HTTPSemantics
 import NIOCore
-import YAML
 
 /// Why an option's value can't be used; printed behind the value.
 struct OptionValueError: Error, CustomStringConvertible {

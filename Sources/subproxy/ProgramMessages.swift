@@ -1,8 +1,8 @@
+import Diagnostics
 import ForwardProxy
 import Logging
 import NIOCore
 import Substitution
-import YAML
 
 /// The program's own messages while it serves.
 ///

@@ -1,4 +1,4 @@
-import YAML
+import Diagnostics
 
 /// Makes one clear line of what the parser of the command line says.
 enum UsageMessage {

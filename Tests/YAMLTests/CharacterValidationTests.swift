@@ -1,3 +1,4 @@
+import Diagnostics
 import Testing
 import YAML
 
@@ -23,7 +24,7 @@ struct CharacterValidationTests {
     func invalid(source: [UInt8], byte: String) throws {
         let error = try #require(failure(source))
         #expect(error.message == "the byte \(byte) is not UTF-8; save the file as UTF-8")
-        #expect(error.span.start == YAMLMark(line: 1, column: 4, offset: 3))
+        #expect(error.span.start == TextMark(line: 1, column: 4, offset: 3))
     }
 
     @Test("have their line and column counted in characters before a bad one")

@@ -1,3 +1,4 @@
+import Diagnostics
 import YAML
 
 extension [UInt8] {
@@ -52,6 +53,6 @@ func failure(_ bytes: [UInt8], limits: YAMLLimits = .init()) -> YAMLError? {
 func failure(_ text: String) -> YAMLError? { failure([UInt8](text)) }
 
 /// The part of the source that a span covers.
-func text(of span: YAMLSpan, in source: [UInt8]) -> String {
+func text(of span: TextSpan, in source: [UInt8]) -> String {
     String(decoding: source[span.start.offset..<span.end.offset], as: UTF8.self)
 }

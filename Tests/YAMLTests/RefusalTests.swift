@@ -1,3 +1,4 @@
+import Diagnostics
 import Testing
 import YAML
 
@@ -60,7 +61,7 @@ struct RefusalTests {
             }
         }
         #expect(count == 3)
-        #expect(error?.span.start == YAMLMark(line: 1, column: 5, offset: 4))
+        #expect(error?.span.start == TextMark(line: 1, column: 5, offset: 4))
     }
 
     @Test(

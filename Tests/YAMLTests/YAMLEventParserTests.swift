@@ -1,3 +1,4 @@
+import Diagnostics
 import Testing
 import YAML
 
@@ -67,8 +68,8 @@ struct YAMLEventParserTests {
     func byteOrderMark() throws {
         for source in ["\u{FEFF}ab: c", "\u{FEFF}ab: é"] {
             let key = try #require(try scalars(source).first)
-            #expect(key.span.start == YAMLMark(line: 1, column: 1, offset: 3))
-            #expect(key.span.end == YAMLMark(line: 1, column: 3, offset: 5))
+            #expect(key.span.start == TextMark(line: 1, column: 1, offset: 3))
+            #expect(key.span.end == TextMark(line: 1, column: 3, offset: 5))
         }
     }
 
@@ -80,7 +81,7 @@ struct YAMLEventParserTests {
     @Test("gives collections the span of their bracket or of their first key")
     func collectionSpans() throws {
         let parser = YAMLEventParser([UInt8]("a: {b: c}\n"))
-        var starts: [YAMLSpan] = []
+        var starts: [TextSpan] = []
         loop: while true {
             switch try parser.next() {
             case .mappingStart(let span): starts.append(span)

@@ -1,4 +1,4 @@
-public import YAML
+public import Diagnostics
 
 /// The users of a file as htpasswd writes it: a line `name:hash` each; empty lines and those that begin with `#` are
 /// passed over.
@@ -20,8 +20,8 @@ final class PasswordList: Sendable {
         func report(_ message: String, at column: Int, of line: Int, in bytes: some Collection<UInt8>) {
             guard found.count < 20 else { return }
             let scalars = bytes.prefix(column).count { $0 & 0xc0 != 0x80 }
-            let mark = YAMLMark(line: line, column: scalars &+ 1, offset: 0)
-            found.append(Diagnostic(.error, message, file: file, span: YAMLSpan(at: mark)))
+            let mark = TextMark(line: line, column: scalars &+ 1, offset: 0)
+            found.append(Diagnostic(.error, message, file: file, span: TextSpan(at: mark)))
         }
         let lines = text.split(separator: 0x0a, omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {

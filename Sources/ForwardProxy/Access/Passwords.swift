@@ -1,6 +1,6 @@
+import Diagnostics
 import Glibc
 import Synchronization
-import YAML
 
 /// The file of passwords that clients have to know one of (`--auth`).
 public final class Passwords: Sendable {

@@ -1,10 +1,10 @@
+import Diagnostics
 import HTTP1
 import HTTPSemantics
 import Logging
 import NIOCore
 import NIOPosix
 import Substitution
-import YAML
 
 extension LoopContext {
     /// Answers a request by a rule that has matched.

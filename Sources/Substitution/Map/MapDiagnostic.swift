@@ -1,4 +1,5 @@
-public import YAML
+public import Diagnostics
+import YAML
 
 /// An error or a warning about a map, with its text as a compiler prints it.
 public struct MapDiagnostic: Sendable, Equatable {

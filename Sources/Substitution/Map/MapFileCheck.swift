@@ -1,3 +1,4 @@
+import Diagnostics
 import YAML
 
 /// What a look at the disk says about the files that a map names.

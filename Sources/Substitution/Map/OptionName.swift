@@ -1,3 +1,4 @@
+import Diagnostics
 import YAML
 
 /// The options that a rule may have beside its source, and `defaults`.

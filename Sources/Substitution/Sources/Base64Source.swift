@@ -1,3 +1,4 @@
+import Diagnostics
 import YAML
 
 /// `base64`: bytes that stand in the map in Base64 (RFC 4648 §4).

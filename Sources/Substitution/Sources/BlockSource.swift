@@ -1,3 +1,4 @@
+import Diagnostics
 import YAML
 
 /// `block`: a refusal.

@@ -1,3 +1,4 @@
+import Diagnostics
 import Patterns
 import YAML
 

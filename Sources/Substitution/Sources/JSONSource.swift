@@ -1,3 +1,4 @@
+import Diagnostics
 import YAML
 
 /// `json`: a value that stands in the map, as YAML, and is answered as JSON.

@@ -1,3 +1,4 @@
+import Diagnostics
 import HTTPSemantics
 import Patterns
 import YAML

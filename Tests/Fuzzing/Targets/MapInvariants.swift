@@ -1,3 +1,4 @@
+import Diagnostics
 import HTTP1Invariants
 import HTTPSemantics
 import NIOCore

@@ -1,6 +1,6 @@
+import Diagnostics
 import Substitution
 import Testing
-import YAML
 
 /// Section K of the checklist of what a map must survive.
 struct MapChecklistTests {

@@ -1,6 +1,6 @@
+import Diagnostics
 import Substitution
 import Testing
-import YAML
 
 /// Every error of a map with its place and its wording.
 struct MapErrorTests {

@@ -1,6 +1,6 @@
+import Diagnostics
 import Substitution
 import Testing
-import YAML
 
 struct MapFileCheckTests {
     @Test("files that do not exist are warned of, what can't be served is an error, each at its place")

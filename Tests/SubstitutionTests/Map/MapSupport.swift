@@ -1,7 +1,7 @@
+import Diagnostics
 import HTTPSemantics
 import NIOCore
 import Substitution
-import YAML
 
 /// A file system in memory: map files by their absolute paths, and what else exists.
 func memoryFiles(_ maps: [String: String], existing: [String: MappedKind] = [:]) -> MapFileSystem {

@@ -1,18 +1,26 @@
 /// A message about a place in a file, printed the way compilers do.
 public struct Diagnostic: Sendable, Hashable {
+    /// How much a message matters.
     public enum Severity: String, Sendable, Hashable {
-        case error, warning, note
+        /// What it is about can't be used.
+        case error
+        /// It can be used, and is hardly what was meant.
+        case warning
+        /// A remark about another message.
+        case note
     }
 
+    /// How much it matters.
     public var severity: Severity
     /// One sentence without a capital and a full stop.
     public var message: String
     /// The file's name as its user wrote it.
     public var file: String
     /// The place; nil for a message about the file as a whole.
-    public var span: YAMLSpan?
+    public var span: TextSpan?
 
-    public init(_ severity: Severity, _ message: String, file: String, span: YAMLSpan? = nil) {
+    /// A message about a place in a file, or about the whole file.
+    public init(_ severity: Severity, _ message: String, file: String, span: TextSpan? = nil) {
         self.severity = severity
         self.message = message
         self.file = file
@@ -38,7 +46,7 @@ public struct Diagnostic: Sendable, Hashable {
     /// - Returns: Lines without a line break at the end, and without characters that a terminal would obey.
     public func rendered(source: [UInt8]?) -> String {
         guard let source, let span else { return headline }
-        let excerpt = SourceExcerpt(source, span)
+        let excerpt = Excerpt(source, span)
         return "\(headline)\n\(excerpt.line)\n\(excerpt.underline)"
     }
 }

@@ -1,5 +1,5 @@
+import Diagnostics
 import Testing
-import YAML
 
 @Suite("Text made visible")
 struct VisibleTextTests {

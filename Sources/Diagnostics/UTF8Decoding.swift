@@ -1,5 +1,7 @@
-/// The scalar that begins at a byte, and its length, if well-formed UTF-8 (Unicode 3.9, table 3-7) stands there.
-func decodeUTF8(_ bytes: [UInt8], at index: Int) -> (scalar: Unicode.Scalar, length: Int)? {
+/// The scalar that begins at a byte, and its length in bytes, if well-formed UTF-8 (Unicode 3.9, table 3-7) stands
+/// there; nil where none does, and for an index that is not of the bytes.
+@inlinable
+public func decodeUTF8(_ bytes: [UInt8], at index: Int) -> (scalar: Unicode.Scalar, length: Int)? {
     guard index >= 0, index < bytes.count else { return nil }
     let first = bytes[index]
     let length: Int
@@ -23,17 +25,17 @@ func decodeUTF8(_ bytes: [UInt8], at index: Int) -> (scalar: Unicode.Scalar, len
 }
 
 /// The length of a UTF-8 byte-order mark at the start: 3 or 0.
-func byteOrderMarkLength(_ bytes: [UInt8]) -> Int {
+public func byteOrderMarkLength(_ bytes: [UInt8]) -> Int {
     bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
 }
 
 /// A code point the way that Unicode writes it: U+0007, U+1F600.
-func codePoint(_ scalar: Unicode.Scalar) -> String {
+public func codePoint(_ scalar: Unicode.Scalar) -> String {
     let digits = String(scalar.value, radix: 16, uppercase: true)
     return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
 /// A byte in two hexadecimal digits.
-func hexadecimal(_ byte: UInt8) -> String {
+public func hexadecimal(_ byte: UInt8) -> String {
     (byte < 0x10 ? "0" : "") + String(byte, radix: 16, uppercase: true)
 }

@@ -1,13 +1,13 @@
+import Diagnostics
 import Testing
-import YAML
 
 @Suite("The excerpt of a diagnostic")
-struct SourceExcerptTests {
+struct ExcerptTests {
     /// The source line and the mark under it.
     private func excerpt(_ source: [UInt8], _ offsets: Range<Int>) -> [String] {
-        let span = YAMLSpan(
-            start: YAMLMark(offset: offsets.lowerBound, in: source),
-            end: YAMLMark(offset: offsets.upperBound, in: source))
+        let span = TextSpan(
+            start: TextMark(offset: offsets.lowerBound, in: source),
+            end: TextMark(offset: offsets.upperBound, in: source))
         let text = Diagnostic(.error, "m", file: "f", span: span).rendered(source: source)
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().map(String.init)
     }
@@ -24,7 +24,7 @@ struct SourceExcerptTests {
             ("\u{FEFF}ab", 3..<5, "ab", "^~"), ("\u{FEFF}ab", 0..<0, "ab", "^"),
         ])
     func marked(source: String, offsets: Range<Int>, line: String, mark: String) {
-        #expect(excerpt([UInt8](source), offsets) == [line, mark])
+        #expect(excerpt(Array(source.utf8), offsets) == [line, mark])
     }
 
     @Test("keeps the mark under the text after characters that are shown escaped")
@@ -36,14 +36,14 @@ struct SourceExcerptTests {
     @Test("shows lines up to 120 characters whole")
     func whole() {
         let line = String(repeating: "x", count: 120)
-        #expect(excerpt([UInt8]("\(line)\n"), 119..<120) == [line, String(repeating: " ", count: 119) + "^"])
+        #expect(excerpt(Array("\(line)\n".utf8), 119..<120) == [line, String(repeating: " ", count: 119) + "^"])
     }
 
     @Test("cuts a longer line to a window around the span", arguments: [0, 1, 39, 40, 41, 80, 500, 960, 999])
     func window(offset: Int) {
         var source = [UInt8](repeating: UInt8(ascii: "-"), count: 1000)
         source[offset] = UInt8(ascii: "X")
-        let lines = excerpt([UInt8]("first\n") + source + [UInt8]("\nlast"), (6 + offset)..<(7 + offset))
+        let lines = excerpt(Array("first\n".utf8) + source + Array("\nlast".utf8), (6 + offset)..<(7 + offset))
         #expect(lines.count == 2)
         #expect(lines[0].unicodeScalars.count <= 122)
         #expect(lines[0].hasPrefix("…") == (offset > 40))
@@ -63,8 +63,8 @@ struct SourceExcerptTests {
 
     @Test("bears spans that are not of its source")
     func foreignSpan() {
-        let span = YAMLSpan(
-            start: YAMLMark(line: 9, column: 9, offset: 99), end: YAMLMark(line: 1, column: 1, offset: 0))
+        let span = TextSpan(
+            start: TextMark(line: 9, column: 9, offset: 99), end: TextMark(line: 1, column: 1, offset: 0))
         #expect(Diagnostic(.error, "m", file: "f", span: span).rendered(source: [0x61]) == "f:9:9: error: m\na\n ^")
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import YAML
+@testable import Diagnostics
 
 @Suite("Did you mean")
 struct DidYouMeanTests {

@@ -1,8 +1,8 @@
+import Diagnostics
 import Testing
-import YAML
 
 @Suite("A mark")
-struct YAMLMarkTests {
+struct TextMarkTests {
     @Test(
         "is found from an offset",
         arguments: [
@@ -11,23 +11,14 @@ struct YAMLMarkTests {
             ("abc", -1, 1, 1), ("\u{FEFF}", 1, 1, 1), ("a\n", 2, 2, 1),
         ])
     func fromOffset(source: String, offset: Int, line: Int, column: Int) {
-        let mark = YAMLMark(offset: offset, in: [UInt8](source))
+        let mark = TextMark(offset: offset, in: Array(source.utf8))
         #expect([mark.line, mark.column] == [line, column])
         #expect((0...source.utf8.count).contains(mark.offset))
     }
 
-    @Test("agrees with the parser's marks")
-    func agreement() throws {
-        let source = "é: {b: [\"ü\", c]}\r\nd: 'e\n  f'\r\n# x\n\u{1F600}: |\n  g\nh: i\n"
-        for scalar in try scalars(source) {
-            #expect(YAMLMark(offset: scalar.span.start.offset, in: [UInt8](source)) == scalar.span.start)
-            #expect(YAMLMark(offset: scalar.span.end.offset, in: [UInt8](source)) == scalar.span.end)
-        }
-    }
-
     @Test("clamps numbers that it can't hold")
     func clamping() {
-        let mark = YAMLMark(line: -1, column: .max, offset: .max)
+        let mark = TextMark(line: -1, column: .max, offset: .max)
         #expect(mark.line == 0)
         #expect(mark.column == Int(UInt32.max))
     }

@@ -1,7 +1,7 @@
-/// The line of a source that a span begins on, and the mark to print under it.
+/// The line of a text that a span begins on, and the mark to print under it.
 ///
 /// Reads only as much of the source as it prints, so a file of one endless line costs no more than another.
-struct SourceExcerpt {
+struct Excerpt {
     let line: String
     let underline: String
 
@@ -10,7 +10,7 @@ struct SourceExcerpt {
     /// How much of a longer line stands before the span at most.
     private static let leadingWidth = 40
 
-    init(_ source: [UInt8], _ span: YAMLSpan) {
+    init(_ source: [UInt8], _ span: TextSpan) {
         let first = byteOrderMarkLength(source)
         let start = min(max(span.start.offset, first), source.count)
         var before = Self.characters(source, before: start, downTo: first)
