@@ -65,18 +65,19 @@ let package = Package(
             name: "TLSTermination", dependencies: [nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
             swiftSettings: strict),
         .target(
+            name: "Authentication", dependencies: ["CCrypt", "Diagnostics", "HTTPSemantics"], swiftSettings: strict),
+        .target(
             name: "ForwardProxy",
             dependencies: [
-                "CCrypt", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTPCaching", "HTTPSemantics", "Substitution",
-                "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
+                "Authentication", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTPCaching", "HTTPSemantics",
+                "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution", "TLSTermination", "YAML",
-                nioCore,
-                logging, argumentParser,
+                "Authentication", "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution",
+                "TLSTermination", "YAML", nioCore, logging, argumentParser,
             ],
             swiftSettings: strict,
             // Of the linkers only lld packs relative relocations, and it is quicker than gold by far.
@@ -116,11 +117,13 @@ let package = Package(
             dependencies: ["TLSTermination", "ProxyTestKit", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
             swiftSettings: strict),
         .testTarget(
+            name: "AuthenticationTests", dependencies: ["Authentication", "Diagnostics", "ProxyTestKit"],
+            swiftSettings: strict),
+        .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore, nioEmbedded,
-                nioPosix,
-                nioSSL, nioHTTP2, logging,
+                "Authentication", "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore,
+                nioEmbedded, nioPosix, nioSSL, nioHTTP2, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Authentication
 import ForwardProxy
 import HTTPSemantics
 import Logging

@@ -1,3 +1,4 @@
+import Authentication
 import ForwardProxy
 import Logging
 import NIOCore

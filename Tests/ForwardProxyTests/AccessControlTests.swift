@@ -5,11 +5,12 @@ import ProxyTestKit
 import Synchronization
 import Testing
 
+@testable import Authentication
 @testable import ForwardProxy
 
 @Suite("Clients that need credentials")
 struct AccessControlTests {
-    private static let users = "\(PasswordListTests.ann)\n\(PasswordListTests.bob)\n"
+    private static let users = "\(TestUsers.ann)\n\(TestUsers.bob)\n"
 
     /// `Basic …` of a name and a password.
     private static func basic(_ text: String) -> String { "Basic " + Data(text.utf8).base64EncodedString() }
@@ -221,7 +222,7 @@ struct AccessControlTests {
             try proxy.exchange("GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic(text))"]).status
         }
         #expect(try status("ann:secret") == 200)
-        try PasswordListTests.bob.write(toFile: passwords.file, atomically: true, encoding: .utf8)
+        try TestUsers.bob.write(toFile: passwords.file, atomically: true, encoding: .utf8)
         #expect(try status("ann:secret") == 200)
         #expect(try passwords.reload())
         #expect(try passwords.reload() == false)
@@ -323,7 +324,7 @@ struct AccessControlTests {
 
     @Test("right credentials from behind one address are no failures, however many are checked at once")
     func manyRight() throws {
-        let users = (0..<20).map { "u\($0):\(PasswordListTests.ann.dropFirst("ann:".count))" }
+        let users = (0..<20).map { "u\($0):\(TestUsers.ann.dropFirst("ann:".count))" }
         let statuses = try checkTogether(
             (0..<20).map { "u\($0):secret" }, users: users.joined(separator: "\n") + "\n")
         #expect(statuses == Array(repeating: 200, count: 20))

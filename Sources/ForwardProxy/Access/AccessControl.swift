@@ -1,3 +1,4 @@
+import Authentication
 import Crypto
 import HTTPSemantics
 import NIOCore

@@ -1,3 +1,4 @@
+import Authentication
 import Curl
 import HTTPSemantics
 import NIOCore

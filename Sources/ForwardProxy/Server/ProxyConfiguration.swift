@@ -1,3 +1,4 @@
+public import Authentication
 import HTTP1
 public import NIOCore
 public import Substitution

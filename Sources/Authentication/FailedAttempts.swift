@@ -11,7 +11,7 @@ import Glibc
 /// checked in any case, so that nobody can lock the name's owner out.
 ///
 /// The time is a parameter: nanoseconds of the monotonic clock.
-struct FailedAttempts {
+public struct FailedAttempts {
     private struct Entry {
         var failures: Int
         var last: UInt64
@@ -20,8 +20,8 @@ struct FailedAttempts {
     }
 
     /// Addresses that are counted together.
-    struct Network: Hashable {
-        enum Width: Hashable {
+    public struct Network: Hashable, Sendable {
+        enum Width: Hashable, Sendable {
             /// One machine's addresses, or the network that it has all other addresses of.
             case client
             case bits56, bits48
@@ -42,11 +42,12 @@ struct FailedAttempts {
 
     /// What a client is known by: its address; of a global or unique local IPv6 one the first 64 bits, since one
     /// machine has all the others; an IPv4 one is the same where a socket for IPv6 sees it.
-    struct Client: Hashable {
+    public struct Client: Hashable, Sendable {
         /// The client itself, then the networks that it is in, the narrowest one first.
         let networks: [Network]
 
-        init(_ address: String) {
+        /// - Parameter address: as inet_ntop(3) writes it; any other text is a client of its own.
+        public init(_ address: String) {
             var parts = in6_addr()
             guard address.contains(":"), inet_pton(AF_INET6, address, &parts) == 1 else {
                 networks = [Network(width: .client, bytes: Array(address.utf8))]
@@ -72,10 +73,11 @@ struct FailedAttempts {
     }
 
     /// A name that credentials are for, whether it is anybody's or not: a hash, since clients choose its length.
-    struct Name: Hashable {
+    public struct Name: Hashable, Sendable {
         private let hash: Int
 
-        init(_ bytes: [UInt8]) {
+        /// - Parameter bytes: the name as the credentials have it.
+        public init(_ bytes: [UInt8]) {
             var hasher = Hasher()
             hasher.combine(bytes)
             hash = hasher.finalize()

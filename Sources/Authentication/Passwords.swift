@@ -15,6 +15,8 @@ public final class Passwords: Sendable {
     private let state: Mutex<State>
 
     /// Reads the file.
+    ///
+    /// - Throws: why it can't be used.
     public init(file: String) throws(PasswordListError) {
         self.file = file
         state = Mutex(try Passwords.load(file))
@@ -23,6 +25,7 @@ public final class Passwords: Sendable {
     /// Reads the file again; after an error the old passwords stay in force.
     ///
     /// - Returns: whether it holds something else than before.
+    /// - Throws: why it can't be used.
     public func reload() throws(PasswordListError) -> Bool {
         let loaded = try Passwords.load(file)
         return state.withLock { state in
@@ -41,7 +44,8 @@ public final class Passwords: Sendable {
     /// How many users it names.
     public var count: Int { state.withLock(\.list).count }
 
-    var list: PasswordList { state.withLock(\.list) }
+    /// The users of the file as it was read last.
+    public var list: PasswordList { state.withLock(\.list) }
 
     private static func load(_ file: String) throws(PasswordListError) -> State {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

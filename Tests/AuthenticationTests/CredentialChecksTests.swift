@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ForwardProxy
+@testable import Authentication
 
 @Suite("Which credentials are checked, and which wait")
 struct CredentialChecksTests {

@@ -2,19 +2,22 @@ public import Diagnostics
 
 /// The users of a file as htpasswd writes it: a line `name:hash` each; empty lines and those that begin with `#` are
 /// passed over.
-final class PasswordList: Sendable {
+public final class PasswordList: Sendable {
     private let users: [[UInt8]: PasswordHash]
     /// Every hash, for names that are nobody's.
     private let hashes: [PasswordHash]
     private let seed = UInt64.random(in: .min ... .max)
 
-    var count: Int { users.count }
+    /// How many users it names.
+    public var count: Int { users.count }
 
+    /// Reads the file's text.
+    ///
     /// - Parameters:
     ///   - text: the file's bytes.
     ///   - file: its name, for messages.
     /// - Throws: what is wrong with it, all of it.
-    init(_ text: [UInt8], file: String) throws(PasswordListError) {
+    public init(_ text: [UInt8], file: String) throws(PasswordListError) {
         var users: [[UInt8]: (hash: PasswordHash, line: Int)] = [:]
         var found: [Diagnostic] = []
         func report(_ message: String, at column: Int, of line: Int, in bytes: some Collection<UInt8>) {
@@ -57,7 +60,7 @@ final class PasswordList: Sendable {
 
     /// Whether the password is the user's. For a name that is nobody's the same work is done with somebody's hash,
     /// always the same one, so that the time does not tell whom the file names.
-    func accepts(_ name: [UInt8], _ password: [UInt8]) -> Bool {
+    public func accepts(_ name: [UInt8], _ password: [UInt8]) -> Bool {
         var hasher = Hasher()
         hasher.combine(seed)
         hasher.combine(name)
@@ -69,7 +72,10 @@ final class PasswordList: Sendable {
 
 /// Why a file of passwords can't be used.
 public enum PasswordListError: Error {
+    /// The file of this name, and the system's number for why it can't be read.
     case unreadable(String, code: CInt)
+    /// The file of this name has more than a MiB.
     case tooLarge(String)
+    /// What is wrong with its lines, twenty messages at the most; none has a hash.
     case unusable([Diagnostic])
 }

@@ -1,17 +1,20 @@
 import HTTPSemantics
-import NIOCore
 
 /// A name and a password as the Basic scheme carries them (RFC 7617 §2).
-struct BasicCredentials: Equatable {
-    let name: [UInt8]
-    let password: [UInt8]
+public struct BasicCredentials: Equatable, Sendable {
+    /// The user's name, without a colon and a byte 0.
+    public let name: [UInt8]
+    /// The password, without a byte 0.
+    public let password: [UInt8]
 
-    /// Credentials that are longer are nobody's.
-    static let limit = 2048
+    /// The most bytes that a field's value may have; credentials that are longer are nobody's.
+    public static let limit = 2048
 
+    /// Reads them from a field.
+    ///
     /// - Parameter value: the value of Authorization or Proxy-Authorization.
     /// - Returns: nil where it is of another scheme, or no name and password can be read from it.
-    init?(_ value: UnsafeRawBufferPointer) {
+    public init?(_ value: UnsafeRawBufferPointer) {
         guard value.count <= BasicCredentials.limit, value.count > 6,
             UnsafeRawBufferPointer(rebasing: value[..<5]).equalsIgnoringCase("basic"), value[5] == 0x20
         else { return nil }

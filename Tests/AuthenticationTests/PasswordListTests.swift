@@ -1,15 +1,11 @@
 import Diagnostics
+import ProxyTestKit
 import Testing
 
-@testable import ForwardProxy
+@testable import Authentication
 
 @Suite("The file of passwords")
 struct PasswordListTests {
-    /// Made by `htpasswd -nbB -C 5`: `secret`, `other`, and the empty password.
-    static let ann = "ann:$2y$05$2QpbZSkb3y9r6mIJ4P9JLeAnN4xOZEz5TUle2g0OdWsSXYkXRDtAu"
-    static let bob = "bob:$2y$05$YUW.XpjF74YFLhZr.goVvOcpRUz0MlL3Fk6moKy46r1//FkP6cfBa"
-    static let zoe = "zoe:$2y$05$zsy7cBbflI6lxMKwtXm/QOPRyX4HvXLSOB36ArTS7WQ9SNwJwbAr."
-
     private func list(_ text: String) throws -> PasswordList { try PasswordList(Array(text.utf8), file: "users") }
 
     /// The headlines of what is wrong.
@@ -31,13 +27,13 @@ struct PasswordListTests {
             ("Ann", "secret", false), ("", "secret", false), ("nobody", "secret", false), ("nobody", "other", false),
         ])
     func accepts(name: String, password: String, isRight: Bool) throws {
-        let list = try list([Self.ann, Self.bob, Self.zoe].joined(separator: "\n"))
+        let list = try list([TestUsers.ann, TestUsers.bob, TestUsers.zoe].joined(separator: "\n"))
         #expect(list.accepts(Array(name.utf8), Array(password.utf8)) == isRight)
     }
 
     @Test("comments, empty lines and CRLF are passed over, and the three names of bcrypt are one")
     func forms() throws {
-        let text = "# users\r\n\r\n\(Self.ann)\r\n" + Self.bob.replacing("$2y$", with: "$2b$") + "\n"
+        let text = "# users\r\n\r\n\(TestUsers.ann)\r\n" + TestUsers.bob.replacing("$2y$", with: "$2b$") + "\n"
         let list = try list(text)
         #expect(list.count == 2)
         #expect(list.accepts(Array("ann".utf8), Array("secret".utf8)))
@@ -59,7 +55,7 @@ struct PasswordListTests {
             ("x:$2y$03$" + String(repeating: "a", count: 53), "the cost of the bcrypt hash is 3"),
         ])
     func otherHashes(line: String, reason: String) {
-        let found = mistakes("\(Self.ann)\n\(line)\n")
+        let found = mistakes("\(TestUsers.ann)\n\(line)\n")
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("users:2:3: error: ") == true)
         #expect(found.first?.contains(reason) == true, "\(found)")
@@ -68,7 +64,7 @@ struct PasswordListTests {
 
     @Test("all mistakes are reported at once, and their columns are characters")
     func places() {
-        let found = mistakes("é€:plain\nno colon\n:x\n\(Self.ann)\n\(Self.ann)\n")
+        let found = mistakes("é€:plain\nno colon\n:x\n\(TestUsers.ann)\n\(TestUsers.ann)\n")
         #expect(
             found.map { $0.split(separator: " ").first } == [
                 "users:1:4:", "users:2:1:", "users:3:1:", "users:5:1:",

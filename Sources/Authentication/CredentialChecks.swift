@@ -5,9 +5,11 @@
 /// more are checked at once than could fail before it had to wait (``FailedAttempts``), and one where that many have
 /// failed already; the next ones are postponed until one of these has ended. So many guesses at once don't get round the
 /// wait, and many right credentials from one address only wait a little.
-struct CredentialChecks<Key: Hashable, Waiter> {
-    typealias Client = FailedAttempts.Client
-    typealias Name = FailedAttempts.Name
+public struct CredentialChecks<Key: Hashable, Waiter> {
+    /// What clients are known by.
+    public typealias Client = FailedAttempts.Client
+    /// A name that credentials are for.
+    public typealias Name = FailedAttempts.Name
     typealias Network = FailedAttempts.Network
 
     private struct Check {
@@ -18,10 +20,14 @@ struct CredentialChecks<Key: Hashable, Waiter> {
     }
 
     /// What is to be done with credentials.
-    enum Placement: Equatable {
-        case begins, waits
+    public enum Placement: Equatable {
+        /// They are to be checked now.
+        case begins
+        /// Another check has to end first; ``finish(_:isRight:now:)`` tells.
+        case waits
         /// So many nanoseconds have to pass before the client may try again.
         case mustWait(UInt64)
+        /// As many wait as may.
         case tooMany
     }
 
@@ -39,12 +45,18 @@ struct CredentialChecks<Key: Hashable, Waiter> {
     /// Those that are postponed for one network at the most, so that it leaves room for others.
     static var postponedLimit: Int { 32 }
 
+    /// No checks, no failures.
+    public init() {}
+
     /// Takes credentials in.
     ///
     /// - Parameters:
+    ///   - waiter: what is to be told.
+    ///   - client: who gave them.
     ///   - name: the one that the credentials are for.
     ///   - key: the same for the same credentials, which are checked once.
-    mutating func add(_ waiter: Waiter, of client: Client, name: Name, key: Key, now: UInt64) -> Placement {
+    ///   - now: nanoseconds of the monotonic clock.
+    public mutating func add(_ waiter: Waiter, of client: Client, name: Name, key: Key, now: UInt64) -> Placement {
         let wait = failures.wait(client, name, now: now)
         guard wait == 0 else { return .mustWait(wait) }
         if checks[key] != nil {
@@ -68,9 +80,12 @@ struct CredentialChecks<Key: Hashable, Waiter> {
 
     /// Ends a check.
     ///
-    /// - Parameter isRight: whether the credentials were right; nil where that was not found out.
+    /// - Parameters:
+    ///   - key: the credentials that were checked.
+    ///   - isRight: whether the credentials were right; nil where that was not found out.
+    ///   - now: nanoseconds of the monotonic clock.
     /// - Returns: who waited for it, and what was postponed until now and has to be added again, in its order.
-    mutating func finish(
+    public mutating func finish(
         _ key: Key, isRight: Bool?, now: UInt64
     ) -> (done: [Waiter], postponed: [(client: Client, waiter: Waiter)]) {
         guard let check = checks.removeValue(forKey: key) else { return ([], []) }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ForwardProxy
+@testable import Authentication
 
 @Suite("Clients that have given wrong credentials")
 struct FailedAttemptsTests {

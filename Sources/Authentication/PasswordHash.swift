@@ -1,13 +1,13 @@
 import CCrypt
 
 /// A password hashed with bcrypt, as crypt(5) writes it: `$2y$10$`, 22 characters of salt, 31 of the hash.
-struct PasswordHash: Sendable, Hashable {
+public struct PasswordHash: Sendable, Hashable {
     private let text: [UInt8]
-    /// The logarithm of the work that one check is.
+    /// The binary logarithm of the rounds that one check takes.
     let cost: Int
 
     /// Bytes of a password that bcrypt takes; those behind them change nothing.
-    static let significantBytes = 72
+    public static let significantBytes = 72
 
     /// A check at the highest cost that is taken is a second's work or two; at 31 it would be days.
     static let costs = 4...14

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ForwardProxy
+@testable import Authentication
 
 @Suite("Credentials of the Basic scheme")
 struct BasicCredentialsTests {
