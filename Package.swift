@@ -64,6 +64,7 @@ let package = Package(
         .target(
             name: "TLSTermination", dependencies: [nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
             swiftSettings: strict),
+        .target(name: "TrustStores", dependencies: ["TLSTermination", asn1, crypto], swiftSettings: strict),
         .target(
             name: "Authentication", dependencies: ["CCrypt", "Diagnostics", "HTTPSemantics"], swiftSettings: strict),
         .target(
@@ -77,7 +78,7 @@ let package = Package(
             name: "subproxy",
             dependencies: [
                 "Authentication", "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution",
-                "TLSTermination", "YAML", nioCore, logging, argumentParser,
+                "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],
             swiftSettings: strict,
             // Of the linkers only lld packs relative relocations, and it is quicker than gold by far.
@@ -115,6 +116,9 @@ let package = Package(
         .testTarget(
             name: "TLSTerminationTests",
             dependencies: ["TLSTermination", "ProxyTestKit", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TrustStoresTests", dependencies: ["TrustStores", "TLSTermination", "ProxyTestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "AuthenticationTests", dependencies: ["Authentication", "Diagnostics", "ProxyTestKit"],

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Substitution
 import TLSTermination
+import TrustStores
 
 /// `subproxy ca install`: makes the programs of this machine and user trust the authority.
 struct AuthorityInstallCommand: ProgramCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import TLSTermination
+import TrustStores
 
 /// Where the authority is, for all commands below `ca`.
 struct AuthorityOptions: ParsableArguments {
@@ -52,7 +53,7 @@ struct TrustStoreOptions: ParsableArguments {
     var stores: Set<TrustStoreKind>?
 
     func find(in surroundings: TrustSurroundings) -> [any TrustStore] {
-        TrustStores.find(stores ?? Set(TrustStoreKind.allCases), in: surroundings)
+        surroundings.stores(stores ?? Set(TrustStoreKind.allCases))
     }
 
     private static func kinds(_ text: String) throws -> Set<TrustStoreKind> {

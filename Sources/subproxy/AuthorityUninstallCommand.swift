@@ -1,5 +1,6 @@
 import ArgumentParser
 import TLSTermination
+import TrustStores
 
 /// `subproxy ca uninstall`: takes the authority out of all trust stores.
 struct AuthorityUninstallCommand: ProgramCommand {

@@ -1,4 +1,5 @@
 import TLSTermination
+import TrustStores
 
 /// The variables by which common clients find a proxy, and trust what it decrypts.
 struct CommandEnvironment {

@@ -1,4 +1,5 @@
 import TLSTermination
+import TrustStores
 
 /// What the doctor has found.
 struct Diagnosis {
@@ -26,7 +27,7 @@ struct Diagnosis {
         }
         refusedHosts = hosts.filter { !stored.permits($0) }.map(\.text)
         let surroundings = TrustSurroundings.ofThisProcess
-        stores = TrustStores.find(in: surroundings).map { ($0, $0.state(of: stored)) }
+        stores = surroundings.stores().map { ($0, $0.state(of: stored)) }
         clients = ClientExamination(stored, in: surroundings).clients()
     }
 

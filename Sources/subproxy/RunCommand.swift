@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import Substitution
 import TLSTermination
+import TrustStores
 
 /// `subproxy run`: a proxy for the length of one command.
 struct RunCommand: ProgramCommand {

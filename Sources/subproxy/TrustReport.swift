@@ -1,4 +1,5 @@
 import TLSTermination
+import TrustStores
 
 /// What became of each trust store, line by line.
 struct TrustReport {

@@ -31,7 +31,8 @@ public struct AuthorityFailure: Error, Sendable, CustomStringConvertible {
     /// What to do, as a clause.
     public let advice: String
 
-    init(_ code: Code, _ message: String, advice: String) {
+    /// A failure, for the targets that use the authority's certificate too.
+    public init(_ code: Code, _ message: String, advice: String) {
         self.code = code
         self.message = message
         self.advice = advice

@@ -6,23 +6,16 @@ import X509
 
 @testable import TLSTermination
 
-/// A folder of a test's own for a certificate authority, removed with all that is in it when the last reference goes.
+/// A folder of a test's own for a certificate authority.
 final class AuthoritySandbox: Sendable {
     /// 2025-11-21 12:00 UTC.
     static let noon: Int64 = 1_763_726_400
 
-    let path: String
+    private let folder = TestFolder()
 
-    init() {
-        var template = Array("/tmp/subproxy-authority-XXXXXX".utf8CString)
-        path =
-            mkdtemp(&template) == nil
-            ? "/nonexistent" : String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
+    var path: String { folder.path }
 
-    deinit { _ = try? ChildProcess.run(["rm", "-rf", path]) }
-
-    func at(_ name: String) -> String { "\(path)/\(name)" }
+    func at(_ name: String) -> String { folder.at(name) }
 
     func authority(
         permitting hosts: [CertificateHost]? = nil, now: Int64 = noon
@@ -38,8 +31,8 @@ final class AuthoritySandbox: Sendable {
 
     /// The names in the folder, sorted.
     func names() throws -> [String] {
-        guard let folder = try AuthorityFolderDescriptor(path) else { return [] }
-        return try folder.names().filter { $0 != "." && $0 != ".." }.sorted()
+        guard let descriptor = try AuthorityFolderDescriptor(path) else { return [] }
+        return try descriptor.names().filter { $0 != "." && $0 != ".." }.sorted()
     }
 
     func write(_ text: String, to name: String, mode: mode_t = 0o600) {
@@ -49,7 +42,7 @@ final class AuthoritySandbox: Sendable {
         close(descriptor)
     }
 
-    func text(of name: String) throws -> String { try ChildProcess.run(["cat", at(name)]).output }
+    func text(of name: String) throws -> String { try folder.text(of: name) }
 
     /// The permission bits of a file, or of the folder for the empty name.
     func mode(of name: String) -> mode_t {

@@ -1,4 +1,5 @@
 import Glibc
+public import TLSTermination
 
 /// The files and the variables with which the clients in one command trust the authority.
 ///

@@ -1,7 +1,9 @@
 import Glibc
+import ProxyTestKit
+import TLSTermination
 import Testing
 
-@testable import TLSTermination
+@testable import TrustStores
 
 @Suite("The system's trust store")
 struct SystemStoreTests {
@@ -13,7 +15,7 @@ struct SystemStoreTests {
         let other = try machine.otherCertificate()
         machine.write(other.pem, to: "\(local)/other.crt")
         let certificate = try machine.certificate()
-        let store = try #require(SystemStore.find(in: machine.surroundings()))
+        let store = try #require(machine.surroundings().systemStore)
         #expect(store.state(of: certificate) == .absent)
         #expect(store.install(certificate) == .done)
         #expect(store.state(of: certificate) == .trusted)
@@ -35,7 +37,7 @@ struct SystemStoreTests {
         let local = machine.addDebianStore()
         let other = try machine.otherCertificate()
         let certificate = try machine.certificate()
-        let store = try #require(SystemStore.find(in: machine.surroundings()))
+        let store = try #require(machine.surroundings().systemStore)
         #expect(store.install(other) == .done)
         #expect(store.install(certificate) == .done)
         #expect(store.uninstall(certificate) == .done)
@@ -47,7 +49,7 @@ struct SystemStoreTests {
     func noRoot() throws {
         let local = machine.addDebianStore()
         let certificate = try machine.certificate()
-        let store = try #require(SystemStore.find(in: machine.surroundings(isAdministrator: false)))
+        let store = try #require(machine.surroundings(isAdministrator: false).systemStore)
         guard case .failed(let problem) = store.install(certificate) else {
             Issue.record("it was installed")
             return
@@ -62,7 +64,7 @@ struct SystemStoreTests {
     func failingTool() throws {
         _ = machine.addDebianStore()
         let certificate = try machine.certificate()
-        let store = try #require(SystemStore.find(in: machine.surroundings()))
+        let store = try #require(machine.surroundings().systemStore)
         machine.tool("update-ca-certificates", "echo no room left; exit 3")
         guard case .failed(let problem) = store.install(certificate) else {
             Issue.record("it was installed")
@@ -91,14 +93,14 @@ struct SystemStoreTests {
             esac
             """)
         let certificate = try machine.certificate()
-        let store = try #require(SystemStore.find(in: machine.surroundings()))
+        let store = try #require(machine.surroundings().systemStore)
         #expect(store.install(certificate) == .done)
         #expect(store.install(certificate) == .unchanged)
         #expect(store.state(of: certificate) == .trusted)
         #expect(store.uninstall(certificate) == .done)
         #expect(store.uninstall(certificate) == .unchanged)
 
-        let powerless = try #require(SystemStore.find(in: machine.surroundings(isAdministrator: false)))
+        let powerless = try #require(machine.surroundings(isAdministrator: false).systemStore)
         #expect(
             powerless.install(certificate)
                 == .failed(
@@ -108,5 +110,5 @@ struct SystemStoreTests {
     }
 
     @Test("On another system there is none")
-    func unknown() { #expect(SystemStore.find(in: machine.surroundings()) == nil) }
+    func unknown() { #expect(machine.surroundings().systemStore == nil) }
 }

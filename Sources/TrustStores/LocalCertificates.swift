@@ -1,4 +1,5 @@
 import Glibc
+import TLSTermination
 
 /// The system's store of Debian, Ubuntu and Alpine: a folder for certificates of the machine's own, and a program that
 /// gathers them. (update-ca-certificates(8))

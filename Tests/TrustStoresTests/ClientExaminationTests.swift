@@ -1,7 +1,8 @@
 import ProxyTestKit
+import TLSTermination
 import Testing
 
-@testable import TLSTermination
+@testable import TrustStores
 
 @Suite("What clients trust")
 struct ClientExaminationTests {

@@ -1,6 +1,8 @@
+import ProxyTestKit
+import TLSTermination
 import Testing
 
-@testable import TLSTermination
+@testable import TrustStores
 
 @Suite("Certificates in files")
 struct CertificateBundleTests {

@@ -1,3 +1,5 @@
+import TLSTermination
+
 /// The system's store of Fedora, Arch and others with p11-kit. (trust(1))
 struct AnchorStore: TrustStore {
     let surroundings: TrustSurroundings

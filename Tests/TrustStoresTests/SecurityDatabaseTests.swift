@@ -1,8 +1,9 @@
 import Glibc
 import ProxyTestKit
+import TLSTermination
 import Testing
 
-@testable import TLSTermination
+@testable import TrustStores
 
 @Suite("Databases of browsers")
 struct SecurityDatabaseFindingTests {

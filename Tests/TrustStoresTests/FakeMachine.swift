@@ -1,11 +1,12 @@
 import Glibc
 import ProxyTestKit
+import TLSTermination
 
-@testable import TLSTermination
+@testable import TrustStores
 
 /// A machine and a user's home in a folder of a test's own; nothing of the real ones is looked at or changed.
 final class FakeMachine: Sendable {
-    let sandbox = AuthoritySandbox()
+    let sandbox = TestFolder()
     var home: String { sandbox.at("home") }
     var root: String { sandbox.at("root") }
     var tools: String { sandbox.at("bin") }

@@ -1,4 +1,5 @@
 import Glibc
+import TLSTermination
 
 /// Where trust stores, programs and settings are looked for; tests have a machine of their own in a folder.
 public struct TrustSurroundings: Sendable {

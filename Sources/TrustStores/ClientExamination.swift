@@ -1,3 +1,5 @@
+public import TLSTermination
+
 /// Finds out what the usual clients of this machine and this environment trust.
 public struct ClientExamination: Sendable {
     let surroundings: TrustSurroundings

@@ -1,4 +1,5 @@
 import Glibc
+import TLSTermination
 
 /// A database of certificates that browsers use (NSS, `cert9.db`), changed with certutil(1).
 struct SecurityDatabase: TrustStore {

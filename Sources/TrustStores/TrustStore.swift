@@ -1,3 +1,5 @@
+public import TLSTermination
+
 /// A place from which programs learn whom to trust.
 public protocol TrustStore: Sendable {
     /// Whose it is: `system`, `Chromium`, `Firefox`.
