@@ -115,7 +115,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "TLSTerminationTests",
-            dependencies: ["TLSTermination", "ProxyTestKit", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
+            dependencies: [
+                "TLSTermination", "ProxyTestKit", nioCore, nioEmbedded, nioPosix, nioSSL, certificates, asn1, crypto,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "TrustStoresTests", dependencies: ["TrustStores", "TLSTermination", "ProxyTestKit"],

@@ -1,4 +1,5 @@
 import NIOCore
+import TLSTermination
 
 /// Reads along, in front of TLS, while a client and the proxy agree on it: the host that the client asks for, and an
 /// alert that it sends in the clear.

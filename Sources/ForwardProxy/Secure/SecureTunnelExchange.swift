@@ -1,6 +1,7 @@
 import HTTPSemantics
 import NIOCore
 import NIOSSL
+import TLSTermination
 
 /// Serves a CONNECT request for a host that the map names: answers 200 and decrypts what follows, with a certificate
 /// made for the host. No connection is made.

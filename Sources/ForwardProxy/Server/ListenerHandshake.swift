@@ -1,6 +1,7 @@
 import NIOCore
 import NIOSSL
 import NIOTLS
+import TLSTermination
 
 /// Waits for the TLS handshake of a client with an https listener; HTTP/1.1 begins behind it.
 ///

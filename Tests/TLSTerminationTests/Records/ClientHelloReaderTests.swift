@@ -1,7 +1,6 @@
 import NIOCore
+import TLSTermination
 import Testing
-
-@testable import ForwardProxy
 
 @Suite("The host that a client asks for in TLS")
 struct ClientHelloReaderTests {

@@ -1,9 +1,9 @@
-import NIOCore
+public import NIOCore
 
 /// Joins the small writes of one flush, so that a head and its body leave in one TLS record and not in two.
-final class RecordGathering: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+public final class RecordGathering: ChannelOutboundHandler {
+    public typealias OutboundIn = ByteBuffer
+    public typealias OutboundOut = ByteBuffer
 
     /// What a TLS record holds at the most (RFC 8446 §5.1).
     private static let recordSize = 16 << 10
@@ -11,7 +11,10 @@ final class RecordGathering: ChannelOutboundHandler {
     private var gathered = ByteBuffer()
     private var promise: EventLoopPromise<Void>?
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    /// A handler for one channel, in front of which TLS is.
+    public init() {}
+
+    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let bytes = unwrapOutboundIn(data)
         if bytes.readableBytes >= RecordGathering.recordSize {
             send(context)
@@ -28,17 +31,17 @@ final class RecordGathering: ChannelOutboundHandler {
         if let first = self.promise { first.futureResult.cascade(to: promise) } else { self.promise = promise }
     }
 
-    func flush(context: ChannelHandlerContext) {
+    public func flush(context: ChannelHandlerContext) {
         send(context)
         context.flush()
     }
 
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    public func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode != .input { send(context) }
         context.close(mode: mode, promise: promise)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    public func handlerRemoved(context: ChannelHandlerContext) {
         promise?.fail(ChannelError.ioOnClosedChannel)
         promise = nil
     }

@@ -1,32 +1,38 @@
-import NIOCore
-
 /// Reads the host that a client asks for in TLS (server_name, RFC 6066 §3) from the first bytes of its connection,
 /// whatever records they are cut into.
 ///
 /// It skips what the TLS library skips in front of a ClientHello, which is empty records and warnings, and takes
 /// nothing for a ClientHello that is not one to the last byte (RFC 8446 §4.1.2).
-struct ClientHelloReader {
-    enum Verdict: Equatable {
+public struct ClientHelloReader: Sendable {
+    /// What is known of the host after the bytes that have been read.
+    public enum Verdict: Equatable, Sendable {
+        /// More bytes are needed.
         case incomplete
+        /// The client names no host.
         case noName
+        /// The host, as the client has sent it.
         case name([UInt8])
         /// No ClientHello that TLS could begin with.
         case malformed
     }
 
-    /// The longest message that the TLS library takes.
+    /// The longest message that the TLS library takes, in bytes.
     static let messageLimit = 16 << 10
     private static let alert: UInt8 = 21
     private static let handshake: UInt8 = 22
 
-    private(set) var verdict = Verdict.incomplete
+    /// What the bytes say so far.
+    public private(set) var verdict = Verdict.incomplete
     private var header: [UInt8] = []
     /// Bytes of the present record that have not come yet.
     private var recordLeft = 0
     private var message: [UInt8] = []
 
+    /// A reader at the start of a connection.
+    public init() {}
+
     /// Reads on; what comes once there is a verdict changes nothing.
-    mutating func read(_ bytes: UnsafeRawBufferPointer) {
+    public mutating func read(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         while verdict == .incomplete, !rest.isEmpty {
             if recordLeft == 0 {
