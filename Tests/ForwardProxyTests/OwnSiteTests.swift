@@ -34,6 +34,40 @@ struct OwnSiteTests {
     }
 
     @Test(
+        "a page says which methods it answers, and the proxy which pages it has",
+        arguments: ["/", "/proxy.pac", "/metrics", "/healthz", "/ca.pem", "/ca.mobileconfig"])
+    func methods(_ path: String) throws {
+        let proxy = try TestProxy()
+        let refused = try own(proxy, path, method: "DELETE")
+        #expect(refused.status == 405)
+        #expect(refused.field("Allow") == "GET, HEAD")
+        #expect(refused.body.contains("The proxy's own pages answer GET and HEAD."))
+        #expect(refused.body.contains("Use GET."))
+        let none = try own(proxy, "/none")
+        #expect(none.body.contains("/, /proxy.pac, /metrics, /healthz, /ca.pem and /ca.mobileconfig."))
+    }
+
+    @Test("what the proxy answers for itself is its own in the log and the metrics, and nothing that was substituted")
+    func outcome() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n")
+        for path in ["/", "/proxy.pac", "/healthz", "http://127.0.0.1:\(proxy.port)/healthz", "/metrics"] {
+            #expect(try own(proxy, path).status == 200)
+        }
+        #expect(try own(proxy, "*", method: "OPTIONS").status == 200)
+        #expect(try own(proxy, "/none").status == 404)
+        #expect(try proxy.exchange("GET", "http://m.test/x").status == 200)
+        let metrics = try own(proxy, "/metrics").body
+        #expect(metrics.contains("subproxy_exchanges_total{outcome=\"own\",class=\"2xx\"} 6\n"))
+        #expect(metrics.contains("subproxy_exchanges_total{outcome=\"substituted\",class=\"2xx\"} 1\n"))
+        #expect(metrics.contains("subproxy_exchange_duration_seconds_count{outcome=\"own\"} 6\n"))
+        let page = try own(proxy, "/").body
+        #expect(page.contains("<tr><th>own<td>7\n") && page.contains("<tr><th>substituted<td>1\n"))
+        let log = try proxy.stopAndReadLog().split(separator: "\n")
+        #expect(log.count { $0.hasSuffix("ms own") } == 8)
+        #expect(log.count { $0.contains("substituted") } == 1)
+    }
+
+    @Test(
         "another Host is misdirected",
         arguments: ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example"])
     func rebinding(_ host: String) throws {

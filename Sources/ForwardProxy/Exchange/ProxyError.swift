@@ -55,10 +55,6 @@ extension ProxyError {
         advice: "Send requests for other servers in absolute-form, as clients with a proxy setting do.",
         isRefusal: true)
 
-    static let notFound = ProxyError(
-        status: 404, failure: "The proxy itself has no such page.",
-        advice: "Its own pages are /, /proxy.pac, /metrics, /healthz, /ca.pem and /ca.mobileconfig.", isRefusal: true)
-
     static let localOnly = ProxyError(
         status: 403, type: "http_request_denied",
         failure: "Without --auth this page is for clients on the proxy's own machine.",

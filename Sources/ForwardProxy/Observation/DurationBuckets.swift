@@ -1,7 +1,7 @@
 /// The buckets that the durations of exchanges are counted in, as a Prometheus histogram has them.
 enum DurationBuckets {
-    /// How many there are, the one without an upper bound included.
-    static let count = 19
+    /// A count for each of them, the one without an upper bound included.
+    typealias Counts = [19 of UInt64]
 
     /// The upper bounds in nanoseconds, which belong to their buckets: 50 µs to a minute.
     static let bounds: [18 of UInt64] = [

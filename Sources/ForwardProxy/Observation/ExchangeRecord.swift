@@ -1,8 +1,8 @@
 public import NIOCore
 
-/// What happened to an exchange: the closed set that the log, Cache-Status and the status page speak of.
+/// What happened to an exchange: the closed set that the log, Cache-Status, the metrics and the status page speak of.
 public enum Outcome: UInt8, Sendable, CaseIterable {
-    case substituted, bypassed, stored, validated, forwarded, tunnelled, refused, failed
+    case substituted, bypassed, stored, validated, forwarded, own, tunnelled, refused, failed
 
     /// The word in the log.
     public var name: StaticString {
@@ -12,6 +12,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
         case .stored: "stored"
         case .validated: "validated"
         case .forwarded: "forwarded"
+        case .own: "own"
         case .tunnelled: "tunnelled"
         case .refused: "refused"
         case .failed: "failed"

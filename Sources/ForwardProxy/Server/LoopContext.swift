@@ -31,6 +31,8 @@ final class LoopContext: @unchecked Sendable {
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
     private(set) var tunnelPolicy: TunnelPolicy
+    /// The proxy's own site.
+    var ownRoutes = OwnRoute.all
     private var clock = LoopClock()
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]

@@ -102,12 +102,15 @@ public final class ProxyServer: Sendable {
     public func adopt(_ map: SubstitutionMap) {
         state.withLockedValue { $0.map = map }
         let policy = TunnelPolicy(map)
-        let adopted = contexts.map { context in
-            context.eventLoop.submit { context.adopt(map, tunnelPolicy: policy) }
-        }
-        for future in adopted { try? future.wait() }
+        onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
         let named = NamedFiles(map)
         core.files.unpin { !named.contains($0) }
+    }
+
+    /// Performs `body` on every event loop, and waits for that; not to be called on one of them.
+    func onEachLoop(_ body: @escaping @Sendable (LoopContext) -> Void) {
+        let performed = contexts.map { context in context.eventLoop.submit { body(context) } }
+        for future in performed { try? future.wait() }
     }
 
     /// Calls `body` at intervals, on one of the threads that serve, for as long as all of them take their turns: while

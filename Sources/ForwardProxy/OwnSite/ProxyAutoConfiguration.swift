@@ -1,7 +1,13 @@
+import NIOCore
 import Substitution
 
 /// A proxy auto-configuration file that sends only the hosts of the map to the proxy.
 enum ProxyAutoConfiguration {
+    static func page(for map: SubstitutionMap, _ request: OwnRequest) -> OwnPage {
+        let script = script(for: map, proxy: request.authority, isEncrypted: request.isEncrypted)
+        return OwnPage(type: "application/x-ns-proxy-autoconfig", body: ByteBuffer(string: script))
+    }
+
     /// The script: `FindProxyForURL` with the map's hosts and host patterns; every other host is reached directly.
     ///
     /// - Parameters:

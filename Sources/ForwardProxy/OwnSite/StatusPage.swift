@@ -5,9 +5,12 @@ import TLSTermination
 
 extension LoopContext {
     /// The proxy's state, for a person.
-    ///
+    func statusPage() -> EventLoopFuture<OwnPage> {
+        figures().and(authorityIfAny()).assumeIsolated().map { [self] in statusPage($0, $1) }.nonisolated()
+    }
+
     /// - Parameter authority: the certificate authority, or why there is none; nil where nothing is decrypted.
-    func statusPage(_ figures: ProxyFigures, _ authority: Result<CertificateAuthority, any Error>?) -> OwnPage {
+    private func statusPage(_ figures: ProxyFigures, _ authority: Result<CertificateAuthority, any Error>?) -> OwnPage {
         let tally = figures.tally
         let counts = Outcome.allCases.map { outcome in
             "<tr><th>\(outcome.name)<td>\(tally.exchanges(outcome).reduce(0, &+))"

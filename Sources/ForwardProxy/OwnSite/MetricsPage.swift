@@ -1,5 +1,6 @@
 import HTTPCaching
 import NIOCore
+import NIOPosix
 import Substitution
 import Synchronization
 
@@ -16,11 +17,27 @@ struct ProxyFigures: Sendable {
     }
 }
 
+extension LoopContext {
+    /// Prometheus's metrics of this proxy.
+    func metricsPage() -> EventLoopFuture<OwnPage> {
+        figures().assumeIsolated().map { [self] in proxy.metrics($0, rules: map.ruleCount) }.nonisolated()
+    }
+
+    /// What all event loops have to tell, and the system of the process.
+    func figures() -> EventLoopFuture<ProxyFigures> {
+        proxy.roster.figures(on: eventLoop).flatMap { [proxy, eventLoop] loops in
+            proxy.filePool.runIfActive(eventLoop: eventLoop) {
+                ProxyFigures(loops: loops, process: ProcessFigures.read())
+            }
+        }
+    }
+}
+
 extension ProxyCore {
-    /// Prometheus's metrics of this proxy. Labels come from closed sets: no host, URL, client or user is among them.
+    /// The page's text. Labels come from closed sets: no host, URL, client or user is among them.
     ///
     /// - Parameter rules: how many the map in force has.
-    func metrics(_ figures: ProxyFigures, rules: Int) -> OwnPage {
+    fileprivate func metrics(_ figures: ProxyFigures, rules: Int) -> OwnPage {
         var writer = MetricsWriter()
         writer.family("subproxy_build_info", .gauge, "The version that runs; the value is 1.")
         writer.sample("subproxy_build_info", [("version", configuration.version)], 1)

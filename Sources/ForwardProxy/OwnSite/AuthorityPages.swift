@@ -9,14 +9,6 @@ enum AuthorityFile {
     /// For iOS, iPadOS and macOS.
     case configurationProfile
 
-    init?(path: String) {
-        switch path {
-        case "/ca.pem": self = .certificate
-        case "/ca.mobileconfig": self = .configurationProfile
-        default: return nil
-        }
-    }
-
     func page(_ authority: CertificateAuthority) -> OwnPage {
         switch self {
         case .certificate:
@@ -31,8 +23,24 @@ enum AuthorityFile {
     }
 }
 
+extension LoopContext {
+    /// What the route of a file answers.
+    func answer(with file: AuthorityFile) -> OwnRoute.Answer {
+        guard !tunnelPolicy.intercepted.isEmpty else { return .error(.nothingDecrypted) }
+        return .later(
+            proxy.secureTunnels.authority(on: eventLoop).assumeIsolated().map { file.page($0) }.nonisolated())
+    }
+
+    /// The authority, or why there is none; nil where nothing is decrypted.
+    func authorityIfAny() -> EventLoopFuture<Result<CertificateAuthority, any Error>?> {
+        guard !tunnelPolicy.intercepted.isEmpty else { return eventLoop.makeSucceededFuture(nil) }
+        return proxy.secureTunnels.authority(on: eventLoop).map { .success($0) }
+            .flatMapErrorThrowing { .failure($0) }
+    }
+}
+
 extension ProxyError {
-    static let nothingDecrypted = ProxyError(
+    fileprivate static let nothingDecrypted = ProxyError(
         status: 404,
         failure: "The map names no https host, so nothing is decrypted and there is no certificate authority to trust.",
         advice: "Add a rule for an https URL, or `intercept`, to the map.", isRefusal: true)

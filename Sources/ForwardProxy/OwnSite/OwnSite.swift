@@ -1,0 +1,109 @@
+import HTTPSemantics
+import NIOCore
+import TLSTermination
+
+extension OwnRoute {
+    /// The proxy's own site. The first route that a path matches answers it.
+    static let all: [OwnRoute] = [
+        OwnRoute(.exact("/"), for: .users) { loop, _ in .later(loop.statusPage()) },
+        OwnRoute(.exact("/proxy.pac"), for: .anybody) { loop, request in
+            .page(ProxyAutoConfiguration.page(for: loop.map, request))
+        },
+        OwnRoute(.exact("/metrics"), for: .thisMachineAndUsers) { loop, _ in .later(loop.metricsPage()) },
+        OwnRoute(.exact("/healthz"), for: .anybody) { loop, _ in .page(loop.isStopping ? .stopping : .serving) },
+        OwnRoute(.exact("/ca.pem"), for: .anybody) { loop, _ in loop.answer(with: .certificate) },
+        OwnRoute(.exact("/ca.mobileconfig"), for: .anybody) { loop, _ in loop.answer(with: .configurationProfile) },
+    ]
+}
+
+/// The proxy's own pages: what a request in origin-form, or one in absolute-form for a listener's own name, is for.
+///
+/// Every page needs a Host that is one of the listener's own names: a page of another site whose name was made to
+/// resolve to this address must not be able to read them (DNS rebinding).
+extension LoopContext {
+    /// Whether the target is this proxy itself, by name; addresses that a name leads to are judged when connecting.
+    func isOwn(_ uri: TargetURI) -> Bool {
+        uri.scheme == .http
+            && uri.withBytes { bytes in
+                let authority = uri.hostRange.lowerBound..<uri.pathStart
+                return proxy.ownNames.contains(UnsafeRawBufferPointer(rebasing: bytes[authority]))
+            }
+    }
+
+    /// Whether the request's Host is one of the proxy's own names.
+    func namesProxy(_ request: Request) -> Bool {
+        request.head.fields.withFirst(.host) { proxy.ownNames.contains($0) } == true
+    }
+
+    /// Answers a request in origin-form.
+    func answerOwnSite(
+        _ request: Request, pathRange: Range<Int>, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let path = request.head.withTarget { Array($0.prefix { $0 != UInt8(ascii: "?") }) }
+        return answerOwn(request, path: path, isProxied: false, client)
+    }
+
+    /// Answers a request in absolute-form for one of the listener's own names; what is not served is a loop.
+    func answerOwnSite(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+        if request.head.method == .options, uri.isPathEmpty { return answerOwnOptions(request, client) }
+        let path = uri.withBytes { Array($0[uri.pathStart..<uri.pathEnd]) }
+        return answerOwn(request, path: path, isProxied: true, client)
+    }
+
+    private func answerOwn(
+        _ request: Request, path: [UInt8], isProxied: Bool, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        func refuse(_ error: ProxyError) -> (any Exchange)? {
+            client.fail(error)
+            return nil
+        }
+        guard namesProxy(request) else { return refuse(.misdirected) }
+        guard let route = ownRoutes.first(where: { $0.matches(path: path) }) else {
+            return refuse(isProxied ? .loop : .noSuchPage(ownRoutes))
+        }
+        guard route.answers(request.head.methodBytes) else { return refuse(.methodNotAnswered(by: route)) }
+        switch route.audience.judge(
+            isLocal: client.isLocal, hasAccessControl: proxy.access != nil, isProxied: isProxied)
+        {
+        case .refused: return refuse(.localOnly)
+        case .credentialsNeeded:
+            guard let access = proxy.access else { return refuse(.internalError) }
+            return access.admit(request, client, by: .authorization) { [self] in
+                answer(by: route, $0, path: path, client)
+            }
+        case .admitted: return answer(by: route, request, path: path, client)
+        }
+    }
+
+    private func answer(
+        by route: OwnRoute, _ request: Request, path: [UInt8], _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let exchange = OwnPageExchange(client, isHead: request.isHead)
+        switch route.answer(self, OwnRequest(request: request, path: path, isEncrypted: client.isEncrypted)) {
+        case .page(let page): exchange.begin(page)
+        case .later(let page): exchange.begin(page)
+        case .error(let error):
+            client.fail(error)
+            return nil
+        }
+        return exchange.isOver ? nil : exchange
+    }
+}
+
+extension ProxyError {
+    fileprivate static func noSuchPage(_ routes: [OwnRoute]) -> ProxyError {
+        let pages = routes.map { "\($0.path.text)" }
+        let last = pages.last.map { " and \($0)" } ?? ""
+        return ProxyError(
+            status: 404, failure: "The proxy itself has no such page.",
+            advice: "Its own pages are \(pages.dropLast().joined(separator: ", "))\(last).", isRefusal: true)
+    }
+
+    fileprivate static func methodNotAnswered(by route: OwnRoute) -> ProxyError {
+        var error = ProxyError(
+            status: 405, failure: "The proxy's own pages answer \(route.methods.joined(separator: " and ")).",
+            advice: "Use \(route.methods.first ?? "").", isRefusal: true)
+        error.allow = route.methods.joined(separator: ", ")
+        return error
+    }
+}
