@@ -6,7 +6,7 @@ struct AuthorityCommand: ProgramCommand {
         commandName: "ca",
         abstract: "Manage the local certificate authority.",
         discussion: """
-            The proxy decrypts the https hosts that a map names, with certificates that an authority of its own signs. \
+            The proxy decrypts the https hosts that a map names, with certificates that its certificate authority signs. \
             It is made at first need, for this user alone; clients must trust it.
             """,
         subcommands: [

@@ -6,10 +6,10 @@ import TLSTermination
 struct AuthorityDoctorCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say who trusts the authority, and what to do for those who don't.",
+        abstract: "Say which programs trust the certificate authority, and what to do for the others.",
         discussion: """
             Looks at each trust store, and at what curl, Chromium, Firefox, Python, Node, Java and Go would do in this \
-            environment. Changes nothing. Exits with 0 if all that is installed trusts it, else with 1.
+            environment. Changes nothing. Exits with 0 if all that are installed trust it, else with 1.
             """)
 
     @OptionGroup var authority: AuthorityOptions
@@ -17,7 +17,7 @@ struct AuthorityDoctorCommand: ProgramCommand {
     @Option(
         name: .customLong("map"),
         help: ArgumentHelp(
-            "Map whose https hosts the authority should be able to sign for; repeatable.",
+            "Map whose https hosts the certificate authority should be able to sign for; repeatable.",
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var maps: [String] = []

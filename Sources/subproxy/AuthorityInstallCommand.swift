@@ -7,16 +7,16 @@ import TrustStores
 struct AuthorityInstallCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "install",
-        abstract: "Make this machine's programs and this user's browsers trust the authority.",
+        abstract: "Make this machine's programs and this user's browsers trust the certificate authority.",
         discussion: """
-            Puts the certificate into the system's store, which takes root, and into the databases of browsers, which \
-            takes certutil. What is there already is left alone. Exits with 0 if it is in all of them, else with 1.
+            Puts the certificate into the system's store, which needs root, and into the databases of browsers, which \
+            needs certutil. Stores that have it already are left alone. Exits with 0 if it is in all stores, else with 1.
             """)
 
     @OptionGroup var authority: AuthorityOptions
     @OptionGroup var stores: TrustStoreOptions
 
-    @Flag(help: "Have the authority limited to the https hosts of --map, if it is made now.")
+    @Flag(help: "If the certificate authority is made now, limit it to the https hosts of --map and names below them.")
     var onlyMapped = false
 
     @Option(

@@ -5,7 +5,7 @@ import TLSTermination
 struct AuthorityPathCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
-        abstract: "Print the path of the authority's certificate, which is made if there is none.")
+        abstract: "Print the path of the certificate authority's certificate; make both if there is none.")
 
     @OptionGroup var authority: AuthorityOptions
 

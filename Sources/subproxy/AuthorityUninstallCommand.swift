@@ -8,8 +8,8 @@ struct AuthorityUninstallCommand: ProgramCommand {
         commandName: "uninstall",
         abstract: "Undo what install did.",
         discussion: """
-            Takes out this authority's certificate and no other, and removes databases that install has made and nobody \
-            has used. Exits with 0 if it is in none of them any more, else with 1.
+            Takes the certificate out of all stores, and removes databases that install has made and nobody has used. \
+            Other certificates are never touched. Exits with 0 if the certificate is in no store any more, else with 1.
             """)
 
     @OptionGroup var authority: AuthorityOptions

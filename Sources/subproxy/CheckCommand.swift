@@ -11,7 +11,7 @@ struct CheckCommand: ProgramCommand {
             with 0 if there is no error, else with 1.
             """)
 
-    @Flag(help: "Take warnings for errors, such as a file that does not exist.")
+    @Flag(help: "Treat warnings, such as one about a file that does not exist, as errors.")
     var strict = false
 
     @Argument(

@@ -5,17 +5,17 @@ import NIOCore
 /// One option for each limit of the proxy.
 struct LimitOptions: ParsableArguments {
     @Option(
-        help: size("Header section of a message; beyond it a request gets 431", \.headerSectionBytes),
+        help: size("Size of a header section; a request with a larger one gets 431", \.headerSectionBytes),
         transform: OptionValue.size(1 << 10...16 << 20))
     var maxHeaderBytes: Int?
 
     @Option(
-        help: count("Fields of a header section; beyond it a request gets 431", \.headerFields),
+        help: count("Fields of a header section; a request with more gets 431", \.headerFields),
         transform: OptionValue.count(1...100_000))
     var maxHeaderFields: Int?
 
     @Option(
-        help: size("Request target; beyond it the answer is 414", \.requestTargetBytes),
+        help: size("Size of a request target; a request with a larger one gets 414", \.requestTargetBytes),
         transform: OptionValue.size(16...16 << 20))
     var maxTargetBytes: Int?
 
@@ -25,17 +25,20 @@ struct LimitOptions: ParsableArguments {
     var idleTimeout: TimeAmount?
 
     @Option(
-        help: time("How long a header section may take to arrive; then the answer is 408", \.headerTimeout),
+        help: time("How long a header section may take to arrive; after that the answer is 408", \.headerTimeout),
         transform: OptionValue.duration())
     var headerTimeout: TimeAmount?
 
     @Option(
-        help: time("How long a connection attempt to an origin may take; then the answer is 504", \.connectTimeout),
+        help: time(
+            "How long a connection attempt to an origin may take; after that the answer is 504", \.connectTimeout),
         transform: OptionValue.duration())
     var connectTimeout: TimeAmount?
 
     @Option(
-        help: time("How long an origin may be silent; then the answer is 504", \.silenceTimeout),
+        help: time(
+            "How long an origin, or a client inside a body, may be silent; after that the answer is 504 or 408",
+            \.silenceTimeout),
         transform: OptionValue.duration())
     var originTimeout: TimeAmount?
 
@@ -55,7 +58,7 @@ struct LimitOptions: ParsableArguments {
     var maxConnections: Int?
 
     @Option(
-        help: size("Body bytes in memory for one exchange, each way", \.bodyBytes),
+        help: size("Body bytes in memory for one exchange, in each direction", \.bodyBytes),
         transform: OptionValue.size(16 << 10...1 << 30))
     var maxBodyBuffer: Int?
 

@@ -70,7 +70,7 @@ struct RootCommand: ParsableCommand {
             """,
         discussion: """
             Without a subcommand it serves: requests for URLs that a map names are answered from local files, \
-            all others go to their origin. 'subproxy help serve' lists its options.
+            all others from a cache or by their origin. 'subproxy help serve' lists its options.
 
             EXAMPLE:
               subproxy --map substitutions.yaml
@@ -78,11 +78,12 @@ struct RootCommand: ParsableCommand {
 
             EXIT STATUS:
               0   done; 'run' exits with the status of its command
-              1   'check' found errors; 'ca' could not do all, or 'ca doctor' has advice
+              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice
               64  an option can't be used
               65  a map or the file of --auth has errors, or --tls-cert and --tls-key don't fit
               66  the file of --auth, --tls-cert or --tls-key can't be read
               69  an address can't be listened on
+              71  the system refused something that every start needs, such as a thread
               73  the log file can't be opened
             """,
         version: "subproxy \(programVersion)",

@@ -23,8 +23,8 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Address to listen on; repeatable. An IPv6 address has brackets, 'localhost' is 127.0.0.1 and ::1, a port \
-            alone is 127.0.0.1's, and port 0 picks a free one. https:// before it is for clients that speak TLS with \
-            their proxy. (default: 127.0.0.1:8888; with run, 127.0.0.1:0)
+            alone means 127.0.0.1, and port 0 picks a free port. https:// before the address is for clients that speak \
+            TLS with their proxy. (default: 127.0.0.1:8888; with run, 127.0.0.1:0)
             """, valueName: "address:port"),
         transform: { try ListenAddress($0, hasIPv6: LocalAddress.hasIPv6) })
     var listeners: [ListenAddress] = []
@@ -32,7 +32,7 @@ struct ProxyOptions: ParsableArguments {
     @Option(
         name: .customLong("tls-cert"),
         help: ArgumentHelp(
-            "Certificate (PEM) of https listeners, and behind it those that lead to its root; SIGHUP reads it anew.",
+            "Certificate (PEM) of https listeners, followed by the intermediate certificates; SIGHUP reads it anew.",
             valueName: "file"),
         completion: .file())
     var certificate: String?
@@ -50,18 +50,21 @@ struct ProxyOptions: ParsableArguments {
         name: .customLong("auth"),
         help: ArgumentHelp(
             """
-            Names and passwords (htpasswd -B) of which a client needs to give one as Proxy-Authorization; SIGHUP reads \
-            it anew.
+            Names and passwords (htpasswd -B); each client has to send one as Proxy-Authorization. SIGHUP reads the file \
+            anew.
             """, valueName: "file"),
         completion: .file())
     var passwordFile: String?
 
-    @Flag(help: "Never ask an origin: what the map does not answer gets 504.")
+    @Flag(help: "Never ask an origin: a request that neither the map nor a stored response answers gets 504.")
     var offline = false
 
     @Option(
         help: ArgumentHelp(
-            "What reload-ignoring-cache requests get, over the map's own: origin, revalidate or never.",
+            """
+            How requests with 'Cache-Control: no-cache' are answered, in the place of the maps' defaults: origin, \
+            revalidate or never.
+            """,
             valueName: "mode"),
         completion: .words(of: RuleOptions.Bypass.self), transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
@@ -75,20 +78,20 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What is stored: shared, private (one user's: also what is marked private) or off. (default: shared)",
+            "Which responses are stored: shared, private (for one user: also those marked private) or off. (default: shared)",
             valueName: "mode"),
         completion: .words(of: CacheConfiguration.Mode.self), transform: OptionValue.choice)
     var cacheMode: CacheConfiguration.Mode?
 
     @Option(
         help: ArgumentHelp(
-            "Fields that are obeyed in the place of Cache-Control (RFC 9213): CDN-Cache-Control,….", valueName: "list"),
+            "Fields that are obeyed instead of Cache-Control (RFC 9213), such as CDN-Cache-Control.", valueName: "list"),
         transform: OptionValue.fieldNames)
     var cacheTargets: [[UInt8]]?
 
     @Option(
         help: ArgumentHelp(
-            "For how long after it became stale a stored response stands in for an origin that can't be reached; 0 is "
+            "For how long after it became stale a stored response is sent if the origin can't be reached; 0 is "
                 + "never. (default: \(OptionValue.durationText(CacheConfiguration().staleIfUnreachable)))",
             valueName: "duration"),
         transform: OptionValue.duration(allowsZero: true))
@@ -96,14 +99,14 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Memory for retained files. (default: \(OptionValue.sizeText(RetentionLimits().memory)))",
+            "Memory for mapped files. (default: \(OptionValue.sizeText(RetentionLimits().memory)))",
             valueName: "size"),
         transform: OptionValue.size(0...1 << 46))
     var retainMemory: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Largest file that is retained; larger ones are sent from disk. "
+            "Largest file that is kept in memory; larger ones are sent from disk. "
                 + "(default: \(OptionValue.sizeText(RetentionLimits().file)))", valueName: "size"),
         transform: OptionValue.size(0...1 << 40))
     var retainFile: Int?
@@ -117,11 +120,13 @@ struct ProxyOptions: ParsableArguments {
         transform: OptionValue.parentProxy)
     var upstreamProxy: String?
 
-    @Option(help: ArgumentHelp("Hosts that are reached without the parent proxy: a,b or *.", valueName: "list"))
+    @Option(help: ArgumentHelp("Hosts that are reached without the parent proxy: a,b or * for all.", valueName: "list"))
     var noProxy: String?
 
     @Option(
-        help: ArgumentHelp("Address of an origin, instead of its name's; repeatable.", valueName: "host:port:address"),
+        help: ArgumentHelp(
+            "The address to use for an origin, instead of looking its name up; repeatable.",
+            valueName: "host:port:address"),
         transform: OptionValue.resolveEntry)
     var resolve: [String] = []
 
@@ -141,7 +146,8 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Ports that CONNECT may name beside those that the map names. (default: 443,8443)", valueName: "list"),
+            "Ports that CONNECT and https URLs may name, beside those that the map names. (default: 443,8443)",
+            valueName: "list"),
         transform: OptionValue.ports)
     var connectPorts: Set<UInt16>?
 

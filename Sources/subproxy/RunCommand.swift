@@ -16,14 +16,14 @@ struct RunCommand: ProgramCommand {
         discussion: """
             The proxy listens on a free port of 127.0.0.1 while the command runs. For the command http_proxy and \
             https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js and JAVA_TOOL_OPTIONS for \
-            Java, and no_proxy is empty, so that requests to this machine go through the proxy too; what a client never \
-            sends to a proxy (a browser's localhost, Go's loopback addresses) it still doesn't.
+            Java. no_proxy is empty, so that requests to this machine go through the proxy too. Some requests clients \
+            never send to a proxy: a browser those to localhost, Go those to loopback addresses.
 
-            Where the map names https hosts, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS \
-            and their like are set too, so that the command trusts the proxy's certificate authority beside those that \
-            it trusts anyway. Nothing is installed for that.
+            If the map names https hosts, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS \
+            and the like are set too, so that the command trusts the proxy's certificate authority beside those that \
+            it trusts already. Nothing is installed for that.
 
-            With --map - the map is read from standard input, and the command's is empty.
+            With '--map -' the map is read from standard input, and the command's standard input is empty.
 
             Exits with the command's status, or 128 and the number of the signal that ended it; 127 if there is no \
             such command, 126 if it can't be run. Ctrl-C is for the command; SIGTERM is passed on to it.

@@ -14,12 +14,12 @@ struct ServeCommand: ProgramCommand {
             When it is ready, one line on standard error says so: 'subproxy: listening on http://127.0.0.1:8888 (3 \
             maps, 1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
 
-            SIGHUP, or a change of a map file, reloads the maps; one with errors is reported, and the old one stays in \
-            force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM and SIGINT finish the exchanges \
-            under way; a second one ends at once.
+            SIGHUP, or a change of a map file, reloads the maps; if they have errors, these are reported, and the old \
+            maps stay in force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM and \
+            SIGINT finish the exchanges under way; a second one ends at once.
 
-            Sockets that a service manager passes (LISTEN_FDS) are listened on, with TLS if their name is 'https', and \
-            127.0.0.1:8888 isn't then.
+            If a service manager passes sockets (LISTEN_FDS), the proxy listens on these instead of 127.0.0.1:8888, with \
+            TLS if their name is 'https'.
             """)
 
     @OptionGroup(title: "Proxy") var options: ProxyOptions
