@@ -154,7 +154,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("PR-11: stopped for longer than connections may be idle, it closes those that are, and nothing else")
+        @Test("Stopped for longer than connections may be idle, it closes the idle ones, and nothing else")
         func idlenessWhileStopped() throws {
             let asked = Counter()
             let mayAnswer = Counter()

@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 extension EndToEnd {
-    /// RE-10: a disk without room for what the program writes, and for what others write that it reads.
+    /// A disk without room for what the program writes, and for what others write that it reads.
     @Suite("A full disk", .kernel(SmallDisk.isAvailable, "a file system of its own"))
     struct FullDisk {
         private static let rules = """
@@ -21,7 +21,7 @@ extension EndToEnd {
             return fetched.output + fetched.error
         }
 
-        @Test("RE-10: the command that makes the authority fails with the reason, leaves nothing half, and works later")
+        @Test("The command that makes the authority fails with the reason, leaves nothing half, and works later")
         func authorityCommand() throws {
             let disk = try SmallDisk()
             let command = disk.wrapper + [RunningBinary.path, "ca", "path", "--ca-dir", "\(disk.path)/ca"]
@@ -41,7 +41,7 @@ extension EndToEnd {
             #expect(disk.text("ca/ca.pem") == certificate)
         }
 
-        @Test("RE-10: without room for the authority https hosts get an error that says so, and all else is served")
+        @Test("Without room for the authority https hosts get an error that says so, and all else is served")
         func authority() throws {
             let disk = try SmallDisk()
             let served = try ServedMap(
@@ -66,7 +66,7 @@ extension EndToEnd {
             #expect(try fetch(binary, "--cacert", "\(disk.outerPath)/ca/ca.pem") == "secure")
         }
 
-        @Test("RE-10, RE-19: with its log on a full disk it serves, counts what is lost, and later goes on")
+        @Test("With its log on a full disk it serves, counts what is lost, and later goes on")
         func log() throws {
             let disk = try SmallDisk()
             let served = try ServedMap(options: ["--log-file", "\(disk.path)/access.log"], wrapper: disk.wrapper)
@@ -93,7 +93,7 @@ extension EndToEnd {
             #expect(warnings.count == 1, "\(warnings)")
         }
 
-        @Test("RE-10: a map that is saved to a full disk, and so cut off, is an error; the old one stays in force")
+        @Test("A map that is saved to a full disk, and so cut off, is an error; the old one stays in force")
         func mapSaving() throws {
             let disk = try SmallDisk()
             let url = "http://mapped.test/a"

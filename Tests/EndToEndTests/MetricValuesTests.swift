@@ -17,7 +17,7 @@ extension EndToEnd {
             return values
         }
 
-        @Test("RE-22: memory, evictions, connections, rules and the version are those of the limits that are set")
+        @Test("Memory, evictions, connections, rules and the version are those of the limits that are set")
         func limits() throws {
             let origin = try ScriptedOrigin { request, connection in
                 _ = try connection.readBody(of: request)

@@ -2,7 +2,7 @@ import ProxyTestKit
 import Testing
 
 extension EndToEnd {
-    /// RE-23: clients and origins behind a link of 1 Mbit/s whose queue is short, so that it delays and loses packets.
+    /// Clients and origins behind a link of 1 Mbit/s whose queue is short, so that it delays and loses packets.
     @Suite(
         "Slow links", .program("tc", of: "iproute2"),
         .kernel(SlowNetwork.isAvailable, "a network of its own, with htb and tbf"))
@@ -17,7 +17,7 @@ extension EndToEnd {
             case forwardedFromOrigin, chunkedFromOrigin, uploadToOrigin
         }
 
-        @Test("RE-23: over 1 Mbit/s all arrives whole, no limit on time is met, and nobody else waits")
+        @Test("Over 1 Mbit/s everything arrives whole, no time limit is met, and nobody else waits")
         func slowLinks() async throws {
             let network = try ChildProcess(
                 NetworkNamespace.wrapper(setUp: SlowNetwork.shaping) + ["sh", "-c", "echo ready; exec sleep 900"])

@@ -2,7 +2,7 @@ import ProxyTestKit
 import Testing
 
 extension EndToEnd {
-    /// RE-21: all that event loops must not wait for, slow at the same time.
+    /// All that event loops must not wait for, slow at the same time.
     @Suite(
         "Starvation of threads",
         .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"),
@@ -12,7 +12,7 @@ extension EndToEnd {
         private static let names = 60
         private static let certificates = 20
 
-        @Test("RE-21: while disk, names and new certificates hang, nothing else waits")
+        @Test("While disk, names and new certificates hang, nothing else waits")
         func slowEverything() throws {
             let network = try NameResolution.Network()
             try NetworkNamespace.inside(network.server) { try askBesideSlowness(network) }

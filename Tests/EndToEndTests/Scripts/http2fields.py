@@ -50,7 +50,7 @@ def asked(path="/o/echo", *more, **replaced):
     return [(f":{name}", value) for name, value in pseudo.items() if value is not None] + list(more)
 
 
-# H2-10: what would end a line in HTTP/1.
+# Bytes that would end a line in HTTP/1.
 for name, bad in [("CR LF", "a\r\nInjected: 1"), ("LF", "a\nInjected: 1"), ("CR", "a\rb"), ("NUL", "a\0b"), ("DEL", "a\x7fb")]:
     refused(f"{name} in a value", asked("/o/echo", ("x-a", bad)), -PROTOCOL_ERROR)
     refused(f"{name} in a name", asked("/o/echo", ("x-" + bad, "1")), -PROTOCOL_ERROR)
@@ -62,11 +62,11 @@ for name, bad in [("CR LF", "a\r\nInjected: 1"), ("LF", "a\nInjected: 1"), ("CR"
 refused("a request line in :method", asked(method="GET / HTTP/1.1\r\nX: y"), -PROTOCOL_ERROR)
 refused("a space in :method", asked(method="GET /x"), -PROTOCOL_ERROR)
 
-# H2-11.
+# Paths that no request target can have.
 for path in ["/o/a b", "/o/a#b", f"https://{HOST}/o/echo", "http://other.test/", "", "o/echo", "*", "/o/\x80\x01", "?a"]:
     refused(f":path {path!r}", asked(path), -PROTOCOL_ERROR, 400)
 
-# H2-12.
+# Fields that HTTP/2 forbids, and pseudo-fields that it needs (RFC 9113 §8.2, §8.3).
 for field in [("X-Upper", "1"), ("connection", "close"), ("connection", "keep-alive"), ("transfer-encoding", "chunked"),
               ("transfer-encoding", "identity"), ("upgrade", "h2c"), ("keep-alive", "5"), ("proxy-connection", "close"),
               ("te", "gzip"), ("te", "trailers, deflate"), ("http2-settings", "AAMAAABk"), ("host", "other.test"),
@@ -91,7 +91,7 @@ def host_alone(stage):
         assert wire.response(wire.open(asked("/", ("host", HOST), authority=None))).body == TEXT.encode()
 
 
-# H2-13.
+# A Content-Length that is malformed or differs from the body.
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 for length in ["-1", "+35", "35, 35", " 35", "0x23", "", "99999999999999999999999"]:
     refused(f"content-length {length!r}", asked("/", ("content-length", length), method="POST"),
@@ -134,17 +134,17 @@ def check_smuggled(text):
     assert text.count("HTTP/1.1") == 2 and "transfer-encoding: chunked" in text.lower(), text
 
 
-# H2-14.
+# Names and values that RFC 9113 §8.2.1 forbids.
 for name, field in [("a leading space", ("x-a", " 1")), ("a trailing space", ("x-a", "1 ")), ("a tab", ("x-a", "\t1")),
                     ("an empty name", ("", "1"))]:
     refused(f"{name}", asked("/o/echo", field), -PROTOCOL_ERROR)
 
-# H2-15.
+# CONNECT inside a tunnel.
 refused("CONNECT", [(":method", "CONNECT"), (":authority", f"{HOST}:443")], 400, 405, 501, -PROTOCOL_ERROR, end=False)
 refused("CONNECT with :path", asked(method="CONNECT"), -PROTOCOL_ERROR)
 refused("extended CONNECT", asked("/", method="CONNECT") + [(":protocol", "websocket")], -PROTOCOL_ERROR, end=False)
 
-# H2-16.
+# Authorities other than the tunnel's, and spellings of the tunnel's.
 for authority in ["other.test", "h.test:444", "u@h.test", "h.test..", "", "h.test:", "xn--h.test", "127.0.0.1"]:
     refused(f":authority {authority!r}", asked("/o/echo", authority=authority), 421, 400, -PROTOCOL_ERROR)
 for authority in ["h.test:443", "H.Test", "h.test.", "H.Test.:443"]:
@@ -156,7 +156,7 @@ def named(stage, authority):
         assert wire.response(wire.open(asked("/", authority=authority))).status == 200
 
 
-# H2-06.
+# Limits of the header section and of the table.
 def field_limit(stage):
     with stage.wire() as wire:
         assert wire.response(wire.open(asked("/", *((f"x-{n}", "1") for n in range(199))))).status == 200
@@ -197,7 +197,7 @@ CASES += [("200 fields at the most", field_limit), ("a target over the limit", l
           ("an entry of the table named sixteen thousand times", bomb), ("a block over the limit", large_block)]
 
 
-# H2-20, and what else is changed on the way to an HTTP/1 origin.
+# Changes on the way to an HTTP/1 origin.
 def one_cookie(text):
     assert "cookie: a=1; b=2; c=3\r\n" in text and text.lower().count("cookie") == 1, text
 

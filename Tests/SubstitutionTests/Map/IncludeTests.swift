@@ -93,8 +93,8 @@ struct IncludeTests {
         #expect(try rule("http://h/e/x", "POST") == nil)
     }
 
-    @Test("options have the contract's defaults")
-    func contractDefaults() throws {
+    @Test("options have their documented defaults")
+    func documentedDefaults() throws {
         let map = try rules("http://h/a: a", "http://h/b: { block: true }", "http://h/c: { redirect: \"/d\" }")
         let all = Array(map.rules)
         let options = all[0].options

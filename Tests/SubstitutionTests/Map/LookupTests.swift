@@ -2,9 +2,9 @@ import Testing
 
 @testable import Substitution
 
-/// "Which rule answers" of the map's contract.
+/// Which rule answers a URL (docs/map.md, "Which rule answers").
 struct LookupTests {
-    static let contract = """
+    static let exampleMap = """
         root: bundle
         substitutions:
           http://images.apple.com/global/nav/images/globalnavbg.png: fakeGlobalNavBG.png
@@ -21,7 +21,7 @@ struct LookupTests {
         """
 
     @Test(
-        "the contract's own map answers as it says",
+        "a map with every kind of key answers as documented",
         arguments: [
             ("http://images.apple.com/global/nav/images/globalnavbg.png", "fakeGlobalNavBG.png"),
             ("http://IMAGES.apple.com:80/global/./nav/x/../images/globalnavbg%2Epng", "fakeGlobalNavBG.png"),
@@ -44,8 +44,8 @@ struct LookupTests {
             ("https://api.example.com/session", #"application/json: {"user":"guest"}"#),
             ("https://api.example.com/other", "-"),
         ])
-    func contract(_ url: String, _ expected: String) throws {
-        #expect(try map(Self.contract).answer(url) == expected)
+    func everyKind(_ url: String, _ expected: String) throws {
+        #expect(try map(Self.exampleMap).answer(url) == expected)
     }
 
     @Test("an exact URL goes before every folder, pattern and expression")
@@ -181,7 +181,7 @@ struct LookupTests {
         #expect(try map.answer("http://h/a/b/c/d.css") == "d/a.css")
     }
 
-    @Test("a star in host and port matches what the contract says")
+    @Test("a star in host and port matches what is documented")
     func stars() throws {
         let map = try rules("http://*.example.com/: sub", "http://*:*/p: port", "\"//img.*.net:8*/**\": $2")
         #expect(try map.line("http://a.b.example.com/") == 2)
@@ -194,7 +194,7 @@ struct LookupTests {
 
     @Test("a look-up does not depend on what the scratch memory was used for before")
     func scratch() throws {
-        let map = try map(Self.contract)
+        let map = try map(Self.exampleMap)
         var scratch = LookupScratch()
         for _ in 0..<3 {
             #expect(try map.match("https://a.example.com/img/x/z.png", scratch: &scratch) != nil)

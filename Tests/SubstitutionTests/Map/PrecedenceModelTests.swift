@@ -2,7 +2,7 @@ import Testing
 
 @testable import Substitution
 
-/// Look-ups of random maps, compared with a slow model that reads the contract literally.
+/// Look-ups of random maps, compared with a slow model of the documented order.
 struct PrecedenceModelTests {
     /// A rule of the model, over text.
     struct ModelRule {
@@ -45,7 +45,7 @@ struct PrecedenceModelTests {
         }
     }
 
-    /// The rule that answers by the contract.
+    /// The rule that answers by the documented order.
     static func answer(_ rules: [ModelRule], _ url: String, _ method: String) -> Int? {
         let candidates = rules.filter { $0.matchesURL(url) && $0.holds(url, method) }
         let exact = candidates.filter { !$0.isExpression && !$0.isPattern && !$0.isFolder }
