@@ -61,6 +61,32 @@ public final class ChildProcess: Sendable {
         state.withLock { if $0.status == nil { kill(identifier, signal) } }
     }
 
+    /// Stops the process with SIGSTOP, and waits until each of its threads is stopped: a thread that runs when the
+    /// signal is sent goes on for a moment.
+    ///
+    /// - Throws: ``Socket/Failure/timedOut`` if a thread goes on.
+    public func suspend() throws {
+        send(SIGSTOP)
+        try Wait.until { threadStates.allSatisfy { $0.hasPrefix("T") } }
+    }
+
+    /// The state of each of the process's threads, and what else stands behind the name in its stat (proc(5)).
+    private var threadStates: [Substring] {
+        let path = "/proc/\(identifier)/task"
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var states: [Substring] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard !name.hasPrefix(".") else { continue }
+            let text = RunningBinary.contents(of: "\(path)/\(name)/stat")
+            if let end = text.lastIndex(of: ")") { states.append(text[end...].dropFirst(2)) }
+        }
+        return states
+    }
+
     /// The exit status if the process has ended: 128 and the number of the signal where one ended it.
     public var status: Int32? {
         state.withLock { state in

@@ -143,7 +143,7 @@ public final class RunningBinary: Sendable {
         return nil
     }
 
-    private static func contents(of path: String) -> String {
+    static func contents(of path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }
         defer { close(file) }

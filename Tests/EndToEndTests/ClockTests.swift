@@ -136,7 +136,7 @@ extension EndToEnd {
             let begun = try binary.connect()
             try begun.send("GET \(Clocks.url) HTTP/1.1\r\n")
             #expect(Wait.holds { asked.value == 1 })
-            binary.process.send(SIGSTOP)
+            try binary.process.suspend()
             mayAnswer.add()
             try begun.send("Host: mapped.test\r\n\r\n")
             // A listener's queue takes connections also of a process that is stopped.
@@ -178,7 +178,7 @@ extension EndToEnd {
             let last = try binary.connect()
             try last.sendRequest("GET", Clocks.url)
             _ = try last.receive()
-            binary.process.send(SIGSTOP)
+            try binary.process.suspend()
             #expect(Wait.keeps(for: 0.4) { !late.contains { $0.hasInput } })
             // What is sent now has come long before the proxy looks at how long its connections were idle.
             for client in late { try client.sendRequest("GET", Clocks.url) }

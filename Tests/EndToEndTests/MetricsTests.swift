@@ -175,7 +175,7 @@ extension EndToEnd {
             let series = #"subproxy_event_loop_lag_seconds{loop="0"}"#
             let kept = try binary.connect()
             let before = try #require(try Metrics.value(series, binary))
-            binary.process.send(SIGSTOP)
+            try binary.process.suspend()
             usleep(UInt32((before + 1.5) * 1e6))
             binary.process.send(SIGCONT)
             #expect(Wait.holds { ((try? Metrics.value(series, binary)) ?? nil) ?? 0 > before + 1 })

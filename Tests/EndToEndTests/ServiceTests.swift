@@ -117,8 +117,7 @@ extension EndToEnd {
             _ = try manager.readyStatus()
             for _ in 0..<5 { #expect(manager.notifications.next() == "WATCHDOG=1") }
             #expect(Clock.seconds - start > 0.7)
-            process.send(SIGSTOP)
-            #expect(Wait.holds { process.isStopped })
+            try process.suspend()
             _ = manager.notifications.waiting()
             #expect(Wait.keeps(for: 1) { manager.notifications.waiting().isEmpty })
             process.send(SIGCONT)
@@ -180,13 +179,5 @@ extension EndToEnd {
             #expect(Clock.seconds - start < Wait.limit)
             #expect(process.status == nil)
         }
-    }
-}
-
-extension ChildProcess {
-    /// Whether a signal has stopped it. (proc(5), stat: `T`)
-    fileprivate var isStopped: Bool {
-        let stat = (try? ChildProcess.run(["cat", "/proc/\(identifier)/stat"]).output) ?? ""
-        return stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].hasPrefix(") T ")
     }
 }
