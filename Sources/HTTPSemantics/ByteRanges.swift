@@ -73,7 +73,7 @@ public enum ByteRangeSelection: Sendable, Equatable {
     }
 }
 
-/// `int-range` or `suffix-range` (RFC 9110 §14.1.2); numbers too large for an Int count as the largest one.
+/// `int-range` or `suffix-range` (RFC 9110 §14.1.2); numbers too large for an Int lie behind the end of everything.
 private enum RangeSpec {
     case from(Int, through: Int)
     case suffix(Int)
@@ -97,7 +97,9 @@ private enum RangeSpec {
             self = .from(first, through: .max)
             return
         }
-        guard let last = after.saturatingDecimalValue, last >= first else { return nil }
+        guard let last = after.saturatingDecimalValue, last >= first, last < .max || !after.isLess(than: before) else {
+            return nil
+        }
         self = .from(first, through: last)
     }
 
@@ -118,6 +120,15 @@ extension UnsafeRawBufferPointer {
     var saturatingDecimalValue: Int? {
         if let value = decimalValue { return value }
         return !isEmpty && allSatisfy { $0.isMember(of: .digit) } ? .max : nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether these decimal digits are a smaller number than others, however many they are.
+    fileprivate func isLess(than other: UnsafeRawBufferPointer) -> Bool {
+        let digits = drop { $0 == UInt8(ascii: "0") }
+        let others = other.drop { $0 == UInt8(ascii: "0") }
+        return digits.count == others.count ? digits.lexicographicallyPrecedes(others) : digits.count < others.count
     }
 }
 

@@ -59,7 +59,7 @@ enum RangeInvariants {
                     if start < size { ranges.append(start..<size) }
                     continue
                 }
-                guard ends[1].isEmpty || first <= last else { return nil }
+                guard ends[1].isEmpty || isOrdered(ends[0], ends[1]) else { return nil }
                 guard first < UInt128(size) else { continue }
                 let end = ends[1].isEmpty || last >= UInt128(size) ? size : Int(last) + 1
                 ranges.append(Int(first)..<end)
@@ -75,6 +75,14 @@ enum RangeInvariants {
                 number = min(number * 10 + UInt128(digit - 0x30), 1 << 100)
             }
             return number
+        }
+
+        private static func isOrdered(_ first: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>) -> Bool {
+            let count = max(first.count, last.count)
+            func padded(_ digits: ArraySlice<UInt8>) -> [UInt8] {
+                Array(repeating: 0x30, count: count - digits.count) + digits
+            }
+            return !padded(last).lexicographicallyPrecedes(padded(first))
         }
 
         private static func joined(_ ranges: [Range<Int>]) -> [Range<Int>] {
