@@ -22,6 +22,22 @@ public enum Method: UInt8, Sendable, Equatable {
         }
     }
 
+    /// The method's token; nil for ``other``.
+    public var token: StaticString? {
+        switch self {
+        case .other: nil
+        case .get: "GET"
+        case .head: "HEAD"
+        case .post: "POST"
+        case .put: "PUT"
+        case .delete: "DELETE"
+        case .connect: "CONNECT"
+        case .options: "OPTIONS"
+        case .trace: "TRACE"
+        case .patch: "PATCH"
+        }
+    }
+
     /// Whether repeating the request has the effect of making it once (RFC 9110 §9.2.2).
     ///
     /// An unknown method counts as not idempotent.

@@ -43,6 +43,20 @@ struct ExplainCommand: ProgramCommand {
         completion: .words(of: RuleOptions.Bypass.self), transform: OptionValue.choice)
     var bypass: RuleOptions.Bypass?
 
+    @Option(
+        name: .customLong("listen"),
+        help: ArgumentHelp(
+            "Address that the proxy listens on, for its own pages; repeatable. (default: 127.0.0.1:8888)",
+            valueName: "address:port"),
+        transform: { try ListenAddress($0, hasIPv6: LocalAddress.hasIPv6) })
+    var listeners: [ListenAddress] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "As if serve had --connect-ports.", valueName: "list"),
+        transform: OptionValue.ports)
+    var connectPorts: Set<UInt16>?
+
     @Flag(help: "Print a JSON object.")
     var json = false
 
@@ -54,12 +68,21 @@ struct ExplainCommand: ProgramCommand {
         for field in fields { section.append(name: field.name, value: field.value) }
         let method = method?.method ?? RequestMethod(.get)
         var scratch = LookupScratch()
+        var settings = DecisionPreview.Settings()
+        settings.isOffline = offline
+        settings.bypass = bypass
+        settings.listeners = listeners.flatMap(\.addresses)
+        if listeners.isEmpty { settings.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: 8888)] }
+        if let connectPorts { settings.connectPorts = connectPorts }
+        func preview(_ method: RequestMethod, _ fields: FieldSection) -> DecisionPreview {
+            DecisionPreview(url.uri, method: method, fields: fields, map: map, settings: settings)
+        }
+        let isSecure = url.uri.scheme == .https && method.known != .connect
         let report = ExplanationReport(
             url: url.uri, method: self.method?.text ?? "GET",
             explanation: map.explain(url.uri, method: method, fields: section, scratch: &scratch),
-            preview: DecisionPreview(
-                url.uri, method: method, fields: section, map: map, isOffline: offline, bypass: bypass),
-            isOffline: offline)
+            preview: preview(method, section),
+            connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil, isOffline: offline)
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }

@@ -11,19 +11,24 @@ struct ExplanationReport {
     private let preview: DecisionPreview
     private let file: FileState?
 
+    /// What a client's CONNECT for the URL's host gets; nil where the URL is no https one.
+    private let connect: DecisionPreview?
+
     /// Looks at the file that the answer is in, if it is in one.
-    init(url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, isOffline: Bool) {
+    ///
+    /// - Parameters:
+    ///   - preview: the decision on the request.
+    ///   - connect: that on the CONNECT before it, if there is one.
+    init(
+        url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?,
+        isOffline: Bool
+    ) {
         self.url = url
         self.method = method
         self.explanation = explanation
+        self.connect = connect
         file = explanation.answer.flatMap(FileState.init)
-        guard let answer = explanation.answer else {
-            self.preview = preview
-            return
-        }
-        if case .refused(let reason) = answer.source {
-            self.preview = preview.refusing(reason, rule: answer.rule)
-        } else if let file, case .failure(let refusal) = file.size {
+        if let answer = explanation.answer, let file, case .failure(let refusal) = file.size {
             self.preview = preview.refusing(
                 refusal, path: file.pathBelowRoot, rule: answer.rule, isOffline: isOffline)
         } else {
@@ -38,6 +43,9 @@ struct ExplanationReport {
         case .success(let size)?: lines.append("  file: \(counted(size, "byte")), \(file?.mediaType ?? "")")
         case .failure(let refusal)?: lines.append("  file: can't be served: \(refusal)")
         case nil: break
+        }
+        if let connect {
+            lines.append("CONNECT \(url.host):\(url.port): \(connect.outcome): \(connect.sentence)")
         }
         lines.append("outcome: \(preview.outcome): \(preview.sentence)")
         if let status = preview.status { lines.append("  status: \(status)") }
@@ -55,10 +63,19 @@ struct ExplanationReport {
         object.add("reason", preview.sentence)
         object.add("status", preview.status)
         object.add("cache_status", preview.cacheStatus)
+        object.add("connect", connect.map(json))
         object.add("rule", explanation.answer.map(json))
         object.add("passed_over", explanation.passedOver.map(json))
         object.add("nearest_miss", explanation.nearestMiss.map(json))
         return object.text
+    }
+
+    private func json(_ connect: DecisionPreview) -> JSONObject {
+        var object = JSONObject()
+        object.add("outcome", connect.outcome)
+        object.add("reason", connect.sentence)
+        object.add("status", connect.status)
+        return object
     }
 
     private func json(_ answer: Explanation.Answer) -> JSONObject {

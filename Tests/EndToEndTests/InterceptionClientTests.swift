@@ -77,14 +77,14 @@ extension EndToEnd {
             let proxy = try makeProxy()
             let trace = "\(proxy.workshop.folder.path)/trace"
             let tracer = try ChildProcess([
-                "strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg,openat", "-o", trace, "-p",
-                "\(proxy.binary.process.identifier)",
+                "strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg,openat,accept,accept4", "-o", trace,
+                "-p", "\(proxy.binary.process.identifier)",
             ])
-            // The access log's and the authority's files are seen, so that it is known that the tracer is there.
+            // Each connection of a client is seen, so that it is known that the tracer is there.
             #expect(
                 try Wait.holds {
                     _ = try run(proxy, proxy.curl(["https://shop.test/text"]))
-                    return (try? String(contentsOfFile: trace, encoding: .utf8))?.contains("openat") == true
+                    return (try? String(contentsOfFile: trace, encoding: .utf8))?.contains("accept") == true
                 })
             for _ in 0..<3 { #expect(try run(proxy, proxy.curl(["https://shop.test/text"])).output == "substituted") }
             tracer.send(SIGINT)

@@ -72,7 +72,12 @@ final class TestProxy {
     func stopAndReadLog() throws -> String {
         server.stop()
         try log.fileHandleForWriting.close()
-        return String(decoding: log.fileHandleForReading.availableData, as: UTF8.self)
+        let descriptor = log.fileHandleForReading.fileDescriptor
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        var text: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(descriptor, &chunk, chunk.count), count > 0 { text += chunk[..<count] }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

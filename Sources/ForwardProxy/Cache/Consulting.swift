@@ -63,9 +63,6 @@ extension LoopContext {
         _ cache: ResponseCache, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient,
         mayCollapse: Bool = true, after phase: Flight.Phase = .waiting
     ) -> (any Exchange)? {
-        guard !UpgradeRequest.isWanted(request) else {
-            return forward(request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: ""))
-        }
         let key = cacheKey(uri, client)
         let cacheRequest = CacheRequest(request, of: client)
         let entries = cache.store.entries(for: key)
@@ -74,7 +71,10 @@ extension LoopContext {
             cacheRequest, entries: entries, at: now, policy: cache.policy, isOffline: proxy.configuration.isOffline)
         switch decision {
         case .serve(let entry, let permission):
-            guard expectationIsMet(request, client) else { return nil }
+            if let error = decider.expectationError(AskedRequest(request, uri)) {
+                client.fail(error)
+                return nil
+            }
             entry.noteUse()
             let exchange = serve(entry, .hit(permission), request, key: key, client)
             if permission == .whileRevalidate {
@@ -109,7 +109,10 @@ extension LoopContext {
         _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
         _ client: any ExchangeClient, known: [StoredEntry]
     ) -> (any Exchange)? {
-        guard mayForward(request, to: uri, client) else { return nil }
+        if let error = decider.refusal(of: AskedRequest(request, uri), to: uri) {
+            client.fail(error)
+            return nil
+        }
         guard plan.isShared, request.isCollapsible, !client.isConnectionAuthenticated,
             !uncollapsible.contains(key, now: request.receivedAt)
         else {

@@ -35,6 +35,10 @@ enum ForwardReason: Sendable, Equatable {
 enum Decision {
     /// The rule answers. `revalidates`: its validators are checked against the file on disk first.
     case answer(revalidates: Bool)
+    /// The rule answers a script of another origin that asks first whether it may send its request (Fetch standard).
+    case preflight(Rule)
+    /// The URL is one of the proxy's own site.
+    case ownSite
     /// A reload-ignoring-cache request passes the rule by.
     case bypass
     /// The rule answers where the origin fails (`when: origin-fails`).
@@ -46,59 +50,192 @@ enum Decision {
     case refuse(ProxyError)
 }
 
-/// What a decision depends on besides the request and the map.
-struct DecisionContext {
-    var isOffline: Bool
+/// How a request that an origin is to answer gets there.
+enum Passage {
+    case request
+    /// As one that asks for another protocol on its connection.
+    case upgrade
+    /// Max-Forwards lets OPTIONS go no further, so the proxy answers (RFC 9110 §7.6.2).
+    case options
+    case refused(ProxyError)
+}
+
+/// What a CONNECT request gets.
+enum TunnelDecision {
+    /// Bytes are relayed untouched.
+    case relay
+    /// The proxy answers TLS, and the requests inside.
+    case decrypt
+    case refuse(ProxyError)
+}
+
+/// A request as far as decisions depend on it.
+struct AskedRequest {
+    let uri: TargetURI
+    let method: RequestMethod
+    let version: HTTPVersion
+    let fields: FieldSection
+    let hasBody: Bool
+
+    init(uri: TargetURI, method: RequestMethod, version: HTTPVersion, fields: FieldSection, hasBody: Bool) {
+        self.uri = uri
+        self.method = method
+        self.version = version
+        self.fields = fields
+        self.hasBody = hasBody
+    }
+
+    init(_ request: Request, _ uri: TargetURI) {
+        self.init(
+            uri: uri, method: RequestMethod(request.head), version: request.head.version, fields: request.head.fields,
+            hasBody: request.hasBody)
+    }
+}
+
+/// Decides what requests get, from the map and the configuration in force. Pure: it looks at no file and no network.
+struct Decider {
+    let map: SubstitutionMap
+    let tunnels: TunnelPolicy
+    var isOffline = false
     /// The bypass mode over the maps' default.
     var bypass: RuleOptions.Bypass?
     /// Whether responses are stored.
-    var hasCache: Bool
-}
+    var hasCache = true
+    /// The ports that CONNECT may name beside those that the map names.
+    var connectPorts: Set<UInt16> = []
+    var ownNames = OwnNames()
+    /// By which a request that has been here is known; nil where there is no proxy.
+    var identity: ProxyIdentity?
 
-extension Decision {
     /// Decides what a request gets, from its cache directives and the rule found for it.
     ///
-    /// - Parameters:
-    ///   - rule: the rule that answers by its conditions, if any.
-    ///   - otherMethods: where no rule answers, the methods of a rule that matches but for its method.
-    static func make(
-        method: Method, scheme: URIScheme, schemeText: @autoclosure () -> String, directives: RequestCacheControl,
-        rule: Rule?, otherMethods: () -> String?, context: DecisionContext
-    ) -> Decision {
-        guard let rule else {
-            return unmapped(method, scheme, schemeText(), directives, otherMethods, context)
-        }
+    /// - Parameter rule: the rule that answers by its conditions, if any.
+    func decision(on asked: AskedRequest, rule: Rule?, scratch: inout LookupScratch) -> Decision {
+        if let rule = preflightRule(for: asked, &scratch) { return .preflight(rule) }
+        let directives = RequestCacheControl(asked.fields)
+        guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
         let options = rule.options
         if rule.forwards {
-            if context.isOffline { return .refuse(.offline) }
+            if isOffline { return .refuse(.offline) }
             if directives.onlyIfCached { return .refuse(.onlyIfCached) }
             return .forward(directives.isEndToEndReload ? .request : .bypass)
         }
-        guard !context.isOffline else { return .answer(revalidates: directives.isRevalidation) }
+        let answer = expectationError(asked).map { Decision.refuse($0) }
+        guard !isOffline else { return answer ?? .answer(revalidates: directives.isRevalidation) }
         if directives.isEndToEndReload {
-            let bypass = options.isBypassOwn ? options.bypass : context.bypass ?? options.bypass
-            switch bypass {
+            switch options.isBypassOwn ? options.bypass : bypass ?? options.bypass {
             case .origin: return .bypass
-            case .revalidate: return .answer(revalidates: true)
+            case .revalidate: return answer ?? .answer(revalidates: true)
             case .never: break
             }
         }
         if options.when == .originFails, !directives.onlyIfCached { return .originFirst }
-        return .answer(revalidates: directives.isRevalidation)
+        return answer ?? .answer(revalidates: directives.isRevalidation)
     }
 
-    private static func unmapped(
-        _ method: Method, _ scheme: URIScheme, _ schemeText: String, _ directives: RequestCacheControl,
-        _ otherMethods: () -> String?, _ context: DecisionContext
-    ) -> Decision {
-        guard scheme != .other else { return .refuse(.unsupportedScheme(schemeText)) }
-        if context.isOffline {
-            if let allowed = otherMethods() { return .refuse(.methodNotAllowed(allowed)) }
-            guard context.hasCache, method == .get || method == .head else { return .refuse(.offline) }
+    private func unmapped(_ asked: AskedRequest, _ directives: RequestCacheControl) -> Decision {
+        let method = asked.method.known
+        let isRetrieval = method == .get || method == .head
+        guard asked.uri.scheme != .other else { return .refuse(.unsupportedScheme(asked.uri.schemeText)) }
+        let isUpgrade = UpgradeRequest.isWanted(asked)
+        if isOffline {
+            if let allowed = methodsAnswered(asked) { return .refuse(.methodNotAllowed(allowed)) }
+            guard hasCache, isRetrieval, !isUpgrade else { return .refuse(.offline) }
         }
-        if context.hasCache, method == .get || method == .head || method == .post { return .consultStore }
+        // A connection that changes its protocol is nothing to be stored.
+        if hasCache, isUpgrade { return .forward(.bypass) }
+        if hasCache, isRetrieval || method == .post { return .consultStore }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
-        if method != .get && method != .head { return .forward(.method) }
+        if !isRetrieval { return .forward(.method) }
         return .forward(directives.isEndToEndReload ? .request : .uriMiss)
     }
+
+    /// The methods that a rule for this URL answers, where its method is what it misses.
+    private func methodsAnswered(_ asked: AskedRequest) -> String? {
+        var scratch = LookupScratch()
+        for method in [Method.get, .post, .put, .patch, .delete, .options] {
+            let match = map.lookup(asked.uri, method: RequestMethod(method), fields: asked.fields, scratch: &scratch)
+            guard let match else { continue }
+            return map.rule(match.id).options.allowedMethods.joined(separator: ", ")
+        }
+        return nil
+    }
+
+    /// The rule that a preflight is about, if the rule answers cross-origin requests by itself.
+    private func preflightRule(for asked: AskedRequest, _ scratch: inout LookupScratch) -> Rule? {
+        guard asked.method.known == .options, CORS.isPreflight(.options, asked.fields),
+            let method = CORS.requestedMethod(asked.fields)?.withUnsafeBytes({ RequestMethod($0) }),
+            let match = map.lookup(asked.uri, method: method, fields: asked.fields, scratch: &scratch)
+        else { return nil }
+        let rule = map.rule(match.id)
+        return rule.options.cors == .auto && !rule.forwards ? rule : nil
+    }
+
+    // MARK: The way to an origin
+
+    /// How a request gets to the origin of a URL, which may be another than the request's.
+    func passage(of asked: AskedRequest, to uri: TargetURI) -> Passage {
+        if let error = refusal(of: asked, to: uri) { return .refused(error) }
+        if asked.method.known == .options || asked.method.known == .trace,
+            asked.fields.withFirst(.maxForwards, { $0.decimalValue }) == .some(0)
+        {
+            return asked.method.known == .options ? .options : .refused(.trace)
+        }
+        return UpgradeRequest.isWanted(asked) ? .upgrade : .request
+    }
+
+    /// Why a request may not go to the origin of a URL; nil where it may.
+    func refusal(of asked: AskedRequest, to uri: TargetURI) -> ProxyError? {
+        if let error = expectationError(asked) { return error }
+        guard uri.scheme != .other else { return .unsupportedScheme(uri.schemeText) }
+        // TLS to any port would be the tunnel that the port policy of CONNECT refuses.
+        guard uri.scheme == .http || allows(port: uri.port) else { return .connectPort(uri.port) }
+        guard !hasBeenHere(asked.fields) else { return .loop }
+        guard !(asked.method.known == .head && asked.hasBody) else {
+            return .badRequest("A HEAD request with content can't be forwarded.")
+        }
+        return nil
+    }
+
+    /// Why a request's expectation can't be met; nil where it is one that is known, or one of HTTP/1.0, which is ignored
+    /// (RFC 9110 §10.1.1).
+    func expectationError(_ asked: AskedRequest) -> ProxyError? {
+        let fields = asked.fields
+        guard fields.contains(.expect), asked.version >= .http1_1 else { return nil }
+        let isKnown =
+            fields.count(of: .expect) == 1
+            && fields.withFirst(.expect, { $0.equalsIgnoringCase("100-continue") }) == true
+        return isKnown ? nil : .expectation
+    }
+
+    /// Decides what a CONNECT request gets.
+    ///
+    /// - Parameter host: IPv6 addresses have their brackets.
+    func tunnel(to host: String, port: UInt16, fields: FieldSection, hasBody: Bool) -> TunnelDecision {
+        guard allows(port: port) else { return .refuse(.connectPort(port)) }
+        guard !hasBody else { return .refuse(.badRequest("A CONNECT request has no content.")) }
+        guard !hasBeenHere(fields) else { return .refuse(.loop) }
+        if tunnels.intercepted.contains(host: host, port: port) { return .decrypt }
+        return isOffline ? .refuse(.offline) : .relay
+    }
+
+    /// Whether the port policy lets TLS or a tunnel to this port through.
+    private func allows(port: UInt16) -> Bool { connectPorts.contains(port) || tunnels.namedPorts.contains(port) }
+
+    private func hasBeenHere(_ fields: FieldSection) -> Bool { identity?.isNamed(in: fields) ?? false }
+
+    /// Whether the target is this proxy itself, by name; addresses that a name leads to are judged when connecting.
+    private func isOwn(_ uri: TargetURI) -> Bool {
+        uri.scheme == .http
+            && uri.withBytes { bytes in
+                let authority = uri.hostRange.lowerBound..<uri.pathStart
+                return ownNames.contains(UnsafeRawBufferPointer(rebasing: bytes[authority]))
+            }
+    }
+}
+
+extension ProxyError {
+    fileprivate static let trace = ProxyError(
+        status: 405, type: "http_request_denied", failure: "TRACE is not answered here.",
+        advice: "Raise Max-Forwards to reach the origin.", isRefusal: true)
 }

@@ -1,40 +1,104 @@
 import HTTPCaching
 public import HTTPSemantics
+public import NIOCore
 public import Substitution
 
 /// What the proxy would do with a request, and why: the decision of a real exchange, without the exchange.
 public struct DecisionPreview: Sendable {
+    /// What the decision depends on besides the map and the request; the defaults are those of `serve`.
+    public struct Settings: Sendable {
+        /// Never ask an origin.
+        public var isOffline = false
+        /// The bypass mode over the map's; nil leaves it to the map.
+        public var bypass: RuleOptions.Bypass?
+        /// The addresses that the proxy listens on, under which its own site is asked for.
+        public var listeners: [SocketAddress] = []
+        /// The ports that CONNECT may name beside those that the map names.
+        public var connectPorts = ProxyConfiguration().connectPorts
+
+        public init() {}
+    }
+
     /// The outcome as the access log names it.
     public let outcome: String
     /// What is done, and why: one sentence without a capital and a full stop.
     public let sentence: String
-    /// The value of Cache-Status; nil where the response has none.
+    /// The value of Cache-Status, as far as it is known before an origin has answered; nil where the response has none.
     public let cacheStatus: String?
-    /// The status of an answer that is made here; nil where the origin decides.
+    /// The status, where it is known: nil where an origin decides, or what the client has already.
     public let status: Int?
 
     /// Decides as for a request with these fields; looks at nothing but the map.
     public init(
-        _ uri: TargetURI, method: RequestMethod, fields: FieldSection, map: SubstitutionMap, isOffline: Bool,
-        bypass: RuleOptions.Bypass?
+        _ uri: TargetURI, method: RequestMethod, fields: FieldSection, map: SubstitutionMap,
+        settings: Settings = Settings()
     ) {
+        let decider = Decider(map, settings)
+        guard method.known != .connect else {
+            self.init(tunnel: uri, fields: fields, decider)
+            return
+        }
+        let asked = AskedRequest(
+            uri: uri, method: method, version: .http1_1, fields: fields, hasBody: DecisionPreview.hasBody(fields))
         var scratch = LookupScratch()
         let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
         let rule = match.map { map.rule($0.id) }
-        var decision = Decision.make(
-            method: method.known, scheme: uri.scheme, schemeText: uri.schemeText,
-            directives: RequestCacheControl(fields), rule: rule,
-            otherMethods: { map.methodsAnswered(uri, fields) },
-            context: DecisionContext(isOffline: isOffline, bypass: bypass, hasCache: true))
-        if case .consultStore = decision { decision = .withNothingStored(method, fields, isOffline: isOffline) }
-        self.init(decision, rule, keeping: RequestCacheControl(fields).noStore ? StoreRefusal.requestNoStore : nil)
-    }
-
-    /// What happens instead where the rule can't answer this URL; the same where it was not to.
-    public func refusing(_ reason: RefusalReason, rule: Rule) -> DecisionPreview {
-        guard outcome == (rule.forwards ? "forwarded" : "substituted") else { return self }
-        let error = reason.isOfURL ? ProxyError.noUsableURL(rule: rule.position, reason) : nil
-        return DecisionPreview(.refuse(error ?? .noSuchFile(rule: rule.position)), rule)
+        var other = LookupScratch()
+        let decision = decider.decision(on: asked, rule: rule, scratch: &other)
+        let position = rule?.position ?? ""
+        switch decision {
+        case .preflight(let rule):
+            self.init(
+                .substituted, "the rule \(rule.position) answers scripts of other origins (cors: auto)", status: 204
+            ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
+        case .ownSite: self.init(ownSite: asked)
+        case .answer(let revalidates):
+            guard let rule, let match else {
+                self.init(.internalError)
+                return
+            }
+            switch map.answer(match, uri: uri, scratch: scratch) {
+            case .refused(let reason):
+                self.init(reason.isOfURL ? .noUsableURL(rule: position, reason) : .noSuchFile(rule: position))
+            case .origin(let target):
+                self.init(
+                    asked, to: target?.ofRootPage ?? uri, .bypass, position, "the rule forwards the request", decider)
+            case .file, .content:
+                let isConditional = !fields.present.isDisjoint(
+                    with: FieldNameSet(
+                        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince))
+                self.init(
+                    .substituted,
+                    revalidates
+                        ? "the rule answers, with its validators checked against the file on disk" : "the rule answers",
+                    status: rule.status == 200 && isConditional ? nil : rule.status
+                ) { StatusFields.writeHit(rule: position, to: &$0) }
+            }
+        case .bypass:
+            self.init(
+                asked, to: uri, .request, "no-cache \(position)",
+                "the request asks for a fresh answer (no-cache) and passes the rule by to the origin; "
+                    + "'bypass: never' or --bypass never answers it from the map", decider, as: .bypassed)
+        case .originFirst:
+            self.init(
+                asked, to: uri, .bypass, position,
+                "the origin is asked first, and the rule answers where it fails (when: origin-fails)", decider)
+        case .forward(let reason):
+            guard let rule, let match else {
+                self.init(asked, to: uri, reason, "", DecisionPreview.sentence(for: reason), decider)
+                return
+            }
+            switch map.answer(match, uri: uri, scratch: scratch) {
+            case .origin(let target):
+                self.init(
+                    asked, to: target?.ofRootPage ?? uri, reason, rule.position, "the rule forwards the request",
+                    decider)
+            case .refused(let why): self.init(.noUsableURL(rule: rule.position, why))
+            case .file, .content: self.init(.internalError)
+            }
+        case .consultStore: self.init(withNothingStored: asked, decider)
+        case .refuse(let error): self.init(error)
+        }
     }
 
     /// What happens instead where the rule's file can't be served; the same where no file was to be.
@@ -46,69 +110,107 @@ public struct DecisionPreview: Sendable {
         guard outcome == "substituted" else { return self }
         let error = ProxyError.file(
             refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self))
-        guard refusal == .notFound else { return DecisionPreview(.refuse(error), rule) }
+        guard refusal == .notFound else { return DecisionPreview(error) }
         switch rule.options.missing {
-        case .error: return DecisionPreview(.refuse(error), rule)
-        case .notFound: return DecisionPreview(.refuse(.noSuchFile(rule: rule.position)), rule)
-        case .forward where isOffline: return DecisionPreview(.refuse(.offline), rule)
-        case .forward: return DecisionPreview(forwardingFor: rule)
+        case .error: return DecisionPreview(error)
+        case .notFound: return DecisionPreview(.noSuchFile(rule: rule.position))
+        case .forward where isOffline: return DecisionPreview(.offline)
+        case .forward:
+            return DecisionPreview(
+                .forwarded, "the file does not exist, so the origin answers (missing: forward)", status: nil
+            ) { StatusFields.writeForward(.bypass, detail: rule.position, to: &$0) }
         }
     }
 
-    private init(forwardingFor rule: Rule) {
-        outcome = "forwarded"
-        sentence = "the file does not exist, so the origin answers (missing: forward)"
-        cacheStatus = "subproxy; fwd=bypass; detail=\(DecisionPreview.quoted(rule.position))"
-        status = nil
+    /// The media type that a file would be answered with by a rule.
+    public static func mediaType(ofFile path: [UInt8], by rule: Rule) -> String {
+        if let type = rule.options.type { return type.withDefaultCharset.description }
+        return SystemMediaTypes.type(forPath: path).withDefaultCharset.description
     }
 
-    /// - Parameter refusal: why the response of an origin will not be stored, as far as the request tells.
-    private init(_ decision: Decision, _ rule: Rule?, keeping refusal: StoreRefusal? = nil) {
-        let position = rule?.position ?? ""
+    // MARK: What a decision comes to
+
+    private init(
+        _ outcome: Outcome, _ sentence: String, status: Int?, _ writeCacheStatus: ((inout ByteBuffer) -> Void)? = nil
+    ) {
+        self.outcome = "\(outcome.name)"
+        self.sentence = sentence
+        self.status = status
+        cacheStatus = writeCacheStatus.map { write in
+            var line = ByteBuffer()
+            write(&line)
+            // The line has its name before the value, and its end behind.
+            return String(
+                decoding: line.readableBytesView.dropFirst("Cache-Status: ".utf8.count).dropLast(2), as: UTF8.self)
+        }
+    }
+
+    private init(_ error: ProxyError) {
+        self.init(error.isRefusal ? .refused : .failed, "\(error.failure) \(error.advice)", status: error.status)
+    }
+
+    /// A request that an origin is to answer.
+    private init(
+        _ asked: AskedRequest, to uri: TargetURI, _ reason: ForwardReason, _ detail: String, _ sentence: String,
+        _ decider: Decider, as outcome: Outcome = .forwarded
+    ) {
+        switch decider.passage(of: asked, to: uri) {
+        case .refused(let error): self.init(error)
+        case .options: self.init(.own, "Max-Forwards is 0, so the proxy answers for itself", status: 200)
+        case .upgrade:
+            self.init(
+                outcome, sentence + "; it asks for another protocol (Upgrade): if the origin agrees, bytes are relayed",
+                status: nil
+            ) { StatusFields.writeForward(reason, detail: detail, to: &$0) }
+        case .request:
+            self.init(outcome, sentence, status: nil) { StatusFields.writeForward(reason, detail: detail, to: &$0) }
+        }
+    }
+
+    private init(withNothingStored asked: AskedRequest, _ decider: Decider) {
+        let request = CacheRequest(method: asked.method.known, fields: asked.fields, hasContent: asked.hasBody)
+        let decision = StoredDecision.make(
+            request, entries: [], at: CacheInstant(wall: 0, steady: 0), policy: CachePolicy(),
+            isOffline: decider.isOffline)
         switch decision {
-        case .answer(let revalidates):
-            outcome = "substituted"
-            sentence =
-                revalidates
-                ? "the rule answers, with its validators checked against the file on disk" : "the rule answers"
-            cacheStatus = "subproxy; hit; detail=\(DecisionPreview.quoted(position))"
-            status = rule?.status
-        case .bypass:
-            outcome = "bypassed"
-            sentence =
-                "the request asks for a fresh answer (no-cache) and passes the rule by to the origin; "
-                + "'bypass: never' or --bypass never answers it from the map"
-            cacheStatus = "subproxy; fwd=request; detail=\(DecisionPreview.quoted("no-cache \(position)"))"
-            status = nil
-        case .originFirst:
-            outcome = "forwarded"
-            sentence = "the origin is asked first, and the rule answers where it fails (when: origin-fails)"
-            cacheStatus = "subproxy; fwd=bypass; detail=\(DecisionPreview.quoted(position))"
-            status = nil
-        case .forward(let reason):
-            outcome = "forwarded"
+        case .refuse(let error): self.init(error)
+        case .fetch(let reason):
+            let refusal = RequestCacheControl(asked.fields).noStore ? StoreRefusal.requestNoStore : nil
             let kept = refusal.map { ", and what it answers is not kept (\($0.reason))" } ?? ""
-            sentence =
-                rule == nil ? DecisionPreview.sentence(for: reason) + kept : "the rule forwards the request"
-            let detail = rule == nil ? "" : "; detail=\(DecisionPreview.quoted(position))"
-            cacheStatus = "subproxy; fwd=\(reason.parameter)\(detail)"
-            status = nil
-        case .consultStore:
-            outcome = "forwarded"
-            sentence = DecisionPreview.sentence(for: .uriMiss)
-            cacheStatus = "subproxy; fwd=uri-miss"
-            status = nil
-        case .refuse(let error):
-            outcome = error.isRefusal ? "refused" : "failed"
-            sentence = "\(error.failure) \(error.advice)"
-            cacheStatus = nil
-            status = error.status
+            self.init(asked, to: asked.uri, reason, "", DecisionPreview.sentence(for: reason) + kept, decider)
+        case .serve, .validate: self.init(.internalError)
         }
     }
 
-    /// A text as the field has it (RFC 9651 §3.3.3).
-    private static func quoted(_ text: String) -> String {
-        String(decoding: StructuredString.bytes(text.utf8), as: UTF8.self)
+    private init(ownSite asked: AskedRequest) {
+        let isOptions = asked.method.known == .options && asked.uri.isPathEmpty
+        let path = asked.uri.withBytes { Array($0[asked.uri.pathStart..<asked.uri.pathEnd]) }
+        if !isOptions, case .failure(let error) = OwnRoute.find(path, asked.method.bytes, isProxied: true) {
+            self.init(error)
+        } else {
+            self.init(.own, "the URL is one of the proxy's own site", status: isOptions ? 200 : nil)
+        }
+    }
+
+    private init(tunnel uri: TargetURI, fields: FieldSection, _ decider: Decider) {
+        switch decider.tunnel(
+            to: uri.host, port: uri.port, fields: fields, hasBody: DecisionPreview.hasBody(fields))
+        {
+        case .refuse(let error): self.init(error)
+        case .decrypt:
+            self.init(
+                .tunnelled, "the map names the host, so the tunnel is decrypted, and the requests in it are answered",
+                status: 200)
+        case .relay:
+            self.init(
+                .tunnelled,
+                "the map does not name the host for https, so the bytes are relayed, and no request in them is seen; "
+                    + "a rule with an https URL, or 'intercept', has it decrypted", status: 200)
+        }
+    }
+
+    private static func hasBody(_ fields: FieldSection) -> Bool {
+        fields.contains(.transferEncoding) || fields.withFirst(.contentLength) { $0.decimalValue ?? 0 } ?? 0 > 0
     }
 
     private static func sentence(for reason: ForwardReason) -> String {
@@ -119,38 +221,14 @@ public struct DecisionPreview: Sendable {
         default: "the origin answers"
         }
     }
-
-    /// The media type that a file would be answered with by a rule.
-    public static func mediaType(ofFile path: [UInt8], by rule: Rule) -> String {
-        if let type = rule.options.type { return type.withDefaultCharset.description }
-        return SystemMediaTypes.type(forPath: path).withDefaultCharset.description
-    }
 }
 
-extension Decision {
-    /// What a request that no rule answers gets from an empty store.
-    fileprivate static func withNothingStored(
-        _ method: RequestMethod, _ fields: FieldSection, isOffline: Bool
-    ) -> Decision {
-        let request = CacheRequest(method: method.known, fields: fields, hasContent: false)
-        let now = CacheInstant(wall: 0, steady: 0)
-        switch StoredDecision.make(request, entries: [], at: now, policy: CachePolicy(), isOffline: isOffline) {
-        case .fetch(let reason): return .forward(reason)
-        case .refuse(let error): return .refuse(error)
-        case .serve, .validate: return .consultStore
-        }
-    }
-}
-
-extension SubstitutionMap {
-    /// The methods that a rule for this URL answers, where its method is what it misses.
-    func methodsAnswered(_ uri: TargetURI, _ fields: FieldSection) -> String? {
-        var scratch = LookupScratch()
-        for method in [Method.get, .post, .put, .patch, .delete, .options] {
-            let match = lookup(uri, method: RequestMethod(method), fields: fields, scratch: &scratch)
-            guard let match else { continue }
-            return rule(match.id).options.allowedMethods.joined(separator: ", ")
-        }
-        return nil
+extension Decider {
+    fileprivate init(_ map: SubstitutionMap, _ settings: DecisionPreview.Settings) {
+        self.init(map: map, tunnels: TunnelPolicy(map))
+        isOffline = settings.isOffline
+        bypass = settings.bypass
+        connectPorts = settings.connectPorts
+        for address in settings.listeners { ownNames.add(listener: address) }
     }
 }

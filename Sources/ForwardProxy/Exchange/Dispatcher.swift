@@ -48,19 +48,10 @@ extension LoopContext {
             note(answer, request, uri, client)
             return nil
         }
-        let head = request.head
         client.record = record(request, url: uri)
         if match == nil, answerFromStore(request, uri, client) { return nil }
-        if head.method == .options, let exchange = answerPreflight(request, uri, client) { return exchange.value }
-        let directives = RequestCacheControl(head.fields)
         let use = match.map { RuleUse($0, in: map, uri: uri, table: answers) }
-        let decision = Decision.make(
-            method: head.method, scheme: uri.scheme, schemeText: uri.schemeText, directives: directives,
-            rule: use?.rule,
-            otherMethods: { map.methodsAnswered(uri, head.fields) },
-            context: DecisionContext(
-                isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass,
-                hasCache: proxy.cache != nil))
+        let decision = decider.decision(on: AskedRequest(request, uri), rule: use?.rule, scratch: &preflightScratch)
         return perform(decision, use, request, uri, client)
     }
 
@@ -145,8 +136,12 @@ extension LoopContext {
         if let use { noteRule(use.rule.position, on: client) }
         let position = use?.rule.position ?? ""
         switch decision {
+        case .preflight(let rule):
+            answerPreflight(rule, request, client)
+            return nil
+        case .ownSite: return answerOwnSite(request, uri, client)
         case .answer(let revalidates):
-            guard let use, expectationIsMet(request, client) else { return nil }
+            guard let use else { return nil }
             proxy.bypassWatch.reset(client.address)
             return answer(use, from: use.source(scratch), revalidates: revalidates, request, client)
         case .bypass:
@@ -168,13 +163,10 @@ extension LoopContext {
                 }
             }
         case .consultStore:
-            if isOwn(uri) { return answerOwnSite(request, uri, client) }
             return proxy.cache.flatMap { consult($0, request, uri, client) }
         case .forward(let reason):
             return forward(request, uri, client, reason, use)
         case .refuse(let error):
-            // A request for the proxy itself in absolute-form is no request that the map or an origin has to answer.
-            if use == nil, isOwn(uri) { return answerOwnSite(request, uri, client) }
             client.fail(error)
             return nil
         }
@@ -184,7 +176,6 @@ extension LoopContext {
         _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, _ reason: ForwardReason, _ use: RuleUse?
     ) -> (any Exchange)? {
         guard let use else {
-            if isOwn(uri) { return answerOwnSite(request, uri, client) }
             return forward(request, to: uri, client, ForwardPlan(reason: reason, outcome: .forwarded, detail: ""))
         }
         let rule = use.rule
@@ -207,55 +198,23 @@ extension LoopContext {
         _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
         fallback: ((ProxyError) -> Void)? = nil
     ) -> (any Exchange)? {
-        guard mayForward(request, to: uri, client) else { return nil }
-        if let answered = answerMaxForwards(request, client) { return answered.value }
-        if UpgradeRequest.isWanted(request) {
-            return beginUpgrade(request, to: uri, client, plan, fallback)
+        switch decider.passage(of: AskedRequest(request, uri), to: uri) {
+        case .refused(let error):
+            client.fail(error)
+            return nil
+        case .options:
+            answerOptions(client)
+            return nil
+        case .upgrade: return beginUpgrade(request, to: uri, client, plan, fallback)
+        case .request:
+            let exchange = ForwardExchange(
+                request: request, target: uri, plan: plan, client: client, fallback: fallback)
+            exchange.begin(
+                OriginTransfer(
+                    OriginRequest(request, to: uri, identity: proxy.identity),
+                    over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal))
+            return exchange
         }
-        let exchange = ForwardExchange(
-            request: request, target: uri, plan: plan, client: client, fallback: fallback)
-        exchange.begin(
-            OriginTransfer(
-                OriginRequest(request, to: uri, identity: proxy.identity),
-                over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal))
-        return exchange
-    }
-
-    /// Whether the request is one that may go to the origin of `uri`; else it has been answered.
-    func mayForward(_ request: Request, to uri: TargetURI, _ client: any ExchangeClient) -> Bool {
-        guard expectationIsMet(request, client) else { return false }
-        guard uri.scheme != .other else {
-            client.fail(.unsupportedScheme(uri.schemeText))
-            return false
-        }
-        // TLS to any port would be the tunnel that the port policy of CONNECT refuses.
-        guard uri.scheme == .http || mayTunnel(to: uri.port) else {
-            client.fail(.connectPort(uri.port))
-            return false
-        }
-        guard !proxy.identity.isNamed(in: request.head.fields) else {
-            client.fail(.loop)
-            return false
-        }
-        guard !(request.isHead && request.hasBody) else {
-            client.fail(.badRequest("A HEAD request with content can't be forwarded."))
-            return false
-        }
-        return true
-    }
-
-    /// Whether the request's expectation is one that is known, or one of HTTP/1.0, which is ignored (RFC 9110 §10.1.1);
-    /// else it has been answered.
-    func expectationIsMet(_ request: Request, _ client: any ExchangeClient) -> Bool {
-        let fields = request.head.fields
-        guard fields.contains(.expect), request.head.version >= .http1_1 else { return true }
-        if fields.count(of: .expect) == 1,
-            fields.withFirst(.expect, { $0.equalsIgnoringCase("100-continue") }) == true
-        {
-            return true
-        }
-        client.fail(.expectation)
-        return false
     }
 
     private func warnOfBypasses(_ client: any ExchangeClient) {
@@ -305,9 +264,4 @@ extension RequestTarget {
     fileprivate var uri: TargetURI? {
         if case .absolute(let uri) = self { uri } else { nil }
     }
-}
-
-/// A synchronous answer's result: nothing more to serve, or the exchange that goes on.
-struct Begun {
-    var value: (any Exchange)?
 }

@@ -4,19 +4,9 @@ import NIOCore
 import Substitution
 
 extension LoopContext {
-    /// Answers a preflight for a mapped URL whose rule answers cross-origin requests (Fetch standard).
-    ///
-    /// - Returns: nil where the request is no such preflight.
-    func answerPreflight(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> Begun? {
+    /// Answers a preflight for a URL whose rule answers cross-origin requests (Fetch standard).
+    func answerPreflight(_ rule: Rule, _ request: Request, _ client: any ExchangeClient) {
         let fields = request.head.fields
-        guard CORS.isPreflight(request.head.method, fields), let requested = CORS.requestedMethod(fields) else {
-            return nil
-        }
-        let method = requested.withUnsafeBytes { RequestMethod($0) }
-        guard let match = map.lookup(uri, method: method, fields: fields, scratch: &preflightScratch)
-        else { return nil }
-        let rule = map.rule(match.id)
-        guard rule.options.cors == .auto, !rule.forwards else { return nil }
         noteRule(rule.position, on: client)
         var lines = ByteBuffer()
         let ownChanges = rule.options.headers.filter { $0.value != nil }
@@ -35,6 +25,5 @@ extension LoopContext {
         client.record?.reason = "preflight"
         client.start(ResponseStart(status: 204, reason: nil, lines: lines, body: .none))
         client.finish(trailers: nil)
-        return Begun(value: nil)
     }
 }

@@ -16,20 +16,26 @@ extension OwnRoute {
     ]
 }
 
+extension OwnRoute {
+    /// The route for a path and a method, or what is answered where there is none.
+    ///
+    /// - Parameter isProxied: whether the request was for the proxy to pass on, by its form: then a path that is none of
+    ///   these is a loop.
+    static func find(
+        _ path: [UInt8], _ method: [UInt8], isProxied: Bool, among routes: [OwnRoute] = all
+    ) -> Result<OwnRoute, ProxyError> {
+        guard let route = routes.first(where: { $0.matches(path: path) }) else {
+            return .failure(isProxied ? .loop : .noSuchPage(routes))
+        }
+        return route.answers(method) ? .success(route) : .failure(.methodNotAnswered(by: route))
+    }
+}
+
 /// The proxy's own pages: what a request in origin-form, or one in absolute-form for a listener's own name, is for.
 ///
 /// Every page needs a Host that is one of the listener's own names: a page of another site whose name was made to
 /// resolve to this address must not be able to read them (DNS rebinding).
 extension LoopContext {
-    /// Whether the target is this proxy itself, by name; addresses that a name leads to are judged when connecting.
-    func isOwn(_ uri: TargetURI) -> Bool {
-        uri.scheme == .http
-            && uri.withBytes { bytes in
-                let authority = uri.hostRange.lowerBound..<uri.pathStart
-                return proxy.ownNames.contains(UnsafeRawBufferPointer(rebasing: bytes[authority]))
-            }
-    }
-
     /// Whether the request's Host is one of the proxy's own names.
     func namesProxy(_ request: Request) -> Bool {
         request.head.fields.withFirst(.host) { proxy.ownNames.contains($0) } == true
@@ -58,10 +64,11 @@ extension LoopContext {
             return nil
         }
         guard namesProxy(request) else { return refuse(.misdirected) }
-        guard let route = ownRoutes.first(where: { $0.matches(path: path) }) else {
-            return refuse(isProxied ? .loop : .noSuchPage(ownRoutes))
+        let route: OwnRoute
+        switch OwnRoute.find(path, request.head.methodBytes, isProxied: isProxied, among: ownRoutes) {
+        case .success(let found): route = found
+        case .failure(let error): return refuse(error)
         }
-        guard route.answers(request.head.methodBytes) else { return refuse(.methodNotAnswered(by: route)) }
         switch route.audience.judge(
             isLocal: client.isLocal, hasAccessControl: proxy.access != nil, isProxied: isProxied)
         {

@@ -24,13 +24,15 @@ final class LoopContext: @unchecked Sendable {
     /// Origin exchanges that go on by themselves, whether or not a client is there.
     var fetches: [ObjectIdentifier: Fetch] = [:]
     var uncollapsible = UncollapsibleKeys()
-    var map: SubstitutionMap
+    /// Decides what requests get, by the map in force.
+    private(set) var decider: Decider
+    var map: SubstitutionMap { decider.map }
+    var tunnelPolicy: TunnelPolicy { decider.tunnels }
     var scratch = LookupScratch()
     /// For look-ups beside that of the request itself, whose captures are still needed.
     var preflightScratch = LookupScratch()
     /// The folders that files were asked from, each with its descriptor.
     var folders: [String: FolderRoot] = [:]
-    private(set) var tunnelPolicy: TunnelPolicy
     /// The proxy's own site.
     var ownRoutes = OwnRoute.all
     private var clock = LoopClock()
@@ -58,9 +60,8 @@ final class LoopContext: @unchecked Sendable {
         self.proxy = proxy
         admitsAll = proxy.access == nil
         stored = StoredTable(budget: proxy.configuration.cache.memory)
-        self.map = map
-        self.tunnelPolicy = tunnelPolicy
         let configuration = proxy.configuration
+        decider = Decider(proxy, map, tunnelPolicy)
         log = AccessLog(
             sink: proxy.logSink, format: configuration.logFormat, showsQueryValues: configuration.logsQueryValues)
         log.needsFlush = { [unowned self] in
@@ -89,8 +90,7 @@ final class LoopContext: @unchecked Sendable {
     /// Puts another map in force; answers made from the old one are forgotten.
     func adopt(_ map: SubstitutionMap, tunnelPolicy: TunnelPolicy) {
         eventLoop.preconditionInEventLoop()
-        self.map = map
-        self.tunnelPolicy = tunnelPolicy
+        decider = Decider(proxy, map, tunnelPolicy)
         folders.removeAll()
         scratch = LookupScratch()
         // Exchanges under way go on with the old map and its table.
@@ -196,6 +196,15 @@ final class LoopContext: @unchecked Sendable {
     }
 
     private func expectTick() { tickIsDue = monotonicNanoseconds() &+ UInt64(LoopContext.tick.nanoseconds) }
+}
+
+extension Decider {
+    fileprivate init(_ proxy: ProxyCore, _ map: SubstitutionMap, _ tunnels: TunnelPolicy) {
+        self.init(
+            map: map, tunnels: tunnels, isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass,
+            hasCache: proxy.cache != nil, connectPorts: proxy.configuration.connectPorts, ownNames: proxy.ownNames,
+            identity: proxy.identity)
+    }
 }
 
 /// A client's side that is written to in a batch, and flushed at its end.

@@ -59,35 +59,21 @@ extension LoopContext {
     func beginTunnel(
         _ request: Request, _ authority: Authority, _ client: any ExchangeClient
     ) -> (any Exchange)? {
-        guard mayTunnel(to: authority.port) else {
-            client.fail(.connectPort(authority.port))
+        let decision = decider.tunnel(
+            to: authority.host, port: authority.port, fields: request.head.fields, hasBody: request.hasBody)
+        switch decision {
+        case .refuse(let error):
+            client.fail(error)
             return nil
-        }
-        guard !request.hasBody else {
-            client.fail(.badRequest("A CONNECT request has no content."))
-            return nil
-        }
-        guard !proxy.identity.isNamed(in: request.head.fields) else {
-            client.fail(.loop)
-            return nil
-        }
-        if tunnelPolicy.intercepted.contains(host: authority.host, port: authority.port) {
+        case .decrypt:
             let exchange = SecureTunnelExchange(authority, client: client)
             exchange.begin()
             return exchange
+        case .relay:
+            let exchange = TunnelExchange(client: client)
+            exchange.begin(authority)
+            return exchange
         }
-        guard !proxy.configuration.isOffline else {
-            client.fail(.offline)
-            return nil
-        }
-        let exchange = TunnelExchange(client: client)
-        exchange.begin(authority)
-        return exchange
-    }
-
-    /// Whether the port policy lets TLS or a tunnel to this port through.
-    func mayTunnel(to port: UInt16) -> Bool {
-        proxy.configuration.connectPorts.contains(port) || tunnelPolicy.namedPorts.contains(port)
     }
 
     /// Joins a client's connection and a connected socket to a tunnel.

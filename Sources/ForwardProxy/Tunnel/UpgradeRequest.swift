@@ -2,6 +2,7 @@ import Crypto
 import HTTP1
 import HTTPSemantics
 import NIOCore
+import Substitution
 
 /// Requests that ask for another protocol on their connection (RFC 9110 §7.8), and what makes a 101 a valid answer.
 enum UpgradeRequest {
@@ -9,10 +10,10 @@ enum UpgradeRequest {
     /// pass.
     ///
     /// HTTP/2 in the clear may not: it would carry requests that nobody here sees.
-    static func isWanted(_ request: Request) -> Bool {
-        let fields = request.head.fields
-        guard fields.contains(.upgrade), request.head.method == .get, request.head.version == .http1_1,
-            !request.hasBody, HopByHop(fields).options.contains(.upgrade)
+    static func isWanted(_ asked: AskedRequest) -> Bool {
+        let fields = asked.fields
+        guard fields.contains(.upgrade), asked.method.known == .get, asked.version == .http1_1,
+            !asked.hasBody, HopByHop(fields).options.contains(.upgrade)
         else { return false }
         var isAllowed = false
         var isForbidden = false

@@ -6,6 +6,9 @@ public struct RequestMethod: Sendable, Equatable {
     /// The token where `known` is ``HTTPSemantics/Method/other``; empty for all others.
     public let token: [UInt8]
 
+    /// The method's token.
+    public var bytes: [UInt8] { known.token.map { Array("\($0)".utf8) } ?? token }
+
     /// One of the methods that are known.
     public init(_ known: Method) {
         self.known = known
@@ -66,11 +69,8 @@ struct MethodSet: Sendable, Hashable {
     /// The methods' names, GET and HEAD first, as in an Allow field.
     var names: [String] {
         if isUniversal { return [] }
-        let order: [(Method, String)] = [
-            (.get, "GET"), (.head, "HEAD"), (.post, "POST"), (.put, "PUT"), (.delete, "DELETE"), (.patch, "PATCH"),
-            (.options, "OPTIONS"), (.trace, "TRACE"), (.connect, "CONNECT"),
-        ]
-        return order.filter { known >> UInt16($0.0.rawValue) & 1 != 0 }.map(\.1)
+        let order: [Method] = [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect]
+        return order.filter { known >> UInt16($0.rawValue) & 1 != 0 }.compactMap { $0.token.map { "\($0)" } }
             + others.map { String(decoding: $0, as: UTF8.self) }
     }
 }
