@@ -10,7 +10,7 @@ enum Byte {
 extension UInt8 {
     /// Whether this byte is a `tchar` (RFC 9110 §5.6.2).
     ///
-    /// Two words hold the answer for the 128 ASCII bytes, which spares the scan of a head a table in memory.
+    /// Two 64-bit words hold the answer for the 128 ASCII bytes, so that a scan reads no table in memory.
     @inline(__always)
     var isTokenByte: Bool {
         let low: UInt64 = 0x03ff_6cfa_0000_0000

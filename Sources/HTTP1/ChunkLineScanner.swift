@@ -5,7 +5,7 @@ import HTTPSemantics
 ///     chunk     = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 ///     chunk-ext = *( ";" chunk-ext-name [ "=" chunk-ext-val ] )
 ///
-/// No whitespace is taken around `;` and `=`, which RFC 9112 calls bad (BWS).
+/// No whitespace is accepted around `;` and `=`, which RFC 9112 calls bad (BWS).
 struct ChunkLineScanner {
     private enum State: UInt8 {
         case size, extensionNameStart, extensionName, extensionValueStart, extensionToken, extensionQuoted

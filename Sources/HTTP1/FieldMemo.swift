@@ -1,12 +1,11 @@
 import HTTPSemantics
 import NIOCore
 
-/// The header section of a connection's last request, found once and taken as found where the next one has the same
+/// The header section of a connection's last request, whose lines are used again if the next section has the same
 /// bytes.
 ///
-/// A browser sends the same fields with request after request of a page, so that most of a head is old. Equal bytes
-/// behind a request line of the same version mean the same, and a section's end is part of it: nothing has to be read
-/// again.
+/// A browser sends the same fields with request after request of a page. Equal bytes after a request line of the same
+/// version mean the same fields, and the section's end is among them. So nothing has to be parsed again.
 struct FieldMemo {
     /// Bytes of a section that are kept at most; few are longer, and each connection keeps its own.
     private static let capacity = 4096

@@ -2,8 +2,8 @@ import HTTPSemantics
 
 /// What the fields that frame and route a message say, checked as each of their lines is completed (RFC 9112 §6).
 ///
-/// Where recipients are known to differ over the meaning, there is no meaning: two lengths that are equal, a list of
-/// lengths, a length beside a transfer coding are errors.
+/// It is an error if recipients are known to differ over the meaning: two lengths even if they are equal, a list of
+/// lengths, a length beside a transfer coding.
 struct FramingFields {
     private(set) var hasHost = false
     private(set) var contentLength: Int?

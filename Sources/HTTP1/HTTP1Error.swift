@@ -1,4 +1,4 @@
-/// Why bytes are no HTTP/1 message that may be acted on, or are too many (RFC 9112).
+/// Why bytes are not a valid HTTP/1 message, or exceed a limit (RFC 9112).
 ///
 /// After any of these the connection's framing is unknown: answer with ``status``, then close.
 public enum HTTP1Error: Error, Sendable, Equatable, CaseIterable {

@@ -49,7 +49,7 @@ struct InputBuffer: Sendable {
 
     /// Takes `length` bytes from the front without copying; the slice's indices begin at 0.
     ///
-    /// The storage is let go of with the last byte, so that it isn't shared when the next ones come.
+    /// The storage is released with the last byte, so that it isn't shared when the next ones come.
     mutating func take(_ length: Int) -> ByteBuffer {
         guard var bytes = received.take() else { return ByteBuffer() }
         if length == bytes.readableBytes, bytes.readerIndex == 0 { return bytes }

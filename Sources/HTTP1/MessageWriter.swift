@@ -3,8 +3,8 @@ public import NIOCore
 
 /// Writes HTTP/1 messages into a buffer (RFC 9112).
 ///
-/// What is received goes through entry points that check it; literals of the program are trusted. Nothing here makes a
-/// String.
+/// Bytes that were received go through functions that check them; literals of the program are trusted. Nothing here
+/// makes a String.
 public enum MessageWriter {
     /// Writes `HTTP/1.1 status reason` with the registered reason phrase.
     public static func writeStatusLine(_ status: Int, to buffer: inout ByteBuffer) {
@@ -46,7 +46,7 @@ public enum MessageWriter {
         buffer.writeStaticString(" HTTP/1.1\r\n")
     }
 
-    /// Writes a field line of literals, which the caller answers for.
+    /// Writes a field line of literals, which are not checked.
     public static func writeField(_ name: StaticString, _ value: StaticString, to buffer: inout ByteBuffer) {
         buffer.writeStaticString(name)
         buffer.writeStaticString(": ")

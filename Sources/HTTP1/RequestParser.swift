@@ -14,9 +14,9 @@ public enum RequestEvent: Sendable {
 /// Parses the requests of one connection as their bytes come, strictly (RFC 9112).
 ///
 /// Give it what is received with ``feed(_:)``, then call ``next()`` until it returns nil. After
-/// ``RequestEvent/end(trailers:)`` the next request of a pipeline is looked at only when ``next()`` is called again:
-/// who paces requests stops there, and stops reading, because what is fed is kept. However the bytes are cut, the
-/// events and errors are the same, but that a body comes in other pieces.
+/// ``RequestEvent/end(trailers:)`` the next request of a pipeline is parsed only when ``next()`` is called again: a
+/// caller that paces requests stops there, and stops reading, because the parser keeps what it is fed. The events and
+/// errors do not depend on how the bytes are cut, except for the pieces of a body.
 public struct RequestParser: Sendable {
     @usableFromInline
     enum Phase: Sendable {
@@ -31,7 +31,7 @@ public struct RequestParser: Sendable {
     private static let maximumEmptyLines = 4
 
     private let limits: MessageLimits
-    // What the short questions need stands open to their callers: the parser is large, and would be copied for them.
+    // Not private, so that the short properties below can be inlined: a call would copy the parser, which is large.
     @usableFromInline var input = InputBuffer()
     @usableFromInline var phase = Phase.head
     private var emptyLines = 0
@@ -74,10 +74,12 @@ public struct RequestParser: Sendable {
         }
     }
 
-    /// The head of a request that has come whole, where one is due; else nil, and ``next()`` tells more.
+    /// The head of the next request if one is due and has come whole; otherwise nil, and ``next()`` says why.
     ///
-    /// The straight way for most requests, which have no body: of one whose `framing` is ``BodyFraming/none`` no end is
-    /// told, the next event is of the next request.
+    /// A short way for most requests, which have no body: if `framing` is ``BodyFraming/none`` no event tells the
+    /// request's end, and the next event belongs to the next request.
+    ///
+    /// - Throws: What ``next()`` throws.
     @inline(__always)
     public mutating func nextHead(_ framing: inout BodyFraming) throws(HTTP1Error) -> RequestHead? {
         guard case .head = phase, !input.isEmpty else { return nil }
@@ -96,8 +98,8 @@ public struct RequestParser: Sendable {
     ///
     /// Requests that were received before it are still parsed.
     ///
-    /// - Throws: ``HTTP1Error/unexpectedEnd`` where the input ended inside a message and ``next()`` has returned nil
-    ///   for want of the rest; where events are still to be fetched, ``next()`` throws it after them.
+    /// - Throws: ``HTTP1Error/unexpectedEnd`` if the input ended inside a message and ``next()`` has returned nil
+    ///   because the rest was missing. If there are still events to fetch, ``next()`` throws it after them.
     public mutating func end() throws(HTTP1Error) {
         inputHasEnded = true
         if case .failed(let error) = phase { throw error }

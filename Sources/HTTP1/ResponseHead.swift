@@ -42,6 +42,8 @@ public struct ResponseHead: Sendable {
     }
 
     /// Calls `body` with the bytes of the reason phrase.
+    ///
+    /// - Throws: What `body` throws.
     public func withReason<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -7,7 +7,7 @@ enum VersionText {
     ///
     /// A minor version above 1 counts as 1.1 (RFC 9110 §2.5).
     ///
-    /// - Throws: ``HTTP1Error/unsupportedVersion`` for another major version, `otherwise` where the bytes are none.
+    /// - Throws: ``HTTP1Error/unsupportedVersion`` for another major version, `otherwise` if the bytes are no version.
     @inline(__always)
     static func accept(
         _ byte: UInt8, at offset: Int, _ version: inout HTTPVersion, _ otherwise: HTTP1Error

@@ -2,7 +2,7 @@ import HTTPSemantics
 
 /// The Cache-Control field of responses (RFC 9111 §5.2, §5.2.2).
 extension ResponseDirectives {
-    /// The largest number of seconds that is told from larger ones (RFC 9111 §1.2.2).
+    /// The number of seconds that all larger ones count as (RFC 9111 §1.2.2).
     static let largestDelta: Int64 = 1 << 31
 
     /// Adds the directives of one Cache-Control line.
@@ -17,7 +17,7 @@ extension ResponseDirectives {
         }
     }
 
-    /// Adds what counts of an element that is not `token [ "=" ( token / quoted-string ) ]`.
+    /// Adds the directives that count in an element that is not `token [ "=" ( token / quoted-string ) ]`.
     ///
     /// A known name before a `=` counts with a malformed argument. Anywhere in the element the directives that keep
     /// responses from being stored count: the origin meant `private; max-age=60`, and behind a quote that is never

@@ -17,7 +17,7 @@ public struct CachePolicy: Sendable {
     public var heuristicPercent: Int64
     /// The longest heuristic lifetime, in seconds. Default 86 400, one day.
     public var heuristicLimit: Int64
-    /// For how many seconds after it became stale a response stands in for an origin that can't be reached (RFC 9111
+    /// For how many seconds after it became stale a response is sent if the origin can't be reached (RFC 9111
     /// §4.2.4). Default 604 800, seven days; 0 is never.
     public var staleIfUnreachable: Int64
 

@@ -1,7 +1,7 @@
 public import HTTPSemantics
 import NIOCore
 
-/// What of a request the rules look at.
+/// The parts of a request that the rules depend on.
 public struct CacheRequest: Sendable {
     public var method: Method
     /// The fields that the origin gets to choose its response by: those received without those that Connection
@@ -26,7 +26,7 @@ public struct CacheRequest: Sendable {
         directives = RequestCacheControl(fields)
     }
 
-    /// The request without its preconditions and ranges: what is asked for in the background is the whole.
+    /// The request without its preconditions and ranges, as a background request asks for the whole.
     public var unconditional: CacheRequest {
         var request = self
         request.fields = CacheRequest.copy(of: fields) { line in

@@ -12,7 +12,7 @@ enum CacheableStatus {
     ///
     /// Not stored are, beside interim responses and 304: those that must not be (428, 429, 431 and 511, RFC 6585);
     /// those that speak of one request's credentials, preconditions, range, expectation or connection and not of the
-    /// resource (401, 407, 408, 412, 416, 417, 421, 425, 426), which would keep a client from asking better.
+    /// resource (401, 407, 408, 412, 416, 417, 421, 425, 426), which would keep a client from a better request.
     static func isStorable(_ status: Int) -> Bool {
         switch status {
         case 304, 401, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: false

@@ -25,7 +25,7 @@ enum DirectiveName: UInt8, CaseIterable {
         }
     }
 
-    /// Whether the directive only ever keeps a cache from something.
+    /// Whether the directive only restricts caches, and never allows them anything.
     var isRestrictive: Bool { self == .noStore || self == .noCache || self == .isPrivate }
 }
 

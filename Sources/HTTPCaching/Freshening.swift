@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// What a newer response without content makes of a stored one (RFC 9111 §3.2, §4.3.4).
+/// How a newer response without content changes a stored one (RFC 9111 §3.2, §4.3.4).
 extension StoredResponse {
     /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
     ///

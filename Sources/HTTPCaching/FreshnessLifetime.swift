@@ -2,9 +2,9 @@ public import HTTPSemantics
 
 /// How long a response is fresh, and by what (RFC 9111 §4.2.1).
 ///
-/// The first of: s-maxage in a shared cache; max-age; Expires less Date; a heuristic. What is there and invalid makes
-/// the response stale, and is not made up for by what comes next. Of several Expires lines the first counts; one that
-/// is no date, as `0`, is in the past.
+/// The first of: s-maxage in a shared cache; max-age; Expires less Date; a heuristic. One that is there but invalid
+/// makes the response stale, and the next one does not replace it. Of several Expires lines the first counts; one that
+/// is not a date, such as `0`, is in the past.
 public struct FreshnessLifetime: Sendable, Equatable {
     public enum Source: UInt8, Sendable {
         case sMaxAge, maxAge, expires, heuristic
@@ -21,7 +21,7 @@ public struct FreshnessLifetime: Sendable, Equatable {
         self.source = source
     }
 
-    /// Whether the origin said it, rightly or not.
+    /// Whether the origin gave a lifetime, valid or not.
     public var isExplicit: Bool {
         switch source {
         case .sMaxAge, .maxAge, .expires: true

@@ -4,15 +4,15 @@ import HTTPSemantics
 extension Validation {
     /// What a response to HEAD does to a stored one.
     public enum HeadOutcome: Sendable {
-        /// It says nothing of what is stored, or nothing that others may know.
+        /// It says nothing about the stored response, or nothing that others may know.
         case unchanged
         /// To be stored in its place.
         case freshened(StoredResponse)
-        /// What is stored is out of date.
+        /// The stored response is out of date.
         case invalidated
     }
 
-    /// What a 200 to HEAD makes of a stored response that the request could have selected.
+    /// How a 200 to HEAD changes a stored response that the request could have selected.
     ///
     /// It is updated where each of ETag and Last-Modified that the HEAD's response has is the stored one's, and its
     /// Content-Length, where it has one, is the content's size. A response that says it depends on other request

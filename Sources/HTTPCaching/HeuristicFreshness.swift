@@ -1,4 +1,4 @@
-/// How long a response is taken to be fresh that doesn't say it (RFC 9111 §4.2.2).
+/// How long a response without explicit freshness counts as fresh (RFC 9111 §4.2.2).
 ///
 /// The policy's share of the time between Last-Modified and Date, at most its limit.
 enum HeuristicFreshness {

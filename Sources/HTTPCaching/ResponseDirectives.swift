@@ -59,7 +59,7 @@ public struct ResponseDirectives: Sendable, Equatable {
         fields.forEach(.cacheControl) { addCacheControl($0) }
     }
 
-    /// Whether there is a directive from which it follows that the origin has thought of caches.
+    /// Whether a directive shows that the origin has caches in mind.
     var speakOfCaching: Bool {
         isPublic || mustRevalidate || proxyRevalidate || mustUnderstand || immutable || noCache != nil
             || isPrivate != nil || maxAge != nil || sMaxAge != nil || staleWhileRevalidate != nil

@@ -9,11 +9,11 @@ import HTTPSemantics
 /// 2. `no-cache` without field names in the response: it is validated each time.
 /// 3. The request's max-age and min-fresh must be met; max-age=0 is always a validation, `immutable` or not.
 /// 4. Fresh is what is younger than its lifetime (RFC 9111 §4.2).
-/// 5. A stale response is served only by leave of max-stale or stale-while-revalidate, and never against
+/// 5. A stale response is served only if max-stale or stale-while-revalidate allows it, and never if
 ///    ``forbidsStale(_:policy:)``.
 ///
-/// Offline, where the origin is never asked, the request's wishes don't count, and a stale response is served whatever
-/// its age, but never against ``forbidsStale(_:policy:)``.
+/// Offline, when the origin is never asked, the request's directives don't count, and a stale response of any age is
+/// served, but never if ``forbidsStale(_:policy:)``.
 public enum Reuse {
     public static func verdict(
         _ request: CacheRequest, _ stored: StoredResponse, at now: CacheInstant, policy: CachePolicy,
@@ -52,7 +52,7 @@ public enum Reuse {
 
     private static let originPreconditions = FieldNameSet(.ifMatch, .ifUnmodifiedSince)
 
-    /// Why `stored` is no answer to `request`, if it is none.
+    /// Why `stored` can't answer `request`; nil if it can.
     static func unusable(
         _ request: CacheRequest, _ stored: StoredResponse, policy: CachePolicy, isOffline: Bool
     ) -> UnusableReason? {

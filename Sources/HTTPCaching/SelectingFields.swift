@@ -3,10 +3,10 @@ public import HTTPSemantics
 /// The request fields that a response was selected by, with the values of the request it was stored for (RFC 9111
 /// §4.1).
 ///
-/// They are those of the request as it is forwarded (``CacheRequest/fields``): what the origin does not get can't select.
-/// Values are compared whole and line by line, since origins differ in what they take of several lines. In fields that
-/// are known to be lists the whitespace beside commas and semicolons of a line doesn't count, nor do empty members; in
-/// those whose members have no case their case doesn't. A field that is absent matches only an absent one.
+/// They are fields of the request as it is forwarded (``CacheRequest/fields``): a field that the origin does not get
+/// can't select. Values are compared whole and line by line, since origins read several lines in different ways. In
+/// fields that are known to be lists, whitespace beside commas and semicolons doesn't count, nor do empty members; the
+/// case of members doesn't count if the field defines none. An absent field matches only an absent one.
 public struct SelectingFields: Sendable, Equatable {
     /// In lower case, sorted, no duplicates; empty where there is no Vary.
     public var names: [[UInt8]]
@@ -16,10 +16,10 @@ public struct SelectingFields: Sendable, Equatable {
     /// How many fields a Vary may name; a response with more is not stored.
     public static let maximumNames = 16
 
-    /// What is selected by no field: it suits every request.
+    /// No fields, for a response without Vary: it suits every request.
     public static let none = SelectingFields(names: [], values: [])
 
-    /// What a member `*` makes of a response: it suits no request.
+    /// For a Vary with `*`: the response suits no request.
     static let never = SelectingFields(names: [[UInt8(ascii: "*")]], values: [nil])
 
     /// - Parameter values: As many as names.
@@ -42,7 +42,7 @@ public struct SelectingFields: Sendable, Equatable {
     /// What the Vary of a response names.
     enum Nomination: Equatable {
         case fields([[UInt8]])
-        /// `*`, or a member that is no field name: nobody knows what the response was selected by.
+        /// `*`, or a member that is not a field name: nobody knows by which fields the response was selected.
         case any
         /// More names than ``maximumNames``.
         case tooMany

@@ -1,12 +1,12 @@
 import HTTPSemantics
 
-/// What of a response others may get than the client that asked for it.
+/// Which parts of a response may be given to other clients than the one that asked for it.
 ///
 /// Everything that a second client gets has passed here, and then ``StoredFields/kept(_:without:replacingDate:)``,
-/// which leaves the fields out that are not for others: what is stored, what is shared while it comes, and what a 304 or
-/// a response to HEAD changes of what is stored.
+/// which leaves out the fields that are not for others. This holds for stored responses, for those that are shared
+/// while they come, and for the changes that a 304 or a response to HEAD makes to a stored one.
 enum Sharing {
-    /// Why nothing of a response may be kept for others; nil where it may (RFC 9111 §3, §3.5, §5.2.2.5, §5.2.2.7).
+    /// Why no part of a response may be kept for others; nil if it may be kept (RFC 9111 §3, §3.5, §5.2.2.5, §5.2.2.7).
     ///
     /// - Parameter directives: the response's own.
     static func refusal(
@@ -42,11 +42,11 @@ extension ResponseDirectives {
 }
 
 extension Validation {
-    /// Whether the fields of a 304 may take their place in what is stored.
+    /// Whether the fields of a 304 may change the stored response.
     ///
-    /// They may not where the request says `no-store` (RFC 9111 §5.2.1.5), nor where the 304 is one user's and has no
-    /// directive of its own that allows sharing it (§3.5). Then it is used for the client that asked, and what is stored
-    /// stays as it was.
+    /// They may not if the request says `no-store` (RFC 9111 §5.2.1.5), nor if the 304 is for one user and has no
+    /// directive of its own that allows sharing it (§3.5). Then it is used for the client that asked, and the
+    /// stored response stays as it was.
     public static func mayBeShared(
         _ notModified: OriginResponse, for request: CacheRequest, policy: CachePolicy
     ) -> Bool {

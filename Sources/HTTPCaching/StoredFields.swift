@@ -26,7 +26,7 @@ struct UnstoredNames {
         if policy.isShared, case .fields(let names) = directives.isPrivate { insert(names) }
     }
 
-    /// All that the response with these fields is stored without.
+    /// All names that the response with these fields is stored without.
     init(_ fields: FieldSection, _ directives: ResponseDirectives, policy: CachePolicy) {
         self.init(directives, policy: policy)
         guard HopByHop.nominatesFields(fields) else { return }

@@ -4,14 +4,14 @@ import NIOCore
 /// How a newer response changes the fields of a stored one (RFC 9111 §3.2).
 ///
 /// All lines of a name that the newer response has replace those of the stored one and stand at the end; all other
-/// lines stay where they are. Never taken are the fields that are not stored at all. Content-Encoding and digests,
-/// without which the content that is held can't be read, are taken only from a response that has the same strong entity
-/// tag: one that is wrong about them would make it unreadable.
+/// lines stay where they are. Fields that are not stored at all are never taken. Content-Encoding and digests belong to
+/// the stored content, which wrong ones would make unreadable: they are taken only from a response that has the same
+/// strong entity tag.
 enum UpdatingFields {
     /// - Parameters:
     ///   - newer: The newer response's fields as received.
-    ///   - unstored: What of the newer response is not stored.
-    ///   - forbidden: What its directives keep from being stored, so that it may not stay either.
+    ///   - unstored: The fields of the newer response that are not stored.
+    ///   - forbidden: The fields that its directives forbid to store; stored ones of these names are removed.
     ///   - isSameContent: Whether the newer response is known to speak of just the content that is held.
     ///   - takesCookies: Whether Set-Cookie is taken.
     ///   - date: The Date to set where the newer response has none that is valid.

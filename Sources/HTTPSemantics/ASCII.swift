@@ -2,7 +2,7 @@ import Glibc
 
 /// What a byte may be part of, for scanning heads and URLs (RFC 9110 §5.6.2, RFC 3986 §2).
 ///
-/// Two words hold the answer for the 128 ASCII bytes, which spares a scan a table in memory.
+/// Two 64-bit words hold the answer for the 128 ASCII bytes, so that a scan reads no table in memory.
 public struct ByteClass: Sendable, Equatable {
     @usableFromInline let low: UInt64
     @usableFromInline let high: UInt64

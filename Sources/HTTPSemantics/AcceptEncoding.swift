@@ -80,9 +80,10 @@ public struct AcceptEncoding: Sendable, Equatable {
         return 0
     }
 
-    /// The coding to send: of the acceptable ones of `available` that with the highest weight, of equals the smallest.
+    /// The coding to send: the acceptable one of `available` that has the highest weight; of equal ones the one whose
+    /// result is smallest.
     ///
-    /// Identity where nothing else is acceptable, even if the client refuses that too: an answer is worth more than a
+    /// Identity if nothing else is acceptable, even if the client refuses that too: an answer is worth more than a
     /// 406 (RFC 9110 §12.5.3 allows it).
     public func preferred(among available: ContentCodingSet) -> ContentCoding {
         var best = ContentCoding.identity

@@ -2,7 +2,7 @@
 public enum AuthorityText {
     /// The bytes in lower case, without the dot of the root behind a name: `Example.com.:80` is `example.com:80`.
     ///
-    /// Nothing is checked; what is no authority is none afterwards either.
+    /// Nothing is checked: bytes that are not an authority do not become one.
     public static func comparable(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var text = bytes.map(\.asciiLowercased)
         // An IPv6 address, which has colons too, has a "]" before that of its port.

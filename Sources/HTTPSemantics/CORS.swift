@@ -1,6 +1,6 @@
 /// The parts of the CORS protocol that answering in an origin's place needs (Fetch standard, "HTTP extensions").
 public enum CORS {
-    /// Whether the request asks for leave for another one: OPTIONS with Origin and Access-Control-Request-Method.
+    /// Whether the request is a preflight: OPTIONS with Origin and Access-Control-Request-Method.
     public static func isPreflight(_ method: Method, _ fields: FieldSection) -> Bool {
         method == .options && fields.contains(.origin) && fields.contains(.accessControlRequestMethod)
     }

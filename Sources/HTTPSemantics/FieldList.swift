@@ -61,6 +61,8 @@ extension UnsafeRawBufferPointer {
 
 extension FieldSection {
     /// Calls `body` with each list element of all lines of `name`, in order.
+    ///
+    /// - Throws: What `body` throws.
     public func forEachElement<Failure: Error>(
         of name: FieldName, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -69,7 +71,7 @@ extension FieldSection {
         }
     }
 
-    /// Whether `predicate` holds for any list element of the lines of `name`; those behind it are not looked at.
+    /// Whether `predicate` holds for any list element of the lines of `name`; the ones after it are not read.
     public func containsElement(of name: FieldName, where predicate: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         guard contains(name) else { return false }
         for line in lines where line.name == name {

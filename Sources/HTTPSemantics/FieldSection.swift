@@ -65,6 +65,8 @@ public struct FieldSection: Sendable {
     public func contains(_ name: FieldName) -> Bool { present.contains(name) }
 
     /// Calls `body` with the bytes of the first value of `name`; nil where there is none.
+    ///
+    /// - Throws: What `body` throws.
     public func withFirst<Result, Failure: Error>(
         _ name: FieldName, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
@@ -79,6 +81,8 @@ public struct FieldSection: Sendable {
     }
 
     /// Calls `body` with each value of `name`, in order.
+    ///
+    /// - Throws: What `body` throws.
     public func forEach<Failure: Error>(_ name: FieldName, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void)
         throws(Failure)
     {
@@ -93,6 +97,8 @@ public struct FieldSection: Sendable {
     }
 
     /// Calls `body` with the bytes of a line's value.
+    ///
+    /// - Throws: What `body` throws.
     public func withValue<Result, Failure: Error>(
         _ line: Line, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -100,6 +106,8 @@ public struct FieldSection: Sendable {
     }
 
     /// Calls `body` with the bytes of a line's name, as received.
+    ///
+    /// - Throws: What `body` throws.
     public func withName<Result, Failure: Error>(
         _ line: Line, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -107,6 +115,8 @@ public struct FieldSection: Sendable {
     }
 
     /// Calls `body` with each value whose name is `name`, ASCII case ignored; for names that are not recognised ones.
+    ///
+    /// - Throws: What `body` throws.
     public func forEach<Failure: Error>(named name: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void)
         throws(Failure)
     {

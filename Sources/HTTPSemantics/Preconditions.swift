@@ -20,7 +20,7 @@ public enum Preconditions {
 
     private static let names = FieldNameSet(.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince)
 
-    /// Decides what a request gets whose target has the selected representation described here.
+    /// Decides a request whose selected representation has these validators.
     ///
     /// - Parameters:
     ///   - etag: The whole value of its ETag field; nil where it has none.
@@ -51,7 +51,7 @@ public enum Preconditions {
         return .proceed
     }
 
-    /// Whether a Range field is to be obeyed as far as If-Range goes; true where there is no If-Range.
+    /// Whether If-Range lets a Range field apply; true if there is no If-Range.
     ///
     /// A weak tag never holds. A date holds when it is exactly the Last-Modified, and that is a strong validator: at
     /// least one second older than `date` (RFC 9110 §13.1.5, §8.8.2.2).

@@ -1,4 +1,4 @@
-/// Why a text is no duration, size or rate; each message says how one is written.
+/// Why a text is not a duration, size or rate; each message says how one is written.
 public enum UnitError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Which kind of quantity was expected.
     public enum Kind: Sendable, Equatable {
@@ -35,6 +35,8 @@ public enum UnitError: Error, Sendable, Equatable, CustomStringConvertible {
 /// A space may stand before the unit. 0 needs none. Fractions of a nanosecond or a byte are cut off.
 public enum Quantity {
     /// A duration in nanoseconds: `ns`, `us`, `ms`, `s`, `m` or `min`, `h`, `d`.
+    ///
+    /// - Throws: ``UnitError`` if the text is not a number with such a unit, is negative, or is too large.
     public static func duration(_ text: some Collection<UInt8>) throws(UnitError) -> Int64 {
         try parse(Array(text), .duration) { unit in
             switch unit {
@@ -51,11 +53,15 @@ public enum Quantity {
     }
 
     /// A size in bytes: `B`, `kB` `MB` `GB` `TB` by 1000, `KiB` `MiB` `GiB` `TiB` by 1024; case ignored.
+    ///
+    /// - Throws: ``UnitError`` if the text is not a number with such a unit, is negative, or is too large.
     public static func size(_ text: some Collection<UInt8>) throws(UnitError) -> Int {
         Int(try parse(Array(text), .size, unit: bytesPerUnit))
     }
 
     /// A rate in bytes a second: a size and `/s`.
+    ///
+    /// - Throws: ``UnitError`` if the text is not such a rate, is negative, or is too large.
     public static func rate(_ text: some Collection<UInt8>) throws(UnitError) -> Int {
         let value = try parse(Array(text), .rate) { unit in
             unit.hasSuffix("/s") ? bytesPerUnit(String(unit.dropLast(2))) : nil

@@ -34,7 +34,7 @@ public struct RequestCacheControl: Sendable, Equatable {
     /// The request's answer must be validated: `max-age=0`, a browser's Reload.
     public var isRevalidation: Bool { maxAge == 0 && !noCache }
 
-    /// A request that asks for nothing.
+    /// A request without directives.
     public init() {}
 
     public init(_ fields: FieldSection) {

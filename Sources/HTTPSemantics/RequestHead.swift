@@ -42,6 +42,8 @@ public struct RequestHead: Sendable {
     public var targetBytes: [UInt8] { copy(targetRange) }
 
     /// Calls `body` with the bytes of the request target.
+    ///
+    /// - Throws: What `body` throws.
     @inlinable
     @inline(__always)
     public func withTarget<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result)

@@ -12,6 +12,8 @@ public struct Authority: Sendable, Equatable {
     }
 
     /// Parses `host:port`; the port is required.
+    ///
+    /// - Throws: ``TargetError`` if the bytes are empty, longer than 512, or not a host with a port.
     public init(_ bytes: UnsafeRawBufferPointer) throws(TargetError) {
         guard !bytes.isEmpty else { throw .empty }
         guard bytes.count <= 512 else { throw .tooLong }
@@ -41,7 +43,7 @@ public enum RequestTarget: Sendable {
 
     /// Reads the target of `head` by its method and first byte.
     ///
-    /// - Throws: ``TargetError`` where it has none of the four forms.
+    /// - Throws: ``TargetError`` if it has none of the four forms.
     public init(_ head: borrowing RequestHead) throws(TargetError) {
         let range = head.targetRange
         guard !range.isEmpty else { throw .empty }

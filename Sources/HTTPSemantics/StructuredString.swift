@@ -2,7 +2,7 @@
 public enum StructuredString {
     /// Appends `bytes` as an sf-string, quotes around it (RFC 9651 §3.3.3, §4.1.6).
     ///
-    /// `"` and `\` get a backslash. Whatever is not printable ASCII can't be in one and becomes `?`.
+    /// `"` and `\` get a backslash. Bytes that are not printable ASCII can't be in an sf-string and become `?`.
     public static func append(_ bytes: some Sequence<UInt8>, to out: inout [UInt8]) {
         out.append(0x22)
         for byte in bytes {

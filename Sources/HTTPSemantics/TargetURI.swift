@@ -14,7 +14,7 @@ public enum URIScheme: UInt8, Sendable, Equatable {
     }
 }
 
-/// Why bytes are no usable target URI; each message says what is wrong with it.
+/// Why bytes are not a usable target URI; each message says what is wrong with it.
 public enum TargetError: Error, Sendable, Equatable, CustomStringConvertible {
     case empty, tooLong, invalidScheme, invalidAuthority, invalidHost, invalidPort, invalidByte, notAbsolute
 
@@ -34,11 +34,12 @@ public enum TargetError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// An absolute URI, normalised for comparing (RFC 3986 §6.2.2, §6.2.3), with its parts as offsets.
 ///
-/// Scheme and host are in lower case, the root's dot behind a host and a default port are dropped, percent-encoded unreserved characters are decoded,
-/// hexadecimal digits are in upper case, dot segments are removed, an empty path is `/`. User information and fragment
-/// are left out. Where the received bytes are already so, ``bytes`` shares their storage and nothing is copied.
+/// Scheme and host are in lower case, the root's dot behind a host and a default port are dropped, percent-encoded
+/// unreserved characters are decoded, hexadecimal digits are in upper case, dot segments are removed, an empty path is
+/// `/`. User information and fragment are left out. If the received bytes are in this form already, ``bytes`` shares
+/// their storage and nothing is copied.
 ///
-/// What a forwarded request carries is not this but the path and query as received: ``rawPathAndQuery``.
+/// A forwarded request does not carry this but the path and query as received: ``rawPathAndQuery``.
 public struct TargetURI: Sendable {
     /// The normalised URI: `scheme://host[:port]/path[?query]`.
     public let bytes: ByteBuffer
@@ -76,6 +77,8 @@ public struct TargetURI: Sendable {
     public var hasQuery: Bool { pathEnd < bytes.readableBytes }
 
     /// Calls `body` with the normalised URI.
+    ///
+    /// - Throws: What `body` throws.
     @inline(__always)
     public func withBytes<Result, Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result)
         throws(Failure) -> Result
@@ -103,7 +106,7 @@ public struct TargetURI: Sendable {
 extension TargetURI {
     /// Parses an absolute URI, as of a request target in absolute-form (RFC 9112 §3.2.2) or a map's key.
     ///
-    /// - Throws: ``TargetError`` where the URI can't name a resource, or could name another one to another parser.
+    /// - Throws: ``TargetError`` if the URI can't name a resource, or could name another one to another parser.
     public init(absolute buffer: ByteBuffer) throws(TargetError) {
         let parts = try buffer.withUnsafeReadableBytes { bytes throws(TargetError) in
             try URIParts(absolute: bytes)
@@ -112,11 +115,15 @@ extension TargetURI {
     }
 
     /// Parses an absolute URI from text.
+    ///
+    /// - Throws: ``TargetError``, as ``init(absolute:)`` does.
     public init(_ text: String) throws(TargetError) {
         try self.init(absolute: ByteBuffer(string: text))
     }
 
     /// Makes the target URI of a request in origin-form from its scheme, authority and path (RFC 9110 §7.1).
+    ///
+    /// - Throws: ``TargetError``, as ``init(absolute:)`` does.
     public init(
         scheme: StaticString, authority: [UInt8], pathAndQuery: UnsafeRawBufferPointer
     ) throws(TargetError) {

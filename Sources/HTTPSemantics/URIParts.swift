@@ -110,7 +110,7 @@ struct URIParts {
             if byte == 0x2f || byte == 0x3f || byte == 0x23 { break }
             guard byte > 0x20, byte < 0x7f, byte != 0x5c else { throw .invalidByte }
             if byte == UInt8(ascii: "@") {
-                // A second "@" is where parsers differ over which host is meant.
+                // Parsers differ over which host is meant if there is a second "@".
                 guard !hasUserInformation else { throw .invalidAuthority }
                 hasUserInformation = true
                 isNormalised = false
@@ -131,8 +131,8 @@ struct URIParts {
 
     /// Splits `host [ ":" port ]` and validates both (RFC 3986 §3.2.2, §3.2.3).
     ///
-    /// The dot of the root behind a name is none of the host: `www.example.com.` is `www.example.com`, so that no rule,
-    /// no stored response and no certificate is missed by it.
+    /// The root's dot behind a name does not belong to the host: `www.example.com.` is `www.example.com`, so that both
+    /// find the same rules, stored responses and certificates.
     static func hostAndPort(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ scheme: URIScheme, _ isNormalised: inout Bool
     ) throws(TargetError) -> (host: Range<Int>, port: UInt16?) {

@@ -1,5 +1,5 @@
 extension ResponseStore {
-    /// Used entries that are spared at most for one eviction.
+    /// How many used entries are spared at most for one eviction.
     private static var spareLimit: Int { 128 }
 
     /// Evicts until so many bytes more could be held; false where evicting doesn't help.

@@ -85,7 +85,7 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
     /// Bytes that entries and reservations may take together.
     public var budget: Int { ledger.limit }
 
-    /// What is stored, and what happened so far.
+    /// How much is stored, and what has happened so far.
     public var statistics: StoreStatistics { ledger.statistics }
 
     /// All entries of a key, its variants, newest first. One short lock, however much is stored.

@@ -15,10 +15,10 @@ struct ShardContents<Metadata: StoreMetadata>: Sendable {
         case overtaken
     }
 
-    /// What became of the first of a queue.
+    /// What happened to the first entry of a queue.
     enum Eviction: Sendable {
         case evicted(Entry)
-        /// It was used since it was queued, and has another turn for it.
+        /// It was used since it was queued, and so gets another turn.
         case spared
         case queueIsEmpty
     }

@@ -55,7 +55,7 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// invalidated. An atomic read, so that an event loop may keep what it made of the entry as long as this holds.
     public var isCurrent: Bool { residence.isCurrent }
 
-    /// Notes a use for the eviction policy. Writes only where the count isn't at its cap of 3, so that hits of a hot
+    /// Notes a use for the eviction policy. Writes only if the count isn't at its cap of 3, so that hits of a hot
     /// entry on several event loops write no memory that they share.
     public func noteUse() { residence.noteUse() }
 
@@ -71,10 +71,10 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// Somebody begins to send the content.
     func beginHold() { holders.add(1, ordering: .relaxed) }
 
-    /// Somebody has sent the content; true for the last one, where the store has given the entry up meanwhile.
+    /// Somebody has sent the content. Returns true for the last one, if the store has given the entry up meanwhile.
     func endHold() -> Bool { holders.subtract(1, ordering: .acquiringAndReleasing).newValue == Self.unlinked }
 
-    /// The store gives the entry up; whether the content lives on because somebody sends it.
+    /// Called when the store gives the entry up. Returns whether the content stays because somebody sends it.
     func unlinkHeld() -> Bool {
         holders.add(Self.unlinked, ordering: .acquiringAndReleasing).oldValue & ~Self.unlinked != 0
     }
