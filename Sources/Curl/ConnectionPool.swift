@@ -1,7 +1,7 @@
-/// Connections to origins that no other transfers use than those with this pool.
+/// Connections to origins that only transfers with this pool use.
 ///
-/// For connections that stand for a user, whom the origin has authenticated for the connection's length (RFC 4559 §6):
-/// what one client does on them must be out of reach of every other. They are closed when the last reference goes.
+/// For connections that the origin has authenticated for a user (RFC 4559 §6): no client may use those of another one.
+/// They are closed when the last reference to the pool goes.
 public final class ConnectionPool: Sendable {
     private let commands: CommandQueue
 

@@ -2,7 +2,8 @@ import CCurl
 import Glibc
 
 extension EasyHandle {
-    /// The callbacks and what they are called with: this handle, or the thread where they may outlive it.
+    /// Sets the callbacks and the object that each gets: this handle, or the thread for one that is called even after
+    /// the handle's end.
     func setCallbacks() {
         let context = Unmanaged.passUnretained(self).toOpaque()
         subproxy_setopt_data_callback(pointer, CURLOPT_HEADERFUNCTION, headerCallback)
@@ -36,7 +37,7 @@ extension EasyHandle {
     fileprivate func receive(body: UnsafeRawBufferPointer) -> Int {
         guard let transfer, let delegate, !body.isEmpty else { return 0 }
         guard !progress.isOver else { return body.count }
-        // The delegate took its last before, of which libcurl is not told while there may be something to send.
+        // The delegate has asked for a pause, of which libcurl is not told while there may be something to send.
         if progress.receivingIsPaused, sendsBody { return subproxy_write_pause }
         noteReceived()
         switch delegate.transfer(transfer, didReceiveBody: body) {
@@ -62,7 +63,7 @@ extension EasyHandle {
         return 0
     }
 
-    /// What libcurl 7.88.1 says where it has read bytes that are none of the response.
+    /// How libcurl 7.88.1 begins its messages about bytes that do not belong to the response.
     private static let excess: [StaticString] = ["Excess found", "Leftovers after chunking"]
 
     /// CURLOPT_DEBUGFUNCTION.

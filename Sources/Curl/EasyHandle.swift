@@ -197,17 +197,17 @@ final class EasyHandle {
         openedSockets.removeAll(keepingCapacity: true)
     }
 
-    /// Has libcurl tell what it does from now on, or no more (CURLOPT_VERBOSE).
+    /// Switches libcurl's messages about what it does on or off (CURLOPT_VERBOSE).
     ///
-    /// Of bytes behind a response that has no body, or whose body is chunked, libcurl 7.88.1 says that it has dropped
-    /// them, and keeps the connection. Nothing but these words tells of them.
+    /// When bytes come behind a response that has no body, or a chunked one, libcurl 7.88.1 drops them and keeps the
+    /// connection. Only its message tells of them.
     func listen(_ isListening: Bool) {
         guard isListening != self.isListening else { return }
         self.isListening = isListening
         set(CURLOPT_VERBOSE, isListening ? 1 : 0)
     }
 
-    /// Has the transfer make a connection of its own, in the place of the kept one that was refused.
+    /// Makes the transfer open a new connection instead of the kept one that was refused.
     func connectAnew() {
         progress.mustConnectAnew = false
         socket = nil
@@ -260,7 +260,7 @@ final class EasyHandle {
 
     // MARK: The end of a transfer
 
-    /// Lets the transfer go.
+    /// Gives the transfer back, so that the handle has none.
     func release() -> Transfer? {
         defer {
             transfer = nil
@@ -270,11 +270,11 @@ final class EasyHandle {
         return transfer
     }
 
-    /// Whether another transfer may use the handle after one that ended so.
+    /// Whether another transfer may use the handle after one with this result.
     ///
-    /// libcurl 7.88.1 keeps three things of a transfer that only a new handle is free of: how often requests were
-    /// repeated, of which it allows five in a handle's life; that trailers were sent, after which the next chunked body
-    /// is written before the start of its buffer; and the errno and rewind marks of a failure.
+    /// libcurl 7.88.1 keeps three things of a transfer for the handle's life: how often requests were repeated, of
+    /// which it allows five; that trailers were sent, after which the next chunked body is written before the start of
+    /// its buffer; and the errno and rewind marks of a failure.
     func isReusable(after result: TransferResult) -> Bool {
         result.isSuccess && !isConnectOnly && !progress.endsWithHead && progress.attempts <= 1
             && transfer?.request.body != .chunked
@@ -283,7 +283,7 @@ final class EasyHandle {
     /// OpenSSL's text of SSL_R_INVALID_STATUS_RESPONSE: the handshake was ended by `check_status` of CCurl.
     private static let staplingRefusal = "invalid status response"
 
-    /// What is known of the transfer at its end; to be asked before the handle leaves the multi handle.
+    /// The result of the transfer; call this before the handle leaves the multi handle.
     func result(_ code: CURLcode) -> TransferResult {
         var message = ""
         if progress.endedEarly {

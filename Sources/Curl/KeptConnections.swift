@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// Which socket each connection is that libcurl keeps.
+/// Finds the sockets of the connections that libcurl keeps.
 ///
 /// libcurl asks whether a request may be sent on a connection (CURLOPT_PREREQFUNCTION), and names it by its addresses
 /// alone; CURLINFO_ACTIVESOCKET knows it only when the transfer is over. So the socket is noted with the first request
@@ -35,7 +35,7 @@ struct KeptConnections {
     /// The socket of a connection; a new one's is among `opened`.
     mutating func find(_ name: Name, among opened: [CInt]) -> CInt? {
         guard let socket = opened.last else { return sockets[name] }
-        // Of several, because more than one address was tried at the same time, the local port tells.
+        // There are several if more than one address was tried at the same time; the local port tells them apart.
         let found = opened.count == 1 ? socket : opened.first { KeptConnections.localPort(of: $0) == name.localPort }
         guard let found else { return nil }
         remove(found)
@@ -56,10 +56,10 @@ struct KeptConnections {
         return count >= 0 || errno != EAGAIN
     }
 
-    /// Closes a connection in libcurl's hands at once: the number becomes that of a socket whose other end is closed.
+    /// Closes a connection that libcurl holds: its number becomes that of a socket whose other end is closed.
     ///
-    /// libcurl finds such a one dead, and lets go of it, when it looks for a connection to use. A socket that was never
-    /// connected it takes for alive: reading from it is an error, and no end.
+    /// When libcurl looks for a connection to use, it finds this one dead and drops it. It would take a socket that was
+    /// never connected for alive: reading from that is an error, and not the end.
     static func cutOff(_ socket: CInt) {
         var pair: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | subproxy_socket_flags, 0, &pair) == 0 else {

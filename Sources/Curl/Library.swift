@@ -10,7 +10,7 @@ enum Library {
     /// is changed meanwhile.
     static var mustBeInitialisedEarly: Bool { getenv(keyLogVariable) != nil }
 
-    /// What keeps libcurl from being used; nil where nothing does.
+    /// Why libcurl can't be used; nil if it can.
     ///
     /// It is opened and initialised at the first call, which takes some 10 ms (curl_global_init). What fails is tried
     /// anew at the next one: descriptors or memory may have been short.

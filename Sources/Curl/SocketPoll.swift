@@ -3,14 +3,14 @@ import Glibc
 
 /// The descriptors that libcurl waits for, in an epoll(7) set.
 ///
-/// Belongs to the transfer thread. Four things are cared for here:
-/// - A number may be closed and used anew within a turn: each use has a generation, and events of an older one are
-///   dropped. Events are level-triggered, so nothing is lost by that.
-/// - libcurl stops watching a connection when it becomes idle and watches it again with the next request. A socket
-///   whose closing is seen here stays in the set meanwhile; this spares two system calls a transfer.
-/// - Whatever an idle connection receives answers no request (RFC 9112 §9.2), so each event of one is reported. A
-///   connection that a transfer uses and has paused is none of these: its events wait.
-/// - A descriptor that was copied stays in the set when the original is closed, so it is taken out before.
+/// Belongs to the transfer thread. It takes care of four things:
+/// - A number may be closed and used anew within a turn. So each use has a generation, and events of an older one are
+///   dropped. Events are level-triggered, so none is lost by that.
+/// - libcurl stops watching a connection when it becomes idle and watches it again with the next request. If the
+///   socket's closing is seen here, it stays in the set meanwhile, which saves two system calls a transfer.
+/// - Bytes on an idle connection answer no request (RFC 9112 §9.2), so each event of an idle connection is reported. A
+///   connection that a transfer uses and has paused is not idle: its events wait.
+/// - A descriptor that was copied stays in the set when the original is closed, so it is taken out before that.
 final class SocketPoll {
     private struct Entry {
         /// The events that libcurl waits for, and those that the set reports.
@@ -19,12 +19,12 @@ final class SocketPoll {
         var generation: UInt32 = 0
         /// Whether ``closing(_:)`` will tell the end of this use of the number.
         var closingIsSeen = false
-        /// Whose the connection is; nil where it is idle.
+        /// Who uses the connection; nil if it is idle.
         var user: ObjectIdentifier?
 
         /// Whether what is wanted has changed since the set was told.
         var isChanged = false
-        /// Whether bytes were read from it that are nobody's response.
+        /// Whether bytes were read from it that belong to no response.
         var isSpoiled = false
 
         var isIdle: Bool { closingIsSeen && user == nil }
@@ -86,8 +86,8 @@ final class SocketPoll {
             let entry = entry(socket)
             guard entry.generation == UInt32(truncatingIfNeeded: mark >> 32) else { continue }
             let reported = events[index].events
-            // A broken connection shows to whatever is waited for. libcurl is not told to read unless it asked to: it
-            // would read even while it is paused.
+            // A broken connection counts as every event that is waited for. libcurl is not told to read unless it waits
+            // for that: it would read even while it is paused.
             let due = reported & subproxy_epoll_broken != 0 ? entry.wanted : reported & entry.wanted
             guard due != 0 else {
                 remove(socket)
@@ -152,7 +152,7 @@ final class SocketPoll {
         changed.append(socket)
     }
 
-    /// Tells the set what is wanted of the sockets that libcurl has changed its mind about.
+    /// Tells the set what libcurl now wants of the sockets for which that has changed.
     private func applyChanges() {
         guard !changed.isEmpty else { return }
         for socket in changed {
@@ -177,7 +177,7 @@ final class SocketPoll {
 
     func isSpoiled(_ socket: CInt) -> Bool { entry(socket).isSpoiled }
 
-    /// Takes a socket out of the set that nobody is there for.
+    /// Takes a socket that nobody uses out of the set.
     func forget(_ socket: CInt) { remove(socket) }
 
     private func register(_ socket: CInt, _ wanted: UInt32) {

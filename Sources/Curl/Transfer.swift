@@ -14,10 +14,10 @@ public final class Transfer: @unchecked Sendable {
         self.commands = commands
     }
 
-    /// Has receiving go on (curl_easy_pause); nothing happens where it is not paused.
+    /// Continues receiving (curl_easy_pause); does nothing if it is not paused.
     public func resumeReceiving() { commands.add(.resumeReceiving(self)) }
 
-    /// Lets the delegate be asked for the request's body again; nothing happens where sending is not paused.
+    /// Asks the delegate for the request's body again; does nothing if sending is not paused.
     public func resumeSending() { commands.add(.resumeSending(self)) }
 
     /// Ends the transfer at once and closes its connection; the delegate is told on the transfer thread.

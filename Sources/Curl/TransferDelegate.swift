@@ -1,7 +1,7 @@
-/// What the receiver of header lines says.
+/// The answer of the receiver of header lines.
 public enum HeaderVerdict: Sendable { case proceed, abort }
 
-/// What the receiver of a body says.
+/// The answer of the receiver of a body.
 public enum BodyVerdict: Sendable {
     case consumed
     /// The bytes were taken, and what libcurl has read already will be; nothing more is read before
@@ -10,11 +10,11 @@ public enum BodyVerdict: Sendable {
     case abort
 }
 
-/// What the giver of a body says.
+/// The answer of the sender of a body.
 public enum ReadVerdict: Sendable {
     /// So many bytes were written; 0 is as ``pause``.
     case bytes(Int)
-    /// There are none yet: to be asked again after ``TransferLoop/resumeSending(_:)``.
+    /// There are none yet: ask again after ``TransferLoop/resumeSending(_:)``.
     case pause
     /// The body is complete. Before the length that the request announced, the transfer fails.
     case end

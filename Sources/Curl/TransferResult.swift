@@ -68,7 +68,7 @@ public struct TransferResult: Sendable, Equatable {
         return result
     }
 
-    /// A failure that no handle knows more of.
+    /// A failure that happened before a handle could say more.
     static func failure(_ code: CURLcode) -> TransferResult {
         var result = TransferResult(code: code, message: String(cString: curl_easy_strerror(code)))
         result.noteShortage()
@@ -77,8 +77,8 @@ public struct TransferResult: Sendable, Equatable {
 
     private var isShortage: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(osErrno) }
 
-    /// Notes that the system is short of what a transfer takes, where that may be behind a failure whose cause nobody
-    /// tells: a name that is not found, a library that is not opened. Only for transfers that had no connection.
+    /// Notes that the system has no descriptors or memory, if this may be the cause of a failure that names none: a
+    /// name that is not found, a library that is not opened. Only for transfers that had no connection.
     mutating func noteShortage() {
         guard !isShortage else { return }
         switch CURLcode(rawValue: code) {

@@ -155,7 +155,7 @@ final class TransferThread {
                 restart(handle)
                 continue
             }
-            // Of a transfer that is over without libcurl's knowing, it tells a failure where the connection ends too.
+            // If a transfer is over and libcurl doesn't know, it reports a failure when the connection ends.
             let code =
                 handle.progress.isOver
                 ? CURLE_OK : handle.progress.isRepeatRefused ? CURLE_GOT_NOTHING : subproxy_message_result(message)
@@ -265,8 +265,8 @@ final class TransferThread {
         setPauses(handle)
     }
 
-    /// Pauses receiving while the delegate is called: libcurl gives what it has read, and reads no more. By what the
-    /// callback returns it would copy what it holds.
+    /// Pauses receiving while the delegate is called: libcurl hands over what it has read, and reads no more. If the
+    /// callback asked for the pause by its return value, libcurl would copy what it holds.
     func pauseReceiving(_ handle: EasyHandle) {
         handle.progress.receivingIsPaused = true
         if !handle.sendsBody { curl_easy_pause(handle.pointer, subproxy_pause_receiving | subproxy_pause_sending) }
@@ -275,20 +275,20 @@ final class TransferThread {
     /// Tells libcurl both pauses. It may call the delegate before it returns, which may pause again.
     ///
     /// libcurl 7.88.1 reads once more, into memory of its own, when it is told to pause receiving and not sending. So
-    /// where there is nothing to send that is paused too; else receiving is paused by what the callback returns.
+    /// if there is nothing to send, sending is paused too; otherwise the callback's return value pauses receiving.
     private func setPauses(_ handle: EasyHandle) {
         let receiving = handle.progress.receivingIsPaused ? subproxy_pause_receiving : 0
         let holdsAll = handle.progress.receivingIsPaused && !handle.sendsBody
         let sending = handle.progress.sendingIsHeld || holdsAll ? subproxy_pause_sending : 0
         let code = curl_easy_pause(handle.pointer, receiving | sending)
-        // The transfer itself doesn't learn of a failure that is told here. Without a connection there is nothing to
-        // pause, which is none.
+        // The transfer itself doesn't learn of a failure that is reported here. It is no failure that there is nothing
+        // to pause because there is no connection.
         guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
         finish(handle, handle.result(code))
     }
 
-    /// Has a transfer looked at again at the end of the turn: one that is over though libcurl doesn't know, or one
-    /// whose sending is held.
+    /// Checks a transfer again at the end of the turn: one that is over though libcurl doesn't know, or one whose
+    /// sending is held.
     ///
     /// libcurl doesn't end a transfer while its sending is paused, also not when the response is complete and the body
     /// is unwanted. So whenever something came, the pause is lifted once: either libcurl finds that it is done, or it
@@ -354,11 +354,11 @@ final class TransferThread {
     func mayUse(_ name: KeptConnections.Name, for handle: EasyHandle) -> Bool {
         let isNew = !handle.openedSockets.isEmpty
         guard let socket = connections.find(name, among: handle.openedSockets) else {
-            // A new one whose socket is not found is used for this request, and for no other: nobody has its name.
+            // A new one whose socket is not found is used for this request, and can't be found for another one.
             for socket in handle.openedSockets { openedFor[socket] = nil }
             return isNew
         }
-        // From here on its closing says nothing of the host's other addresses.
+        // From here on its closing does not mean that another address of the host is to be tried.
         if isNew { openedFor[socket] = nil }
         handle.use(socket)
         poll.use(socket, by: ObjectIdentifier(handle))
@@ -380,17 +380,17 @@ final class TransferThread {
 
     // MARK: Addresses
 
-    /// An address could not be connected to: has libcurl called for the next one.
+    /// An address could not be connected to: makes libcurl try the next one at once.
     ///
-    /// libcurl 7.88.1 takes the next one when it is called for the transfer again, and sets no timer for that: a host
-    /// whose first addresses refuse at once would be waited for until half of the connection timeout has passed.
+    /// libcurl 7.88.1 takes the next one when it is called for the transfer again, and sets no timer for that: if the
+    /// first addresses refuse at once, it would wait until half of the connection timeout has passed.
     func tryNextAddress(_ handle: EasyHandle) {
         guard handle.transfer != nil, handle.progress.attempts == 0 else { return }
         handle.progress.nextAddressIsDue = true
         recheck(handle)
     }
 
-    /// Has libcurl run a transfer that waits for a connection: what lifts a pause does that, and nothing else.
+    /// Makes libcurl run a transfer that waits for a connection; only lifting a pause does that.
     private func runSoon(_ handle: EasyHandle) {
         curl_easy_pause(handle.pointer, subproxy_pause_receiving)
         curl_easy_pause(handle.pointer, 0)
@@ -398,7 +398,7 @@ final class TransferThread {
 
     // MARK: Silence
 
-    /// Looks at the running transfers at that time, if not before.
+    /// Checks the running transfers at that time, if not before.
     func scan(at time: Int64) { nextScan = min(nextScan, time) }
 
     private func scan() {
@@ -413,7 +413,7 @@ final class TransferThread {
                     recheck(handle)
                 }
             }
-            // A response may have ended with the connection, of which no callback tells.
+            // A response may have ended with the connection, for which there is no callback.
             if handle.progress.sendingIsHeld, handle.progress.hasFinalHead { recheck(handle) }
             if let phase = handle.progress.silence(now, limit: silenceLimit) { silent.append((handle, phase)) }
         }

@@ -19,11 +19,11 @@ final class TransferThreadStart {
         self.turnEnded = turnEnded
     }
 
-    /// Runs until the stop command; the first transfer has the thread go on as ``TransferThread``.
+    /// Runs until the stop command; with the first transfer the thread goes on as ``TransferThread``.
     ///
-    /// Where libcurl can't be had, every transfer ends with that as soon as it starts.
+    /// If libcurl can't be opened, every transfer fails with the reason as soon as it starts.
     func run() {
-        // What is handed on must not be held here: a transfer's end is the end of what it holds.
+        // Commands that are handed on must not be held here: a transfer is released when it ends.
         var first: [Command] = []
         guard let thread = awaitTransfer(&first) else { return }
         thread.run(&first)
