@@ -26,7 +26,7 @@ public struct ClientExamination: Sendable {
 
     // MARK: Clients that read a file
 
-    /// A client that reads the file that the first of some variables names, else the system's.
+    /// A client that reads the file that the first set variable names, otherwise the system's.
     private func file(_ client: String, program: String?, variables: [String]) -> ClientTrust {
         if let program, surroundings.tool(program) == nil { return ClientTrust(client, .missing, "not installed") }
         for name in variables {

@@ -1,26 +1,25 @@
 import Glibc
 public import TLSTermination
 
-/// The files and the variables with which the clients in one command trust the authority.
+/// The files and the variables with which the clients in one command trust the CA.
 ///
-/// The files are in a folder of their own with mode 0700, for as long as the command runs: behind it the proxy is gone
-/// too, so that nothing could be made of them. There is nothing secret in them.
+/// The files are in a folder of their own with mode 0700, and are removed after the command: then the proxy has ended
+/// too, and they would be of no use. They contain nothing secret.
 public struct CommandTrust: Sendable {
-    /// What is set for the command; what its user had set goes on counting.
+    /// The variables to set for the command; the certificates that its user had set stay trusted.
     public let variables: [(name: String, value: String)]
     /// Settings for Java, as JAVA_TOOL_OPTIONS has them; empty where the user has named a store for it.
     public let javaOptions: [String]
     private let folder: String
     private let files: [String]
 
-    /// Variables that name the only certificates that clients trust: with the variables that count where they are
-    /// unset.
+    /// Variables that name the only certificates that clients trust, each with the variables that count if it is unset.
     static let bundleVariables: [(name: String, otherwise: [String])] = [
         ("SSL_CERT_FILE", []), ("CURL_CA_BUNDLE", []), ("REQUESTS_CA_BUNDLE", ["CURL_CA_BUNDLE"]),
         ("PIP_CERT", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"]), ("AWS_CA_BUNDLE", ["REQUESTS_CA_BUNDLE"]),
         ("GIT_SSL_CAINFO", []), ("CARGO_HTTP_CAINFO", []),
     ]
-    /// Variables of the same kind that are left alone where they are not set.
+    /// Variables of the same kind that are changed only if they are set.
     static let rarerVariables = [
         "NIX_SSL_CERT_FILE", "HTTPLIB2_CA_CERTS", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
         "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
@@ -37,7 +36,7 @@ public struct CommandTrust: Sendable {
         var writer = try FolderWriter(surroundings)
         do {
             var variables: [(name: String, value: String)] = []
-            // The file that counts for most where one of these variables is not set.
+            // The file that most clients use if their variable is not set.
             let usual = surroundings.variable("SSL_CERT_FILE")
             for (name, otherwise) in CommandTrust.bundleVariables {
                 let named = ([name] + otherwise).lazy.compactMap { surroundings.variable($0) }.first
@@ -69,7 +68,8 @@ public struct CommandTrust: Sendable {
 private struct FolderWriter {
     let folder: String
     private(set) var files: [String] = []
-    /// The files made for others, by the path of these; the empty path is for the system's certificates.
+    /// The files made so far, by the path of the file that each extends; the empty path is for the system's
+    /// certificates.
     private var bundles: [String: String] = [:]
 
     init(_ surroundings: TrustSurroundings) throws(AuthorityFailure) {
@@ -91,7 +91,7 @@ private struct FolderWriter {
         rmdir(folder)
     }
 
-    /// A file with the certificates of another, or the system's where it has none, and the authority's.
+    /// A file with the certificates of another file (the system's if that has none) and the CA's.
     mutating func bundle(
         _ named: String?, _ certificate: AuthorityCertificate, _ surroundings: TrustSurroundings
     ) throws(AuthorityFailure) -> String {
@@ -104,7 +104,7 @@ private struct FolderWriter {
         return path
     }
 
-    /// The authority's own file, or one with the certificates of another and the authority's.
+    /// The CA's own file, or one with the certificates of another file and the CA's.
     mutating func addition(
         _ named: String?, _ certificate: AuthorityCertificate
     ) throws(AuthorityFailure) -> String {

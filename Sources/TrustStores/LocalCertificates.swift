@@ -45,7 +45,7 @@ struct LocalCertificates: TrustStore {
     func uninstall(_ certificate: AuthorityCertificate) -> TrustChange {
         let files = files(with: certificate)
         guard !files.isEmpty || state(of: certificate) == .trusted else { return .unchanged }
-        // Without --fresh the links to the file stay, and with them what reads the folder instead of the one file.
+        // Without --fresh the links to the file stay, and programs that read the folder would still trust it.
         let commands =
             (files.isEmpty ? [] : ["rm -f \(files.map(ShellText.quoted).joined(separator: " "))"])
             + ["\(update.path) --fresh"]

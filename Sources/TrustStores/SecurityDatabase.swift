@@ -3,7 +3,7 @@ import TLSTermination
 
 /// A database of certificates that browsers use (NSS, `cert9.db`), changed with certutil(1).
 struct SecurityDatabase: TrustStore {
-    /// Written into a folder that is made here, so that it can be taken away again.
+    /// A file of this name marks a folder that was made here, so that it can be removed again.
     static let markName = ".made-by-subproxy"
 
     let owner: String
@@ -141,7 +141,7 @@ struct SecurityDatabase: TrustStore {
         else { return false }
         for name in known { unlink("\(path)/\(name)") }
         rmdir(path)
-        // The folder above is ours too if it is empty now; else it stays.
+        // The folder above was made here too if it is empty now; otherwise it stays.
         if let slash = path.lastIndex(of: "/") { rmdir(String(path[..<slash])) }
         return true
     }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A program of the system's that is run to its end.
+/// A program of the system that is run to its end.
 struct SystemTool: Sendable {
-    /// What became of a run.
+    /// How a run ended.
     struct Outcome: Sendable {
         /// The exit status; 128 and the number of the signal that ended it; -1 where it could not be started.
         var status: CInt
@@ -60,7 +60,7 @@ struct SystemTool: Sendable {
         posix_spawn_file_actions_adddup2(&actions, writer, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, writer, STDERR_FILENO)
 
-        // What this program ignores and blocks is no matter of the other's.
+        // The other program does not inherit which signals this one ignores and blocks.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -1,6 +1,6 @@
 public import TLSTermination
 
-/// A place from which programs learn whom to trust.
+/// A place that says which certificates programs trust.
 public protocol TrustStore: Sendable {
     /// Whose it is: `system`, `Chromium`, `Firefox`.
     var owner: String { get }
@@ -24,7 +24,7 @@ public enum TrustState: Sendable, Equatable {
     case unknown(TrustProblem)
 }
 
-/// What became of an attempt to change a trust store.
+/// The result of an attempt to change a trust store.
 public enum TrustChange: Sendable, Equatable {
     /// It was changed.
     case done

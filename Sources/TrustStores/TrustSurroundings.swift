@@ -5,11 +5,11 @@ import TLSTermination
 public struct TrustSurroundings: Sendable {
     /// The user's home directory; nil where none is known.
     public var home: String?
-    /// What stands before paths of the system's; empty for the machine itself.
+    /// A prefix for paths of the system; empty for the machine itself.
     public var root: String
     /// The folders in which programs are looked for, in this order.
     public var toolFolders: [String]
-    /// Whether the process may change what is the system's.
+    /// Whether the process may change files of the system.
     public var isAdministrator: Bool
     private let variables: @Sendable (String) -> String?
 

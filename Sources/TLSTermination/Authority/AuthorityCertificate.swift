@@ -2,7 +2,7 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// The authority's certificate as trust stores hold it; its key is not needed for that.
+/// The CA's certificate as trust stores hold it; its key is not needed for that.
 public struct AuthorityCertificate: Sendable {
     /// The file that it is kept in.
     public let path: String
@@ -18,7 +18,7 @@ public struct AuthorityCertificate: Sendable {
     public let isLimited: Bool
     private let scope: NameScope
 
-    /// The certificate of an authority that was opened in a folder.
+    /// The certificate of a CA that was opened in a folder.
     public init(_ authority: CertificateAuthority, in folder: String) {
         self.init(
             authority.certificate, path: CertificateAuthority.certificatePath(in: folder), pem: authority.pem,

@@ -3,7 +3,7 @@ import Glibc
 /// The folder with the certificate authority's two files, each of which is there whole or not at all.
 ///
 /// A file is written under another name, synced, and then linked to its own, which fails if another process was first:
-/// whoever starts at the same time ends up with the same files, and a crash leaves no half of one.
+/// processes that start at the same time end up with the same files, and a crash leaves no half of one.
 final class AuthorityFiles {
     enum File: String {
         case key = "ca-key.pem"
@@ -72,7 +72,8 @@ final class AuthorityFiles {
         }
     }
 
-    /// Removes both files; the certificate first, since a key alone is as good as none and a certificate alone isn't.
+    /// Removes both files; the certificate first, since a key alone counts as no CA and a certificate alone is
+    /// an error.
     func removeAll() throws(AuthorityFailure) {
         for file in [File.certificate, .key] {
             guard unlinkat(folder.descriptor, file.rawValue, 0) != 0 else { continue }

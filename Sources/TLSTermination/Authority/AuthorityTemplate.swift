@@ -2,7 +2,7 @@ import Glibc
 import SwiftASN1
 import X509
 
-/// What the certificate of a new authority says.
+/// What the certificate of a new CA says.
 struct AuthorityTemplate {
     static let lifetime: Int64 = 3650 * 86_400
     /// How far clocks of clients may be behind this machine's.

@@ -6,7 +6,7 @@ public import X509
 ///
 /// ECDSA P-256, made at first need for 3,650 days and kept in a folder as `ca-key.pem` (PKCS #8, mode 0600) and
 /// `ca.pem` (mode 0644). Its certificate is unique to each installation, may sign certificates of servers but no
-/// further authorities (path length 0), and may be limited to some hosts.
+/// further CAs (path length 0), and may be limited to some hosts.
 public struct CertificateAuthority: Sendable {
     public let certificate: Certificate
     /// The certificate in DER.
@@ -19,14 +19,14 @@ public struct CertificateAuthority: Sendable {
     let key: Certificate.PrivateKey
     let scope: NameScope
 
-    /// Opens the authority in a folder, and makes one where there is none.
+    /// Opens the CA in a folder, and makes one where there is none.
     ///
     /// Of several processes that do so at once all get the same. Blocks on the file system.
     ///
     /// - Parameters:
     ///   - path: the folder, as ``AuthorityFolder`` finds it; made with mode 0700 if missing.
-    ///   - hosts: with a new authority, the only names and addresses it may sign for, and all names below those;
-    ///     nil for any. An authority that is there already keeps its own limits: see ``permits(_:)``.
+    ///   - hosts: with a new CA, the only names and addresses it may sign for, and all names below those;
+    ///     nil for any. A CA that is there already keeps its own limits: see ``permits(_:)``.
     ///   - now: the time in seconds since 1970.
     /// - Throws: ``AuthorityFailure``. What is there is never replaced.
     public static func open(
@@ -50,7 +50,7 @@ public struct CertificateAuthority: Sendable {
         return try CertificateAuthority(key: key, certificate: bytes, files, now: now)
     }
 
-    /// Opens the authority in a folder if there is one, and makes nothing.
+    /// Opens the CA in a folder if there is one, and makes nothing.
     ///
     /// - Throws: ``AuthorityFailure``, as ``open(in:permitting:now:random:)`` does.
     public static func existing(
@@ -60,7 +60,9 @@ public struct CertificateAuthority: Sendable {
         return try stored(AuthorityFiles(folder), now: now)
     }
 
-    /// Removes the authority's files from a folder; the next use makes another one.
+    /// Removes the CA's files from a folder; the next use makes another one.
+    ///
+    /// - Throws: ``AuthorityFailure`` if the folder is not this user's alone, or a file can't be removed.
     public static func remove(from path: String) throws(AuthorityFailure) {
         guard let folder = try AuthorityFolderDescriptor(path) else { return }
         try AuthorityFiles(folder).removeAll()
@@ -81,7 +83,7 @@ public struct CertificateAuthority: Sendable {
     public func permits(_ host: CertificateHost) -> Bool { scope.contains(host) }
 
     private static func stored(_ files: AuthorityFiles, now: Int64) throws(AuthorityFailure) -> CertificateAuthority? {
-        // The certificate is looked for first: it is made last, so a certificate without a key is no matter of timing.
+        // The certificate is read first: it is made last, so one without a key is not a matter of timing.
         guard let certificate = try files.contents(.certificate) else { return nil }
         guard let key = try files.contents(.key) else {
             throw AuthorityFailure(

@@ -4,8 +4,7 @@ import Glibc
 ///
 /// A name is one of LDH labels (RFC 5890 §2.3.1) and underscores, at most 253 bytes long, in lower case and without its
 /// final dot. Wildcards and everything else are refused, so that what a client sends can't put a second name into a
-/// certificate. A name that ends in a number is no name (it would be read as an IPv4 address by some and not by
-/// others).
+/// certificate. A name may not end in a number: some would read it as an IPv4 address, and others would not.
 public struct CertificateHost: Sendable, Hashable, CustomStringConvertible {
     /// The name, or the address as inet_ntop(3) writes it; an IPv6 address has no brackets.
     public let text: String
@@ -16,6 +15,8 @@ public struct CertificateHost: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     /// Reads a host as CONNECT and SNI name it, an IPv6 address with or without its brackets.
+    ///
+    /// - Throws: ``CertificateHostRefusal`` if it is neither such a name nor an address.
     public init(_ bytes: some Collection<UInt8>) throws(CertificateHostRefusal) {
         var host = Array(bytes)
         guard !host.isEmpty else { throw .empty }
@@ -37,6 +38,8 @@ public struct CertificateHost: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads a host from text as from bytes.
+    ///
+    /// - Throws: ``CertificateHostRefusal`` if it is neither such a name nor an address.
     public init(_ text: String) throws(CertificateHostRefusal) {
         try self.init(Array(text.utf8))
     }

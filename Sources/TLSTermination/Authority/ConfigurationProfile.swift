@@ -1,7 +1,7 @@
 import Crypto
 import SwiftASN1
 
-/// A configuration profile with which iOS, iPadOS and macOS install the authority's certificate.
+/// A configuration profile with which iOS, iPadOS and macOS install the CA's certificate.
 ///
 /// Its owner must still switch full trust on: Settings › General › About › Certificate Trust Settings.
 public enum ConfigurationProfile {

@@ -4,9 +4,9 @@ import Synchronization
 /// Keeps a TLS context, with its certificate, for each of the hosts that were decrypted last.
 ///
 /// A missing one is made at once, on the caller's thread: that takes some 50 µs, less than a handshake, so an event
-/// loop may do it. One whose certificate comes near its end is made anew when it is next asked for, and so are all
-/// after a number of uses: a context remembers the sessions of clients without tickets for two hours, up to 20,480 of
-/// 300 bytes, and of these there may be many hosts'. Can be used from any thread; whoever asks for a host that is being
+/// loop may do it. One whose certificate comes near its end is made anew when it is next asked for. After a number of
+/// uses all are made anew: a context remembers the sessions of clients without tickets for two hours, up to 20,480 of
+/// 300 bytes, and there may be many hosts. Can be used from any thread; a thread that asks for a host that is being
 /// made waits for it, so that each is made once.
 public final class LeafCache: Sendable {
     private struct Entry {
@@ -32,7 +32,7 @@ public final class LeafCache: Sendable {
     ///   - capacity: how many hosts are kept; default 1,000, each some 10 KiB.
     ///   - maxUses: after how many uses of any all are given up; default 65,536, so that sessions take some 20 MB.
     ///   - clock: the time in seconds since 1970.
-    /// - Throws: NIOSSLError where the authority's certificate or the key can't be used.
+    /// - Throws: NIOSSLError where the CA's certificate or the key can't be used.
     public init(
         issuer: LeafIssuer, protocols: [String] = ["h2", "http/1.1"], capacity: Int = 1000,
         maxUses: Int = 1 << 16, clock: @escaping @Sendable () -> Int64 = WallClock.system
@@ -67,7 +67,7 @@ public final class LeafCache: Sendable {
         return context
     }
 
-    /// Counts a use, and gives all entries up after the last one that they are good for.
+    /// Counts a use, and drops all entries after the last use that they may have.
     private func renewOutworn(_ state: inout State) -> LeastRecentlyUsed<CertificateHost, Entry>? {
         state.uses &+= 1
         guard state.uses > maxUses else { return nil }

@@ -1,6 +1,6 @@
 public import X509
 
-/// A certificate for one host, signed by the local authority.
+/// A certificate for one host, signed by the local CA.
 public struct LeafCertificate: Sendable {
     public let host: CertificateHost
     public let certificate: Certificate

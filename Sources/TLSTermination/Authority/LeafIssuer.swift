@@ -4,9 +4,9 @@ import X509
 
 /// Makes the certificates of decrypted hosts, all for one ECDSA P-256 key, which is kept in memory only.
 ///
-/// A certificate has the host as its only subject alternative name, of the right kind; it may authenticate a server and
-/// nothing else, begins a day before now so that clients' clocks may be behind, and ends after 198 days in all or with
-/// the authority, whatever is first.
+/// A certificate has the host as its only subject alternative name, of the right kind, and may only authenticate a
+/// server. It begins a day before now, so that clients' clocks may be behind, and ends after 198 days in all, or with
+/// the CA if that is earlier.
 public struct LeafIssuer: Sendable {
     /// Browsers' limits on lifetimes fall; 199 days is the next.
     static let lifetime: Int64 = 198 * 86_400
@@ -21,6 +21,9 @@ public struct LeafIssuer: Sendable {
     private let authorityKeyIdentifier: AuthorityKeyIdentifier
     private let random: RandomBytes
 
+    /// An issuer that signs with this CA, for a new key unless one is given.
+    ///
+    /// - Throws: ``AuthorityFailure`` if the CA's certificate can't be read.
     public init(
         authority: CertificateAuthority, key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
         random: RandomBytes = .system
@@ -30,7 +33,7 @@ public struct LeafIssuer: Sendable {
         self.random = random
         publicKey = Certificate.PublicKey(key.publicKey)
         do {
-            // An authority that was made elsewhere may have no identifier of its own; the rule for making one is the
+            // A CA that was made elsewhere may have no identifier of its own; the rule for making one is the
             // same.
             let own = try authority.certificate.extensions.subjectKeyIdentifier
             authorityKeyIdentifier = AuthorityKeyIdentifier(
@@ -44,7 +47,7 @@ public struct LeafIssuer: Sendable {
     /// Makes a certificate for a host; costs a signature.
     ///
     /// - Parameter now: the time in seconds since 1970.
-    /// - Throws: ``AuthorityFailure`` where the authority may not sign for the host, or has expired.
+    /// - Throws: ``AuthorityFailure`` where the CA may not sign for the host, or has expired.
     public func leaf(for host: CertificateHost, now: Int64 = WallClock.system()) throws(AuthorityFailure)
         -> LeafCertificate
     {
@@ -71,7 +74,7 @@ public struct LeafIssuer: Sendable {
             try serializer.serialize(certificate)
             return LeafCertificate(
                 host: host, certificate: certificate, der: serializer.serializedBytes, validity: start...end,
-                // Where it is the authority that ends, another leaf would end no later.
+                // If the CA ends first, another leaf would end no later.
                 renewal: end == planned ? end - LeafIssuer.renewalMargin : end)
         } catch {
             throw AuthorityFailure(

@@ -1,7 +1,7 @@
 import SwiftASN1
 import X509
 
-/// The hosts that an authority may sign for (RFC 5280 §4.2.1.10, name constraints).
+/// The hosts that a CA may sign for (RFC 5280 §4.2.1.10, name constraints).
 struct NameScope: Sendable, CustomStringConvertible {
     private var permittedNames: [String]?
     private var permittedRanges: [[UInt8]]?
@@ -31,7 +31,7 @@ struct NameScope: Sendable, CustomStringConvertible {
 
     /// Constraints to these names, everything below them, and these addresses.
     ///
-    /// A kind that is not listed at all would be free, so it is excluded as a whole then.
+    /// A kind without any entry would be unlimited, so it is excluded as a whole then.
     static func constraints(permitting hosts: [CertificateHost]) -> NameConstraints {
         let names = hosts.filter { !$0.isAddress }
         let addresses = hosts.filter(\.isAddress)

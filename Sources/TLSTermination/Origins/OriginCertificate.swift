@@ -3,9 +3,9 @@ public import NIOSSL
 import SwiftASN1
 import X509
 
-/// What an origin's certificate has to be beyond what BoringSSL asks of it, so that a connection of NIOSSL's is as
-/// strict as one of libcurl's: no signature made with SHA-1 or MD5, no RSA key below 2048 bits
-/// (SSL_CTX_set_security_level, level 2), and one for the very host that the URL names (RFC 9110 §4.3.4, §4.3.5).
+/// Checks an origin's certificate beyond what BoringSSL checks, so that a connection of NIOSSL is as strict as one of
+/// libcurl: no signature made with SHA-1 or MD5, no RSA key below 2048 bits (SSL_CTX_set_security_level, level 2), and
+/// a name that is the very host of the URL (RFC 9110 §4.3.4, §4.3.5).
 ///
 /// NIOSSL's own comparison also takes a certificate for the address that the connection leads to, whatever the URL
 /// names.
@@ -16,7 +16,7 @@ public enum OriginCertificate {
     ///   - host: the host of the URL: a name without the root's dot, or an IP address, IPv6 without brackets.
     ///   - isAddress: whether it is an address.
     public static func refusal(_ certificate: NIOSSLCertificate, host: String, isAddress: Bool) -> String? {
-        // What swift-certificates does not read are short keys, curves that nobody uses, and SHA-1 with ECDSA.
+        // swift-certificates does not read short keys, curves that nobody uses, and SHA-1 with ECDSA.
         guard let bytes = try? certificate.toDERBytes(), let parsed = try? Certificate(derEncoded: bytes) else {
             return "certificate key or signature too weak or not known"
         }
