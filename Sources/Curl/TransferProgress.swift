@@ -45,8 +45,8 @@ struct TransferProgress {
     /// Whether the head says that a body of a known length follows.
     private var hasLength = false
     var isHead = false
-    /// Whether libcurl doesn't tell by the transfer's end that bytes came behind the response: it has no body, or its end
-    /// is known by the chunked coding.
+    /// Whether libcurl doesn't say at the transfer's end that bytes came behind the response: it has no body, or the
+    /// chunked coding tells its end.
     var mayHideExcess: Bool { isHead || status == 204 || status == 304 || !hasLength }
 
     /// Follows the lines until the end of the final head.

@@ -40,7 +40,8 @@ public struct TransferResult: Sendable, Equatable {
     public var refusedAddress = false
     /// The errno of the failure, where one was noted (socket(2), CURLINFO_OS_ERRNO) or descriptors are short.
     public var osErrno: CInt = 0
-    /// The status with which the parent proxy last answered a CONNECT; 0 where none was sent (CURLINFO_HTTP_CONNECTCODE).
+    /// The status with which the parent proxy last answered a CONNECT; 0 if none was sent
+    /// (CURLINFO_HTTP_CONNECTCODE).
     public var tunnelStatus = 0
     /// Whether anything of a response came.
     public var hasReceivedBytes = false

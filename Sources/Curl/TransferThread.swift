@@ -325,7 +325,7 @@ final class TransferThread {
 
     /// Watches a socket as CURLMOPT_SOCKETFUNCTION says.
     func watch(_ socket: CInt, _ what: CInt, in pool: ObjectIdentifier?) {
-        // Not all of them are closed by closeSocket(_:): the resolver's are libcurl's own, and their numbers come again.
+        // Not all of them are closed by closeSocket(_:): libcurl owns the resolver's, and their numbers come again.
         if pool != nil || !poolSockets.isEmpty { poolSockets[socket] = what == CURL_POLL_REMOVE ? nil : pool }
         poll.watch(socket, what)
     }

@@ -45,8 +45,8 @@ enum SelectingValue {
         return isPresent == (expected != nil) && isEqual && index == other.count
     }
 
-    /// Fields that never reach the origin as the client sent them: those of one connection, and Host, which is made from
-    /// the target. So no response was selected by them.
+    /// Fields that never reach the origin as the client sent them: those of one connection, and Host, which is made
+    /// from the target. So no response was selected by them.
     private static let unforwarded = HopByHop.connectionFields.subtracting(FieldNameSet(.te)).union(FieldNameSet(.host))
 
     /// Calls `body` with each byte of the normalised value; false where the request has no such field.

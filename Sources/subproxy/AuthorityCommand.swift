@@ -6,8 +6,8 @@ struct AuthorityCommand: ProgramCommand {
         commandName: "ca",
         abstract: "Manage the local certificate authority.",
         discussion: """
-            The proxy decrypts the https hosts that a map names, with certificates that its certificate authority signs. \
-            It is made at first need, for this user alone; clients must trust it.
+            The proxy decrypts the https hosts that a map names, with certificates that its certificate authority \
+            signs. The authority is made at first need, for this user alone; clients must trust it.
             """,
         subcommands: [
             AuthorityPathCommand.self, AuthorityInstallCommand.self, AuthorityUninstallCommand.self,

@@ -10,7 +10,8 @@ struct AuthorityInstallCommand: ProgramCommand {
         abstract: "Make this machine's programs and this user's browsers trust the certificate authority.",
         discussion: """
             Puts the certificate into the system's store, which needs root, and into the databases of browsers, which \
-            needs certutil. Stores that have it already are left alone. Exits with 0 if it is in all stores, else with 1.
+            needs certutil. Stores that have it already are left alone. Exits with 0 if it is in all stores, otherwise \
+            with 1.
             """)
 
     @OptionGroup var authority: AuthorityOptions

@@ -1,18 +1,18 @@
 import Substitution
 import TLSTermination
 
-/// The https hosts of a map, as an authority can be limited to them.
+/// The https hosts of a map, to which a CA can be limited.
 struct MappedHosts {
     /// Names stand for all names below them too.
     let hosts: [CertificateHost]
-    /// What would have the authority sign for a whole domain of the first level: a line each, with its place in the map.
+    /// A line for each host for which the CA would have to sign for a whole top-level domain, with its place in the map.
     let tooWide: [String]
 
-    /// Domains of one label that nobody can have a name in for all others (RFC 2606, RFC 6761, RFC 6762, and `internal`,
-    /// which ICANN has reserved).
+    /// Top-level domains in which nobody can register a name (RFC 2606, RFC 6761, RFC 6762, and `internal`, which ICANN
+    /// has reserved).
     private static let reserved: Set<String> = ["example", "internal", "invalid", "local", "localhost", "test"]
 
-    /// - Throws: ``CommandFailure`` where there are none, or one of them is a pattern without a fixed end.
+    /// - Throws: ``CommandFailure`` if there are none, or if one of them is a pattern without a fixed end.
     init(_ map: SubstitutionMap) throws {
         let intercepted = InterceptedHosts(map)
         guard !intercepted.isEmpty else {

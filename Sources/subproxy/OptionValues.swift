@@ -90,8 +90,8 @@ enum OptionValue {
         }
     }
 
-    /// `HOST:PORT:ADDRESS`, where ADDRESS is an IP address; an IPv6 one may have brackets. The root's dot behind HOST is
-    /// left out, as it is of the hosts that are asked for.
+    /// `HOST:PORT:ADDRESS`, where ADDRESS is an IP address; an IPv6 one may have brackets. The root's dot behind HOST
+    /// is dropped, as it is from requested hosts.
     static func resolveEntry(_ text: String) throws -> String {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         let wrong = OptionValueError("must be HOST:PORT:ADDRESS, as in www.example.com:80:127.0.0.1")

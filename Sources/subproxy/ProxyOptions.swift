@@ -50,8 +50,8 @@ struct ProxyOptions: ParsableArguments {
         name: .customLong("auth"),
         help: ArgumentHelp(
             """
-            Names and passwords (htpasswd -B); each client has to send one as Proxy-Authorization. SIGHUP reads the file \
-            anew.
+            Names and passwords (htpasswd -B); each client has to send one as Proxy-Authorization. SIGHUP reads the \
+            file anew.
             """, valueName: "file"),
         completion: .file())
     var passwordFile: String?
@@ -78,14 +78,18 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Which responses are stored: shared, private (for one user: also those marked private) or off. (default: shared)",
+            """
+            Which responses are stored: shared, private (for one user: also those marked private) or off. \
+            (default: shared)
+            """,
             valueName: "mode"),
         completion: .words(of: CacheConfiguration.Mode.self), transform: OptionValue.choice)
     var cacheMode: CacheConfiguration.Mode?
 
     @Option(
         help: ArgumentHelp(
-            "Fields that are obeyed instead of Cache-Control (RFC 9213), such as CDN-Cache-Control.", valueName: "list"),
+            "Fields that are obeyed instead of Cache-Control (RFC 9213), such as CDN-Cache-Control.",
+            valueName: "list"),
         transform: OptionValue.fieldNames)
     var cacheTargets: [[UInt8]]?
 

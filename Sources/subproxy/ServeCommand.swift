@@ -15,11 +15,11 @@ struct ServeCommand: ProgramCommand {
             maps, 1204 rules)'. Sizes and durations have a unit: 64KiB, 16MB, 250ms, 75s, 1h.
 
             SIGHUP, or a change of a map file, reloads the maps; if they have errors, these are reported, and the old \
-            maps stay in force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM and \
-            SIGINT finish the exchanges under way; a second one ends at once.
+            maps stay in force. SIGHUP also reads the certificate of https listeners and the passwords anew. SIGTERM \
+            and SIGINT finish the exchanges under way; a second one ends at once.
 
-            If a service manager passes sockets (LISTEN_FDS), the proxy listens on these instead of 127.0.0.1:8888, with \
-            TLS if their name is 'https'.
+            If a service manager passes sockets (LISTEN_FDS), the proxy listens on these instead of 127.0.0.1:8888, \
+            with TLS if their name is 'https'.
             """)
 
     @OptionGroup(title: "Proxy") var options: ProxyOptions
