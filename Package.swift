@@ -50,34 +50,36 @@ let package = Package(
 
         // Its header is the system's; the library itself is opened at first need.
         .target(name: "CCurl"),
-        .target(name: "Curl", dependencies: ["CCurl"], swiftSettings: strict),
-        .target(name: "Diagnostics", swiftSettings: strict),
-        .target(name: "YAML", dependencies: ["CYAML", "Diagnostics"], swiftSettings: strict),
-        .target(name: "Patterns", swiftSettings: strict),
-        .target(name: "HTTPSemantics", dependencies: [nioCore], swiftSettings: strict),
-        .target(name: "HTTP1", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
+        .target(name: "Basics", swiftSettings: strict),
+        .target(name: "Curl", dependencies: ["Basics", "CCurl"], swiftSettings: strict),
+        .target(name: "Diagnostics", dependencies: ["Basics"], swiftSettings: strict),
+        .target(name: "YAML", dependencies: ["Basics", "CYAML", "Diagnostics"], swiftSettings: strict),
+        .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
+        .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
+        .target(name: "HTTP1", dependencies: ["Basics", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTPCaching", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "Substitution",
-            dependencies: ["Diagnostics", "HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
+            dependencies: ["Basics", "Diagnostics", "HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
             swiftSettings: strict),
         .target(
-            name: "TLSTermination", dependencies: [nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
+            name: "TLSTermination", dependencies: ["Basics", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
             swiftSettings: strict),
-        .target(name: "TrustStores", dependencies: ["TLSTermination", asn1, crypto], swiftSettings: strict),
+        .target(name: "TrustStores", dependencies: ["Basics", "TLSTermination", asn1, crypto], swiftSettings: strict),
         .target(
-            name: "Authentication", dependencies: ["CCrypt", "Diagnostics", "HTTPSemantics"], swiftSettings: strict),
+            name: "Authentication", dependencies: ["Basics", "CCrypt", "Diagnostics", "HTTPSemantics"],
+            swiftSettings: strict),
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTPCaching", "HTTPSemantics",
+                "Authentication", "Basics", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTPCaching", "HTTPSemantics",
                 "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Authentication", "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution",
+                "Authentication", "Basics", "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],
             swiftSettings: strict,
@@ -85,6 +87,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(configuration: .release))]),
 
         .target(name: "ProxyTestKit", swiftSettings: strict),
+        .testTarget(name: "BasicsTests", dependencies: ["Basics", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"], swiftSettings: strict),
         .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
@@ -116,11 +119,12 @@ let package = Package(
         .testTarget(
             name: "TLSTerminationTests",
             dependencies: [
-                "TLSTermination", "ProxyTestKit", nioCore, nioEmbedded, nioPosix, nioSSL, certificates, asn1, crypto,
+                "Basics", "TLSTermination", "ProxyTestKit", nioCore, nioEmbedded, nioPosix, nioSSL, certificates, asn1,
+                crypto,
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "TrustStoresTests", dependencies: ["TrustStores", "TLSTermination", "ProxyTestKit"],
+            name: "TrustStoresTests", dependencies: ["Basics", "TrustStores", "TLSTermination", "ProxyTestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "AuthenticationTests", dependencies: ["Authentication", "Diagnostics", "ProxyTestKit"],
@@ -128,8 +132,8 @@ let package = Package(
         .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "Authentication", "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit", nioCore,
-                nioEmbedded, nioPosix, nioSSL, nioHTTP2, logging,
+                "Authentication", "Basics", "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit",
+                nioCore, nioEmbedded, nioPosix, nioSSL, nioHTTP2, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import Glibc
 import Synchronization
@@ -53,15 +54,11 @@ public final class Passwords: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreadable(file, code: errno) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            guard count >= 0 else { throw .unreadable(file, code: errno) }
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
-            guard bytes.count <= 1 << 20 else { throw .tooLarge(file) }
+        let bytes: [UInt8]
+        do { bytes = try FileReading.contents(of: descriptor, upTo: (1 << 20) + 1) } catch {
+            throw .unreadable(file, code: error.code)
         }
+        guard bytes.count <= 1 << 20 else { throw .tooLarge(file) }
         return State(
             bytes: bytes, list: try PasswordList(bytes, file: file),
             isExposed: status.st_mode & (S_IROTH | S_IWOTH) != 0)

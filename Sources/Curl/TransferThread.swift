@@ -1,3 +1,4 @@
+import Basics
 import CCurl
 import Glibc
 
@@ -426,9 +427,5 @@ final class TransferThread {
     }
 }
 
-/// The monotonic clock in milliseconds, which is what libcurl's timers count in (clock_gettime, CLOCK_MONOTONIC).
-private func monotonicMilliseconds() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-}
+/// The monotonic clock in milliseconds, which is what libcurl's timers count in.
+private func monotonicMilliseconds() -> Int64 { Int64(clamping: monotonicNanoseconds() / 1_000_000) }

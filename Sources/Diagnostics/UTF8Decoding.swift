@@ -1,3 +1,5 @@
+import Basics
+
 /// The scalar that begins at a byte, and its length in bytes, if well-formed UTF-8 (Unicode 3.9, table 3-7) stands
 /// there; nil where none does, and for an index that is not of the bytes.
 @inlinable
@@ -31,11 +33,5 @@ public func byteOrderMarkLength(_ bytes: [UInt8]) -> Int {
 
 /// A code point the way that Unicode writes it: U+0007, U+1F600.
 public func codePoint(_ scalar: Unicode.Scalar) -> String {
-    let digits = String(scalar.value, radix: 16, uppercase: true)
-    return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-}
-
-/// A byte in two hexadecimal digits.
-public func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 0x10 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    "U+" + Hexadecimal.text(scalar.value, width: 4)
 }

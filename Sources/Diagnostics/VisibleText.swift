@@ -1,3 +1,5 @@
+import Basics
+
 /// Makes bytes from outside fit for a message: one line that can't drive a terminal or turn the text's direction.
 ///
 /// Control and format characters appear as `<U+001B>`, bytes that are not UTF-8 as `<E9>`; all else stays.
@@ -31,7 +33,7 @@ struct VisibleCharacter {
     /// - Parameter index: A byte of `bytes`.
     init(_ bytes: [UInt8], at index: Int) {
         guard let (scalar, length) = decodeUTF8(bytes, at: index) else {
-            self.init(escape: hexadecimal(bytes[index]), length: 1)
+            self.init(escape: Hexadecimal.text(bytes[index], width: 2), length: 1)
             return
         }
         if scalar.isASCII, scalar.value >= 0x20, scalar.value != 0x7F {

@@ -1,3 +1,4 @@
+import Basics
 import HTTPSemantics
 
 /// Reads what stands around the data of chunks, wherever the bytes are cut (RFC 9112 §7.1).

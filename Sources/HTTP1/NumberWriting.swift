@@ -1,3 +1,4 @@
+import Basics
 public import NIOCore
 
 extension MessageWriter {
@@ -23,8 +24,7 @@ extension MessageWriter {
             var index = count
             while index > 0 {
                 index &-= 1
-                let digit = UInt8(truncatingIfNeeded: rest % radix)
-                bytes[index] = digit < 10 ? 0x30 &+ digit : 0x57 &+ digit
+                bytes[index] = Hexadecimal.digit(UInt8(truncatingIfNeeded: rest % radix))
                 rest /= radix
             }
             return count

@@ -60,17 +60,6 @@ extension UInt8 {
     @inlinable
     @inline(__always)
     public var asciiLowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
-
-    /// The value of a hexadecimal digit, or nil.
-    @inlinable
-    public var hexValue: UInt8? {
-        switch self {
-        case 0x30...0x39: self &- 0x30
-        case 0x41...0x46: self &- 0x37
-        case 0x61...0x66: self &- 0x57
-        default: nil
-        }
-    }
 }
 
 extension UnsafeRawBufferPointer {

@@ -1,3 +1,5 @@
+import Basics
+
 /// A body of several ranges, as `multipart/byteranges`: what stands between them and its exact length (RFC 9110 §14.6).
 ///
 /// The body is, for each part, its head and then the bytes of its range, and at last ``closing``.
@@ -66,11 +68,8 @@ public struct MultipartPlan: Sendable, Equatable {
     static func boundary(_ randomBits: (UInt64, UInt64)) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(32)
-        let digits: StaticString = "0123456789abcdef"
         for half in [randomBits.0, randomBits.1] {
-            for shift in stride(from: 60, through: 0, by: -4) {
-                out.append(digits.utf8Start[Int(half >> UInt64(shift) & 15)])
-            }
+            withUnsafeBytes(of: half.bigEndian) { Hexadecimal.append($0, to: &out) }
         }
         return out
     }

@@ -1,3 +1,5 @@
+import Basics
+
 /// Writes a URI in normal form (RFC 3986 §6.2.2 and §6.2.3), for those that are not in it already.
 enum URINormaliser {
     struct Normalised {

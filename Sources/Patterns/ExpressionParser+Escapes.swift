@@ -1,3 +1,5 @@
+import Basics
+
 extension ExpressionParser {
     /// What a backslash and the characters after it mean.
     enum Escape {
@@ -76,8 +78,8 @@ extension ExpressionParser {
         let braced = take("{")
         var value: UInt32 = 0
         var digits = 0
-        while let byte = next, let digit = Self.hexadecimalValue(byte), braced || digits < 2 {
-            value = min(value << 4 | digit, 0x11_0000)
+        while let byte = next, let digit = byte.hexValue, braced || digits < 2 {
+            value = min(value << 4 | UInt32(digit), 0x11_0000)
             digits += 1
             position += 1
         }
@@ -92,15 +94,6 @@ extension ExpressionParser {
             throw PatternError("there is no such character; the last is '\\x{10FFFF}'", at: start..<position)
         }
         return .scalar(Array(String(Character(scalar)).utf8))
-    }
-
-    private static func hexadecimalValue(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case 0x30...0x39: UInt32(byte) - 0x30
-        case 0x41...0x46: UInt32(byte) - 0x41 + 10
-        case 0x61...0x66: UInt32(byte) - 0x61 + 10
-        default: nil
-        }
     }
 
     /// The UTF-8 bytes of the character beyond ASCII that comes next (RFC 3629 §4).

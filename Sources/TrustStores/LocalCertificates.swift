@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import TLSTermination
 
@@ -13,7 +14,7 @@ struct LocalCertificates: TrustStore {
     var path: String { surroundings.root + LocalCertificates.folder }
 
     private func file(for certificate: AuthorityCertificate) -> String {
-        "\(path)/subproxy-\(HexText.of(certificate.fingerprint.prefix(8))).crt"
+        "\(path)/subproxy-\(Hexadecimal.text(certificate.fingerprint.prefix(8))).crt"
     }
 
     func state(of certificate: AuthorityCertificate) -> TrustState {

@@ -1,9 +1,10 @@
+import Basics
 import Glibc
 
 /// Reads and makes the files and folders that trust stores consist of.
 enum LocalFiles {
     /// What strerror(3) says of an error number.
-    static func text(_ code: CInt) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+    static func text(_ code: CInt) -> String { SystemError(code).text }
 
     static func isFile(_ path: String) -> Bool { kind(path) == S_IFREG }
     static func isFolder(_ path: String) -> Bool { kind(path) == S_IFDIR }
@@ -23,16 +24,11 @@ enum LocalFiles {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 32 << 20 else {
             return nil
         }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count <= 32 << 20 {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
+        let limit = 32 << 20
+        guard let bytes = try? FileReading.contents(of: descriptor, upTo: limit + 1), bytes.count <= limit else {
+            return nil
         }
-        return nil
+        return bytes
     }
 
     /// The names in a folder but `.` and `..`, sorted; none where it can't be read.

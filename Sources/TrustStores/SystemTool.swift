@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// A program of the system that is run to its end.
@@ -105,8 +106,6 @@ struct SystemTool: Sendable {
     }
 
     private static func seconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec)
+        Int64(clamping: monotonicNanoseconds() / 1_000_000_000)
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// Which of the process's memory a core dump has. (core(5), "Controlling which mappings are written to the core dump")
@@ -13,15 +14,8 @@ struct CoreDumpFilter {
 
     /// Notes what the program was started with.
     init() {
-        var bytes = [UInt8](repeating: 0, count: 32)
-        let descriptor = open(CoreDumpFilter.file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            inherited = []
-            return
-        }
-        defer { close(descriptor) }
-        let count = read(descriptor, &bytes, bytes.count)
-        inherited = Array(bytes.prefix(max(0, count)).prefix { $0 > 0x20 })
+        let bytes = (try? FileReading.contents(of: CoreDumpFilter.file, upTo: 32)) ?? []
+        inherited = Array(bytes.prefix { $0 > 0x20 })
     }
 
     /// Leaves all memory out.

@@ -1,3 +1,5 @@
+import Basics
+
 /// Writes a JSON object on one line, its members in the order in which they were added (RFC 8259).
 struct JSONObject {
     private var members: [String] = []
@@ -43,8 +45,8 @@ struct JSONObject {
             case "\r": result += "\\r"
             // Control characters of both halves of Latin-1 and the line separators, which terminals and readers obey.
             case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 &- digits.utf8.count) + digits
+                let unit = UInt16(truncatingIfNeeded: scalar.value)
+                result += "\\u" + withUnsafeBytes(of: unit.bigEndian) { Hexadecimal.text($0) }
             default: result.unicodeScalars.append(scalar)
             }
         }

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import NIOCore
 
@@ -19,7 +20,7 @@ enum LocalFile {
     static func unreadableReason(_ path: String) -> String? {
         // Without O_NONBLOCK opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return SystemError.text(errno) }
+        guard descriptor >= 0 else { return SystemError().text }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return "not a regular file" }

@@ -1,3 +1,4 @@
+import Basics
 import ForwardProxy
 import Glibc
 import NIOCore
@@ -45,8 +46,7 @@ struct PortHolder {
 
     /// The inodes of the sockets that listen on a port.
     private static func listeners(in file: String, port: Int) -> [String] {
-        let digits = String(port, radix: 16, uppercase: true)
-        let ending = ":" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+        let ending = ":" + Hexadecimal.text(UInt(clamping: port), width: 4)
         return text(file).compactMap { line in
             let columns = line.split(separator: " ")
             guard columns.count > 9, columns[1].hasSuffix(ending), columns[3] == "0A", columns[9] != "0" else {
@@ -80,16 +80,7 @@ struct PortHolder {
 
     /// The lines of a file of the kernel's, up to 16 MiB of them.
     private static func text(_ file: String) -> [Substring] {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count < 16 << 20 {
-            let count = read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
-        }
+        let bytes = (try? FileReading.contents(of: file, upTo: 16 << 20)) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 }

@@ -1,4 +1,5 @@
 import Authentication
+import Basics
 import ForwardProxy
 import Logging
 import NIOCore

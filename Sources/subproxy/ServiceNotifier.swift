@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import Synchronization
 
@@ -61,9 +62,7 @@ final class ServiceNotifier: Sendable {
     /// The maps are being read anew; ``reloaded(_:failure:)`` ends it.
     func reloading() {
         tell { _ in
-            var now = timespec()
-            clock_gettime(CLOCK_MONOTONIC, &now)
-            return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec &* 1_000_000 &+ now.tv_nsec / 1000)"
+            "RELOADING=1\nMONOTONIC_USEC=\(monotonicNanoseconds() / 1000)"
         }
     }
 

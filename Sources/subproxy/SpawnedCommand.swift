@@ -1,3 +1,4 @@
+import Basics
 @preconcurrency import Glibc
 
 /// A command that runs as a child of this process.
@@ -55,7 +56,7 @@ struct SpawnedCommand {
         case ENOENT: throw CommandFailure(status: .notFound, message: "there is no command '\(name)'")
         default:
             throw CommandFailure(
-                status: .notExecutable, message: "can't run '\(name)': \(SystemError.text(code))")
+                status: .notExecutable, message: "can't run '\(name)': \(SystemError(code).text)")
         }
     }
 

@@ -1,19 +1,20 @@
+import Basics
 import Glibc
 
 /// A moment of the wall clock.
 struct WallTime {
-    private let time: timespec
+    /// Nanoseconds since 1970.
+    private let nanoseconds: UInt64
 
     /// The present moment.
-    static func now() -> WallTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return WallTime(time: time)
-    }
+    static func now() -> WallTime { WallTime(nanoseconds: wallNanoseconds()) }
+
+    /// - Parameter nanoseconds: since 1970.
+    init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
     /// `2026-02-03T14:02:11.123Z` (RFC 3339).
     var internetText: String {
-        var seconds = time.tv_sec
+        var seconds = time_t(clamping: nanoseconds / 1_000_000_000)
         var parts = tm()
         gmtime_r(&seconds, &parts)
         func padded(_ number: some BinaryInteger, _ width: Int) -> String {
@@ -22,6 +23,6 @@ struct WallTime {
         }
         let date = "\(padded(parts.tm_year &+ 1900, 4))-\(padded(parts.tm_mon &+ 1, 2))-\(padded(parts.tm_mday, 2))"
         let clock = "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2)):\(padded(parts.tm_sec, 2))"
-        return "\(date)T\(clock).\(padded(time.tv_nsec / 1_000_000, 3))Z"
+        return "\(date)T\(clock).\(padded(nanoseconds / 1_000_000 % 1000, 3))Z"
     }
 }

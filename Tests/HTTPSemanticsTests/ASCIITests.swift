@@ -27,14 +27,6 @@ struct ASCIITests {
         }
     }
 
-    @Test("Hexadecimal digits")
-    func hex() {
-        for byte in UInt8.min...UInt8.max {
-            let expected = byte < 0x80 ? Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) } : nil
-            #expect(byte.hexValue == expected)
-        }
-    }
-
     @Test(
         "Decimal numbers are digits only and overflow to nil",
         arguments: [

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import ProxyTestKit
 import TLSTermination
@@ -20,7 +21,7 @@ struct SystemStoreTests {
         #expect(store.install(certificate) == .done)
         #expect(store.state(of: certificate) == .trusted)
         #expect(store.install(certificate) == .unchanged)
-        let name = "subproxy-\(HexText.of(certificate.fingerprint.prefix(8))).crt"
+        let name = "subproxy-\(Hexadecimal.text(certificate.fingerprint.prefix(8))).crt"
         #expect(LocalFiles.names(in: local) == ["other.crt", name])
         #expect(LocalFiles.contents("\(local)/\(name)") == Array(certificate.pem.utf8))
 

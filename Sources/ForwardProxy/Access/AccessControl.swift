@@ -1,4 +1,5 @@
 import Authentication
+import Basics
 import Crypto
 import HTTPSemantics
 import NIOCore

@@ -261,10 +261,3 @@ extension AnswerPlan {
         return plan
     }
 }
-
-/// A clock that never jumps and counts the time that the machine was suspended, in nanoseconds (CLOCK_BOOTTIME).
-func steadyNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_BOOTTIME, &time)
-    return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
-}

@@ -1,3 +1,4 @@
+import Basics
 import HTTPCaching
 
 /// URLs whose last response could not be shared: requests for them don't wait for each other, for a minute.

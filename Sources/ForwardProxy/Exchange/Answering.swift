@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import HTTP1
 import HTTPSemantics

@@ -1,4 +1,4 @@
-import Glibc
+import Basics
 import HTTPSemantics
 
 /// The media types of files on this machine: the built-in ones, and beyond them those of `/etc/mime.types`.
@@ -18,18 +18,7 @@ enum SystemMediaTypes {
     static func prepare(forPath path: some BidirectionalCollection<UInt8>) { _ = type(forPath: path) }
 
     private static func readAll() -> ExtensionTable {
-        let descriptor = open("/etc/mime.types", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return .builtIn }
-        defer { close(descriptor) }
-        var text = [UInt8](repeating: 0, count: 1 << 20)
-        var length = 0
-        while length < text.count {
-            let count = text.withUnsafeMutableBytes { space in
-                space.baseAddress.map { read(descriptor, $0 + length, space.count - length) } ?? 0
-            }
-            guard count > 0 else { break }
-            length += count
-        }
-        return ExtensionTable.builtIn.adding(mimeTypes: Array(text[..<length]))
+        guard let text = try? FileReading.contents(of: "/etc/mime.types", upTo: 1 << 20) else { return .builtIn }
+        return ExtensionTable.builtIn.adding(mimeTypes: text)
     }
 }

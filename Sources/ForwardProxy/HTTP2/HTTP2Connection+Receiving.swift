@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 
 /// What comes from the client, frame by frame.

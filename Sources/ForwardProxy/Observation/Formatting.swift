@@ -1,30 +1,10 @@
-import Glibc
+import Basics
 import HTTP1
 import NIOCore
 
 extension ByteBuffer {
     /// Writes a decimal number that is not negative.
     mutating func writeDecimal(_ value: Int) { MessageWriter.writeDecimal(value, to: &self) }
-
-    mutating func writeHexByte(_ byte: UInt8) {
-        let digits: StaticString = "0123456789abcdef"
-        writeInteger(digits.utf8Start[Int(byte >> 4)])
-        writeInteger(digits.utf8Start[Int(byte & 15)])
-    }
-}
-
-/// The monotonic clock in nanoseconds (`clock_gettime`, CLOCK_MONOTONIC).
-func monotonicNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(truncatingIfNeeded: time.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: time.tv_nsec)
-}
-
-/// The wall clock in nanoseconds since 1970 (`clock_gettime`, CLOCK_REALTIME).
-func wallNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(truncatingIfNeeded: time.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: time.tv_nsec)
 }
 
 /// The wall clock of one event loop, known by its distance from the monotonic one, so that a request that has read that

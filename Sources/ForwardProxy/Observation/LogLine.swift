@@ -1,3 +1,5 @@
+import Basics
+
 /// Writes one log line into memory that was sized for it; what would not fit is left out.
 ///
 /// A line is some fifteen pieces, and a buffer that may grow at each of them costs more than the pieces do.
@@ -110,8 +112,8 @@ struct LogLine {
             case 0x20..<0x7f: write(byte)
             default:
                 write(isJSON ? "\\u00" : "\\x")
-                write(LogLine.hexDigit(byte >> 4))
-                write(LogLine.hexDigit(byte & 15))
+                write(Hexadecimal.digit(byte >> 4))
+                write(Hexadecimal.digit(byte))
             }
         }
     }
@@ -120,8 +122,6 @@ struct LogLine {
         var text = text
         text.withUTF8 { writeEscaped(UnsafeRawBufferPointer($0), isJSON: isJSON) }
     }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 }
 
 extension UnsafeRawBufferPointer {

@@ -1,3 +1,4 @@
+import Basics
 import NIOConcurrencyHelpers
 import NIOCore
 

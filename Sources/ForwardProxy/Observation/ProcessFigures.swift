@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// What the system has to tell of this process, by the names that Prometheus's client libraries give it.
@@ -40,9 +41,7 @@ struct ProcessFigures: Sendable {
         guard let fields = words(of: "/proc/self/stat", behind: UInt8(ascii: ")")), fields.count > 19,
             let ticks = UInt64(fields[19])
         else { return nil }
-        var now = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &now)
-        let sinceBoot = UInt64(clamping: now.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: now.tv_nsec)
+        let sinceBoot = steadyNanoseconds()
         let frequency = max(1, UInt64(clamping: sysconf(CInt(_SC_CLK_TCK))))
         let began = ticks &* (1_000_000_000 / frequency)
         return wallNanoseconds() &- (sinceBoot > began ? sinceBoot &- began : 0)
@@ -54,13 +53,8 @@ struct ProcessFigures: Sendable {
 
     /// The words of a short file, or of what stands behind the last such byte in it.
     private static func words(of path: String, behind mark: UInt8? = nil) -> [Substring]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        guard count > 0 else { return nil }
-        var text = bytes[..<count]
+        guard let bytes = try? FileReading.contents(of: path, upTo: 4096), !bytes.isEmpty else { return nil }
+        var text = bytes[...]
         if let mark, let last = text.lastIndex(of: mark) { text = text[(last &+ 1)...] }
         return String(decoding: text, as: UTF8.self).split { $0 == " " || $0 == "\n" }
     }

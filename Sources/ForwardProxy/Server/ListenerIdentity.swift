@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import NIOCore
 import NIOSSL
@@ -72,18 +73,9 @@ public final class ListenerIdentity: Sendable {
 
     /// At most 1 MiB of a file.
     private static func contents(of path: String) throws(ListenerIdentityError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .unreadable(path, code: errno) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count < 1 << 20 {
-            let count = read(descriptor, &chunk, chunk.count)
-            guard count >= 0 else { throw .unreadable(path, code: errno) }
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
+        do { return try FileReading.contents(of: path, upTo: 1 << 20) } catch {
+            throw .unreadable(path, code: error.code)
         }
-        return bytes
     }
 }
 

@@ -1,4 +1,5 @@
 public import Authentication
+import Basics
 import HTTP1
 public import NIOCore
 public import Substitution

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import HTTPSemantics
 import Logging
@@ -120,11 +121,7 @@ struct ProxyIdentity: Sendable {
     }
 
     init(random: UInt32 = .random(in: .min ... .max)) {
-        var buffer = ByteBuffer()
-        for shift in stride(from: 24, through: 0, by: -8) {
-            buffer.writeHexByte(UInt8(truncatingIfNeeded: random >> UInt32(shift)))
-        }
-        name = "subproxy-" + String(buffer: buffer)
+        name = "subproxy-" + withUnsafeBytes(of: random.bigEndian) { Hexadecimal.text($0) }
         viaLine = ByteBuffer(string: "Via: 1.1 \(name)\r\n")
         oldViaLine = ByteBuffer(string: "Via: 1.0 \(name)\r\n")
     }

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import HTTPSemantics
 import NIOCore
@@ -29,33 +30,9 @@ enum EntityTagMaking {
     private static func tag(_ digest: SHA256.Digest, coding: ContentCoding?) -> [UInt8] {
         var tag: [UInt8] = [UInt8(ascii: "\"")]
         tag.reserveCapacity(32)
-        digest.withUnsafeBytes { appendBase64URL($0.prefix(18), to: &tag) }
+        digest.withUnsafeBytes { Base64.appendURLSafe($0.prefix(18), to: &tag) }
         coding?.fileExtension.withUTF8Buffer { tag.append(contentsOf: $0) }
         tag.append(UInt8(ascii: "\""))
         return tag
-    }
-
-    /// Appends base64url without padding (RFC 4648 §5); the bytes come in threes.
-    private static func appendBase64URL(_ bytes: Slice<UnsafeRawBufferPointer>, to output: inout [UInt8]) {
-        var bits: UInt32 = 0
-        var count: UInt32 = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count &+= 8
-            while count >= 6 {
-                count &-= 6
-                output.append(base64URLCharacter(UInt8(truncatingIfNeeded: bits >> count) & 63))
-            }
-        }
-    }
-
-    private static func base64URLCharacter(_ value: UInt8) -> UInt8 {
-        switch value {
-        case 0..<26: UInt8(ascii: "A") &+ value
-        case 26..<52: UInt8(ascii: "a") &+ (value &- 26)
-        case 52..<62: UInt8(ascii: "0") &+ (value &- 52)
-        case 62: UInt8(ascii: "-")
-        default: UInt8(ascii: "_")
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import Synchronization
 
@@ -25,7 +26,7 @@ final class WatchLoop: Sendable {
         var isSettled: Bool
 
         static func now(_ path: [UInt8]) -> State {
-            let time = nanoseconds(CLOCK_REALTIME)
+            let time = wallNanoseconds()
             var status = stat()
             guard (path + [0]).withCString({ stat($0, &status) }) == 0 else {
                 return State(identity: nil, isSettled: true)
@@ -90,7 +91,7 @@ final class WatchLoop: Sendable {
             if watches.drain() || (isTimeout && pending == nil && differs(wanted.files, isNotified: false)) {
                 note(&pending)
             }
-            guard let due = pending?.deadline(timing), nanoseconds(CLOCK_MONOTONIC) >= due else { continue }
+            guard let due = pending?.deadline(timing), monotonicNanoseconds() >= due else { continue }
             pending = nil
             // Armed before the files are looked at: a later change is notified, an earlier one seen.
             watches.arm(Array(wanted.files.keys))
@@ -99,7 +100,7 @@ final class WatchLoop: Sendable {
     }
 
     private func note(_ pending: inout Pending?) {
-        let now = nanoseconds(CLOCK_MONOTONIC)
+        let now = monotonicNanoseconds()
         pending = Pending(first: pending?.first ?? now, last: now)
     }
 
@@ -109,7 +110,7 @@ final class WatchLoop: Sendable {
     private func wait(_ notifications: CInt, until deadline: UInt64?, isPolling: Bool) -> Bool {
         var timeout: CInt = isPolling ? CInt(clamping: timing.poll) : -1
         if let deadline {
-            let now = nanoseconds(CLOCK_MONOTONIC)
+            let now = monotonicNanoseconds()
             timeout = deadline <= now ? 0 : CInt(clamping: (deadline &- now) / 1_000_000 &+ 1)
         }
         // poll(2) passes over a negative descriptor.
@@ -152,12 +153,6 @@ final class WatchLoop: Sendable {
         var one: UInt64 = 1
         _ = write(wake, &one, MemoryLayout<UInt64>.size)
     }
-}
-
-private func nanoseconds(_ clock: clockid_t) -> UInt64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
 }
 
 private func milliseconds(_ count: Int) -> UInt64 { UInt64(clamping: count) &* 1_000_000 }

@@ -1,3 +1,4 @@
+import Basics
 import HTTPSemantics
 
 /// Percent-decoding of bytes (RFC 3986 §2.1); what is no `%` with two hexadecimal digits stays as it is.

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// The folder with the certificate authority's two files, each of which is there whole or not at all.
@@ -46,7 +47,7 @@ final class AuthorityFiles {
     func publish(_ bytes: [UInt8], as file: File, random: RandomBytes) throws(AuthorityFailure) -> [UInt8] {
         // Another process may sweep away the unfinished file between the two steps; it does so once.
         for _ in 0..<8 {
-            let draft = "\(AuthorityFiles.draftPrefix)\(file.rawValue).\(HexText.of(random.bytes(8)))"
+            let draft = "\(AuthorityFiles.draftPrefix)\(file.rawValue).\(Hexadecimal.text(random.bytes(8)))"
             try write(bytes, to: draft, as: file)
             let linked = linkat(folder.descriptor, draft, folder.descriptor, file.rawValue, 0)
             let code = errno
@@ -109,16 +110,9 @@ final class AuthorityFiles {
     }
 
     private func bytes(_ file: File, _ descriptor: CInt) throws(AuthorityFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while bytes.count <= AuthorityFiles.largestFile {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw folder.failure("\(path(file)) can't be read", errno) }
-            if count == 0 { break }
-            bytes += chunk[..<count]
+        do { return try FileReading.contents(of: descriptor, upTo: AuthorityFiles.largestFile + 1) } catch {
+            throw folder.failure("\(path(file)) can't be read", error.code)
         }
-        return bytes
     }
 
     private func write(_ bytes: [UInt8], to draft: String, as file: File) throws(AuthorityFailure) {

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import SwiftASN1
 import X509
@@ -47,7 +48,7 @@ struct AuthorityTemplate {
 
     /// `subproxy CA 3f2a9c1b (user@machine, 2025-11-21)`, with the user and the machine shortened to what fits.
     private func commonName(_ random: RandomBytes) -> String {
-        let start = "subproxy CA \(HexText.of(random.bytes(4))) ("
+        let start = "subproxy CA \(Hexadecimal.text(random.bytes(4))) ("
         let end = ", \(WallClock.day(now)))"
         let room = AuthorityTemplate.longestCommonName - start.utf8.count - end.utf8.count
         let owner = installation.utf8.prefix(room).map { AuthorityTemplate.isPlain($0) ? $0 : UInt8(ascii: "-") }

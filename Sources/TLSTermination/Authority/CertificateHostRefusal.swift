@@ -1,3 +1,5 @@
+import Basics
+
 /// Why a text is no host that a certificate could be made for.
 public enum CertificateHostRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case empty
@@ -22,7 +24,7 @@ public enum CertificateHostRefusal: Error, Sendable, Hashable, CustomStringConve
         case .emptyLabel: "the host has an empty label"
         case .longLabel: "a label of the host is longer than 63 bytes"
         case .wildcard: "the host has a wildcard"
-        case .forbiddenByte(let byte): "the host has the byte 0x\(byte < 16 ? "0" : "")\(String(byte, radix: 16))"
+        case .forbiddenByte(let byte): "the host has the byte 0x\(Hexadecimal.text([byte]))"
         case .hyphenAtEdge: "a label of the host begins or ends in a hyphen"
         case .endsInNumber: "the host ends in a number, but is no IPv4 address"
         case .malformedAddress: "the host is no IPv6 address"

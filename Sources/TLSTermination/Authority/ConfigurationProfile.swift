@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import SwiftASN1
 
@@ -75,7 +76,7 @@ public enum ConfigurationProfile {
         var bytes = Array(hash)
         bytes[6] = bytes[6] & 0x0f | 0x80
         bytes[8] = bytes[8] & 0x3f | 0x80
-        let parts = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { HexText.of(bytes[$0]) }
+        let parts = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.text(bytes[$0]) }
         return parts.joined(separator: "-").uppercased()
     }
 

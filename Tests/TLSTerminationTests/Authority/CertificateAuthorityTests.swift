@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import Glibc
 import ProxyTestKit
@@ -50,7 +51,7 @@ struct CertificateAuthorityTests {
         let print = try ChildProcess.run(
             ["openssl", "x509", "-in", sandbox.at("ca.pem"), "-noout", "-fingerprint", "-sha256"])
         let digits = print.output.lowercased().filter { $0 != ":" }
-        #expect(digits.contains(HexText.of(authority.fingerprint)))
+        #expect(digits.contains(Hexadecimal.text(authority.fingerprint)))
     }
 
     @Test("What was made is found again, also without making one")
