@@ -91,10 +91,12 @@ let package = Package(
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"], swiftSettings: strict),
         .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
-        .testTarget(name: "PatternsTests", dependencies: ["Patterns"], swiftSettings: strict),
-        .testTarget(name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
+        .testTarget(name: "PatternsTests", dependencies: ["Patterns", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", nioCore], swiftSettings: strict),
+            name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "ProxyTestKit", nioCore], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPCachingTests", dependencies: ["HTTPCaching", "HTTPSemantics", "ProxyTestKit", nioCore],
+            swiftSettings: strict),
         .target(
             name: "HTTP1Invariants", dependencies: ["HTTP1", "HTTPSemantics", nioCore], path: "Tests/Fuzzing/HTTP1",
             swiftSettings: strict),
@@ -110,7 +112,9 @@ let package = Package(
             name: "FuzzingTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzzing/Replay", swiftSettings: strict),
         .testTarget(
             name: "HTTP1Tests",
-            dependencies: ["HTTP1", "HTTP1Invariants", "HTTPSemantics", nioCore, nioHTTP1, nioEmbedded],
+            dependencies: [
+                "HTTP1", "HTTP1Invariants", "HTTPSemantics", "ProxyTestKit", nioCore, nioHTTP1, nioEmbedded,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "SubstitutionTests",
@@ -135,6 +139,10 @@ let package = Package(
                 "Authentication", "Basics", "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit",
                 nioCore, nioEmbedded, nioPosix, nioSSL, nioHTTP2, logging,
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "subproxyTests",
+            dependencies: ["subproxy", "ProxyTestKit", "Substitution", "TLSTermination", nioCore],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["subproxy", "ProxyTestKit"], exclude: ["Cases", "Scripts"],

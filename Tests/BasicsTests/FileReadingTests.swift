@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading a file")
 struct FileReadingTests {
-    private let folder = TestFolder()
+    private let folder = TemporaryFolder()
 
     private func write(_ bytes: [UInt8], to name: String) throws -> String {
         let file = try #require(fopen(folder.at(name), "w"))

@@ -21,7 +21,7 @@ extension EndToEnd {
         private var file: String { "\(users.path)/users" }
 
         init() throws {
-            users = try TemporaryFolder()
+            users = TemporaryFolder()
             let file = try users.write("users", "ann:\(Authentication.annHash)\nbob:\(Authentication.bobHash)\n")
             chmod(file, 0o600)
             origin = try ScriptedOrigin { request, connection in
@@ -79,7 +79,7 @@ extension EndToEnd {
 
         @Test("A decrypted tunnel asks once, at CONNECT")
         func decrypted() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let secure = try ServedMap(
                 "https://secure.test/x: { text: decrypted }", options: ["--auth", file, "--ca-dir", folder.path])
             func ask(_ credentials: [String]) throws -> ChildProcess {
@@ -109,7 +109,7 @@ extension EndToEnd {
             "Chromium asks its user once, and loads what the map and an origin have",
             .program(InstalledProgram.chromium, of: "chromium"))
         func chromium() throws {
-            let profile = try TemporaryFolder()
+            let profile = TemporaryFolder()
             let client = try ChildProcess.run(
                 [
                     "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", InstalledProgram.chromium,
@@ -177,7 +177,7 @@ extension EndToEnd {
                 ("", 65, "users: error: the file names nobody"), (nil, 66, "can't be read: No such file or directory"),
             ])
         func unusable(text: String?, status: Int32, message: String) throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             if let text { try folder.write("users", text) }
             let program = try SubproxyProcess.run([
                 "--map", served.mapPath, "--listen", "127.0.0.1:0", "--auth", "\(folder.path)/users",
@@ -250,7 +250,7 @@ extension EndToEnd {
                 let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
                 let options = ["--listen", "10.77.1.1:3128", "--allow-remote", "--log-format", "json"]
                 let served = try ServedMap(options: options + (asksForPassword ? ["--auth", file] : []))
-                let profile = try TemporaryFolder()
+                let profile = TemporaryFolder()
                 let client = try ChildProcess.run(
                     [
                         "python3", "-B", "\(EndToEnd.scripts)/chromiumauth.py", "--chromium", InstalledProgram.chromium,

@@ -13,7 +13,7 @@ private struct User {
     var authority: String { "\(home)/.local/share/subproxy" }
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         mkdir("\(folder.path)/home", 0o700)
     }
 

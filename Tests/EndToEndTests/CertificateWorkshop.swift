@@ -36,7 +36,7 @@ final class CertificateWorkshop {
     var authority: String { "\(folder.path)/root.pem" }
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         try folder.write(
             "ca.cnf",
             """

@@ -60,7 +60,7 @@ extension EndToEnd {
         private let origin: ScriptedOrigin
 
         init() throws {
-            folder = try TemporaryFolder()
+            folder = TemporaryFolder()
             let path = folder.path
             try Chromium.makeFiles(in: path)
             try folder.write("sub.js", Chromium.script)

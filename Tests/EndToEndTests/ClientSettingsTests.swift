@@ -12,7 +12,7 @@ extension EndToEnd {
             .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func areNotForTheProxy() throws {
             let origin = try ScriptedOrigin(body: "forwarded")
-            let home = try TemporaryFolder()
+            let home = TemporaryFolder()
             // Each of these would send requests elsewhere, change them, or break TLS.
             try home.write(".curlrc", "proxy = http://127.0.0.1:1\nuser-agent = curlrc\n")
             try home.write(".netrc", "machine 127.0.0.1 login l password p\n")

@@ -63,7 +63,7 @@ extension EndToEnd {
                 return true
             }
             let echo = try RawOrigin.echo()
-            let clock = try TemporaryFolder()
+            let clock = TemporaryFolder()
             try clock.write("clock", "+0d\n")
             let served = try ServedMap(
                 "\(Clocks.url): { text: x }", options: ["--header-timeout", "500ms"], tunnelsTo: echo.port,

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProxyTestKit
 import Testing
 
 /// The root of the package.
@@ -104,7 +105,7 @@ struct CommandLineTests {
             (["check", "bad.yaml"], 1),
         ] as [([String], Int32)])
     func badMap(arguments: [String], status: Int32) throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(
             "bad.yaml",
             """
@@ -131,7 +132,7 @@ struct CommandLineTests {
 
     @Test("check says what was checked; a missing file is a warning, and an error with --strict")
     func check() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write("good.yaml", twoRules)
         try folder.write("half.yaml", "substitutions:\n  http://a.example/x: nowhere.txt\n")
         let good = try SubproxyProcess.run(["check", "--strict", "good.yaml"], folder: folder.path)
@@ -190,7 +191,7 @@ struct CommandLineTests {
             (["http://a.example/at/good/"], "status: 400"),
         ])
     func explainRequest(arguments: [String], text: String) throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(
             "m.yaml",
             twoRules + "  http://a.example/f: nowhere.txt\n"
@@ -203,7 +204,7 @@ struct CommandLineTests {
 
     @Test("explain --json is one JSON object with the same members whether a rule answers or not")
     func explainJSON() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write("m.yaml", twoRules)
         func object(_ url: String) throws -> [String: Any] {
             let finished = try SubproxyProcess.run(["explain", "--json", "--map", "m.yaml", url], folder: folder.path)
@@ -223,7 +224,7 @@ struct CommandLineTests {
 
     @Test("An address in use is one line that says who may hold it, and status 69")
     func addressInUse() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write("m.yaml", twoRules)
         let holder = try ListeningSocket()
         let finished = try SubproxyProcess.run(
@@ -236,7 +237,7 @@ struct CommandLineTests {
 
     @Test("A log file that can't be opened is one line and status 73")
     func unusableLogFile() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write("m.yaml", twoRules)
         let finished = try SubproxyProcess.run(
             ["--map", "m.yaml", "--listen", "127.0.0.1:0", "--log-file", "no/where.log"], folder: folder.path)
@@ -251,7 +252,7 @@ struct RunCommandTests {
     private let folder: TemporaryFolder
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         try folder.write("m.yaml", twoRules)
     }
 
@@ -361,7 +362,7 @@ struct RunCommandTests {
             ("caf\u{e9}.yaml", #"subproxy; hit; detail="caf??.yaml:2""#),
         ])
     func oddNames(name: String, cacheStatus: String) throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write(name, twoRules)
         let finished = try SubproxyProcess.run(
             ["explain", "--json", "--map", name, "http://a.example/x"], folder: folder.path)
@@ -372,7 +373,7 @@ struct RunCommandTests {
 
     @Test("A folder whose name is not UTF-8 can be worked in, and a map with such a name is told of")
     func oddBytes() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let script = """
             mkdir "$(printf 'd\\351')" && cd "$(printf 'd\\351')" && echo hi > f.txt &&
             printf 'substitutions:\\n  http://a.example/f: f.txt\\n' > m.yaml && cp m.yaml "$(printf '\\377.yaml')"
@@ -386,7 +387,7 @@ struct RunCommandTests {
 
     @Test("check takes a symbolic link for the error that it is, and serve starts all the same")
     func links() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         try folder.write("real.txt", "x")
         symlink("real.txt", folder.path + "/link.txt")
         try folder.write("m.yaml", "substitutions:\n  http://a.example/x: link.txt\n")

@@ -14,47 +14,6 @@ enum EndToEnd {
     static let mebibyte = 1 << 20
 }
 
-/// Runs each test on a thread of its own instead of on the few of the cooperative pool, which tests that wait for
-/// sockets and processes would block.
-struct OnThreads: TestTrait, SuiteTrait, TestScoping {
-    var isRecursive: Bool { true }
-
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
-    }
-}
-
-extension Trait where Self == OnThreads {
-    /// Runs each test on a thread of its own.
-    static var onThreads: OnThreads { OnThreads() }
-}
-
-/// Runs each job on a new thread.
-final class ThreadExecutor: TaskExecutor {
-    static let shared = ThreadExecutor()
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        Threads.start { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-}
-
-/// Performs `body` so many times at once, each time on a thread of its own, and returns the results in order.
-func atOnce<Result: Sendable>(
-    _ count: Int, _ body: @escaping @Sendable (Int) throws -> Result
-) async throws -> [Result] {
-    try await withThrowingTaskGroup(of: (Int, Result).self) { group in
-        for index in 0..<count {
-            group.addTask(executorPreference: ThreadExecutor.shared) { (index, try body(index)) }
-        }
-        var results: [Int: Result] = [:]
-        for try await (index, result) in group { results[index] = result }
-        return results.sorted { $0.key < $1.key }.map(\.value)
-    }
-}
-
 /// A folder with a map and its files, and the program that serves it.
 final class ServedMap {
     let folder: TemporaryFolder
@@ -69,7 +28,7 @@ final class ServedMap {
         _ rules: String = "http://mapped.test/x: { text: x }", files: [String: String] = [:], options: [String] = [],
         tunnelsTo port: UInt16? = nil, wrapper: [String] = []
     ) throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         for (name, text) in files { try folder.write(name, text) }
         let map = try folder.write("m.yaml", ServedMap.text(rules))
         binary = try RunningBinary(

@@ -141,7 +141,7 @@ final class SmallDisk {
     var wrapper: [String] { ["nsenter", "--mount", "--target", "\(keeper.identifier)"] }
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         let keeper = try ChildProcess([
             "unshare", "--mount", "sh", "-c",
             "mount -t tmpfs -o size=1m,mode=0700 none \(folder.path) && echo ready && exec sleep 900",

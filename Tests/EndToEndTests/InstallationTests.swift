@@ -73,7 +73,7 @@ struct InstallationTests {
         }
         #expect(named == documented)
 
-        let files = try TemporaryFolder()
+        let files = TemporaryFolder()
         let rule = named.sorted().map { "    \($0): { x: 1 }\n" }.joined()
         let map = try files.write("m.yaml", "substitutions:\n  http://a.example/:\n\(rule)")
         let messages = try SubproxyProcess.run(["check", map]).error
@@ -86,7 +86,7 @@ struct InstallationTests {
         let page = try textOfFile("\(package)/docs/man/substitutions.yaml.5")
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
             .drop { $0 != ".Sh EXAMPLES" }.drop { $0 != ".Bd -literal" }.dropFirst().prefix { $0 != ".Ed" }
-        let files = try TemporaryFolder()
+        let files = TemporaryFolder()
         try files.write("icons.yaml", "substitutions:\n  http://a.example/i: { text: i }\n")
         let text = lines.joined(separator: "\n").replacing("\\e", with: "\\")
         let map = try files.write("substitutions.yaml", text + "\n")
@@ -106,7 +106,7 @@ struct InstallationTests {
     }
 
     private func syntax(_ shell: String) throws {
-        let files = try TemporaryFolder()
+        let files = TemporaryFolder()
         let script = try files.write(
             "completions", try SubproxyProcess.run(["--generate-completion-script", shell]).output)
         let read = try SubproxyProcess.run(["-n", script], program: shell)
@@ -135,7 +135,7 @@ struct InstallationTests {
             (["ca", "un"], ["uninstall"]), (["explain", "--me"], ["--method"]),
         ])
     func completion(words: [String], offered: [String]) throws {
-        let files = try TemporaryFolder()
+        let files = TemporaryFolder()
         try files.write("a.yaml", "")
         try files.write("b.txt", "")
         let script = try SubproxyProcess.run(["--generate-completion-script", "bash"]).output
@@ -156,7 +156,7 @@ struct InstallationTests {
 
     @Test("make install puts a map in place that works, and make uninstall leaves nothing but an edited one")
     func install() throws {
-        let files = try TemporaryFolder()
+        let files = TemporaryFolder()
         let stage = "\(files.path)/stage"
         // Without DESTDIR, so that the places that are written into files exist.
         let variables = [

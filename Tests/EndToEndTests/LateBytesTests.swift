@@ -12,7 +12,7 @@ extension EndToEnd {
         func nobodysResponse(_ way: String) throws {
             let workshop = way == "https" ? try CertificateWorkshop() : nil
             let files = try workshop?.make("site.test")
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let portFile = "\(folder.path)/proxy"
             let rounds = isHeavy ? way == "parent" ? 100 : 1000 : 5
             // A parent proxy is one for all clients.

@@ -209,7 +209,7 @@ extension EndToEnd {
 
         @Test("After a line that could be written in part the next one is a line of its own")
         func partOfALine() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let path = "\(folder.path)/log"
             // A file that may not grow beyond 512 bytes is like one on a disk that is full for a while.
             let served = try ServedMap(

@@ -10,7 +10,7 @@ struct MapSourceTests {
 
     /// A folder with the map, and the file that it names.
     private func sandbox() throws -> TemporaryFolder {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         mkdir(folder.path + "/files", 0o755)
         try folder.write("files/f.txt", "content")
         try folder.write("m.yaml", Self.text)
@@ -43,7 +43,7 @@ struct MapSourceTests {
 
     @Test("Errors name what was read")
     func errors() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let map = "printf 'substitutions:\\n  http://a/x: { text: x, stauts: 4 }\\n'"
         let piped = try run("\(map) | $subproxy check -", in: folder)
         #expect(piped.status == 1 && piped.error.hasPrefix("<stdin>:2:26: error: unknown option 'stauts'"))

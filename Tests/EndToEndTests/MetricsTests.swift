@@ -29,7 +29,7 @@ extension EndToEnd {
         func scrapes() async throws {
             let origin = try ScriptedOrigin(fields: "Cache-Control: max-age=60\r\n", body: "found")
             let echo = try RawOrigin.echo()
-            let users = try TemporaryFolder()
+            let users = TemporaryFolder()
             try users.write("users", "ann:\(Authentication.annHash)\n")
             let served = try ServedMap(
                 options: ["--threads", "2", "--auth", "\(users.path)/users"], tunnelsTo: echo.port)
@@ -91,7 +91,7 @@ extension EndToEnd {
         func prometheusClient() throws {
             let served = try ServedMap()
             #expect(try served.binary.get("http://mapped.test/x").text == "x")
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let path = try folder.write("scrape", try Metrics.own(served.binary, "/metrics").text)
             let script = """
                 import sys, prometheus_client.parser as parser

@@ -14,7 +14,7 @@ extension EndToEnd {
             private let folder: TemporaryFolder
 
             init() throws {
-                folder = try TemporaryFolder()
+                folder = TemporaryFolder()
                 let names = try folder.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
                 let order = try folder.write("nsswitch.conf", "hosts: files dns\n")
                 server = try ChildProcess(

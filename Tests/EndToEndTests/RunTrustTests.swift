@@ -13,7 +13,7 @@ struct RunTrustTests {
     private let folder: TemporaryFolder
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         try folder.write("m.yaml", ServedMap.text("https://a.test/x: { text: substituted }"))
         try folder.write("plain.yaml", ServedMap.text("http://a.test/x: { text: substituted }"))
     }

@@ -43,7 +43,7 @@ extension EndToEnd {
 
         @Test("A map of 1 GiB is refused by its size, without being read")
         func hugeMap() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let path = try folder.write("m.yaml", "substitutions: {}\n")
             #expect(truncate(path, 1 << 30) == 0)
             let checked = try ChildProcess.run([
@@ -59,7 +59,7 @@ extension EndToEnd {
     struct Heavy {
         @Test("A million rules load within ten seconds, and each is found")
         func manyRules() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             var text = "substitutions:\n"
             text.reserveCapacity(60 << 20)
             for number in 0..<1_000_000 { text += "  http://h\(number % 9).test/a/\(number): { text: t\(number) }\n" }

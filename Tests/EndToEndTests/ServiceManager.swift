@@ -15,7 +15,7 @@ final class ServiceManager {
     init(
         _ rules: String = "http://mapped.test/x: { text: x }", files: [String: String] = [:], sockets: [Socket]? = nil
     ) throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         for (name, text) in files { try folder.write(name, text) }
         try folder.write("m.yaml", ServedMap.text(rules))
         notifyName = "\(folder.path)/notify"

@@ -14,7 +14,7 @@ struct ServingTests {
         """
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         try folder.write("m.yaml", map)
     }
 
@@ -188,7 +188,7 @@ struct ServingTests {
 
     @Test("It works without a home, an environment and a working directory")
     func bareSurroundings() throws {
-        let gone = try TemporaryFolder()
+        let gone = TemporaryFolder()
         let script = """
             cd \(gone.path) && rmdir \(gone.path) && \
             exec env -i \(SubproxyProcess.path) --map \(folder.path)/m.yaml --listen 127.0.0.1:0

@@ -38,7 +38,7 @@ extension EndToEnd {
 
         @Test("A socket of IPv6 and one with a path are served as well; who comes by the path is of this machine")
         func families() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let path = "\(folder.path)/proxy"
             let manager = try ServiceManager(sockets: [try .listen(family: AF_INET6), try .listen(path: path)])
             let process = try manager.start(names: "http:http", environment: ["no_proxy": ""])

@@ -20,7 +20,7 @@ extension EndToEnd {
 
         private func askBesideSlowness(_ network: NameResolution.Network) throws {
             let origin = try ScriptedOrigin(fields: "Connection: close\r\n", body: "found")
-            let authority = try TemporaryFolder()
+            let authority = TemporaryFolder()
             let served = try ServedMap(
                 """
                 http://mapped.test/x: { text: x }

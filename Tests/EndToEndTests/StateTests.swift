@@ -74,7 +74,7 @@ extension EndToEnd {
             .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"),
             arguments: ["mkdir", "fchmod", "write", "fsync", "linkat", "unlinkat", "flock"])
         func kills(call: String) throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             var killed = 0
             for index in 1...40 {
                 let authority = "\(folder.path)/\(index)"
@@ -104,7 +104,7 @@ extension EndToEnd {
                 ("write", "ENOSPC", "No space left on device", 2),
             ])
         func failures(call: String, error: String, reason: String, steps: Int) throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             for step in 1...steps {
                 let authority = "\(folder.path)/\(step)"
                 let command = [RunningBinary.path, "ca", "path", "--ca-dir", authority]
@@ -136,7 +136,7 @@ extension EndToEnd {
             "A write of less than all is followed by one of the rest",
             .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"))
         func shortWrite() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             // The kernel is said to have written a byte, and has written none.
             let made = try ChildProcess.run([
                 "strace", "-f", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:retval=1:when=1",
@@ -149,7 +149,7 @@ extension EndToEnd {
 
         @Test("Two at once on one folder have one authority, and either may be killed without the other's noticing")
         func twoAtOnce() async throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let options = ["--ca-dir", "\(folder.path)/ca"]
             let both = [try ServedMap(Self.rules, options: options), try ServedMap(Self.rules, options: options)]
             let ports = both.map(\.binary.port)
@@ -170,7 +170,7 @@ extension EndToEnd {
 
         @Test("What another version has left in the folder is used where it is understood, and never changed")
         func otherVersion() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let authority = "\(folder.path)/ca"
             #expect(try ChildProcess.run([RunningBinary.path, "ca", "path", "--ca-dir", authority]).status == 0)
             try folder.write("ca/index-of-a-later-version", "7\n")

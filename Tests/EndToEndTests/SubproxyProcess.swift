@@ -1,5 +1,6 @@
 import Dispatch
 @preconcurrency import Glibc
+import ProxyTestKit
 import Synchronization
 
 /// The built program as a child process, as its users start it.
@@ -180,81 +181,6 @@ final class SubproxyProcess {
             next += 1
         }
         return variables + added.map { "\($0)=\($1)" }
-    }
-}
-
-/// A system call has failed.
-struct SystemCallError: Error {
-    var code: CInt
-}
-
-/// A folder of a test's own, removed with all its files when the test is over.
-final class TemporaryFolder {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/subproxy-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemCallError(code: errno) }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { _ = try? SubproxyProcess.run(["-rf", path], program: "rm") }
-
-    /// Waits until what was written last is older than the time in which file times can't tell two writes apart: a
-    /// file that is read sooner is read again at its next use.
-    func age() { usleep(100_000) }
-
-    /// Writes a file in place; its path.
-    @discardableResult
-    func write(_ name: String, _ text: String) throws -> String {
-        let path = "\(path)/\(name)"
-        guard let file = fopen(path, "w") else { throw SystemCallError(code: errno) }
-        defer { fclose(file) }
-        fputs(text, file)
-        return path
-    }
-}
-
-/// The place where a service manager listens for sd_notify messages.
-final class NotifySocket {
-    private let descriptor: CInt
-
-    /// - Parameter name: a path, or `@` and a name in the abstract namespace.
-    init(_ name: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        var path = Array(name.utf8)
-        if path.first == UInt8(ascii: "@") { path[0] = 0 }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(2 + path.count))
-            }
-        }
-        guard result == 0 else { throw SystemCallError(code: errno) }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    }
-
-    deinit { close(descriptor) }
-
-    /// The next message; nil if none comes.
-    func next() -> String? {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
-    }
-
-    /// All messages that have come by now.
-    func waiting() -> [String] {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        var messages: [String] = []
-        while true {
-            let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
-            guard count > 0 else { return messages }
-            messages.append(String(decoding: buffer[..<count], as: UTF8.self))
-        }
     }
 }
 

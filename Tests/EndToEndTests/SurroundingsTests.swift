@@ -35,7 +35,7 @@ extension EndToEnd {
 
         @Test("It serves in any locale, time zone, mask, home, and with few descriptors", arguments: Start.allCases)
         func starts(start: Start) throws {
-            let authority = try TemporaryFolder()
+            let authority = TemporaryFolder()
             let served = try ServedMap(
                 Self.rules, options: ["--ca-dir", "\(authority.path)/ca"],
                 wrapper: ["sh", "-c", "\(start.rawValue); exec \"$@\"", "sh"])
@@ -75,7 +75,7 @@ extension EndToEnd {
             "A user that no database knows can run it",
             .kernel(getuid() == 0 && Surroundings.othersCanRun, "root, and a program that others can read"))
         func unknownUser() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             try folder.write("m.yaml", ServedMap.text(Self.rules))
             try #require(chown(folder.path, 54321, 54321) == 0)
             let echo = try RawOrigin.echo()
@@ -99,7 +99,7 @@ extension EndToEnd {
                 NetworkNamespace.isAvailableWithMounts && !RunningBinary.path.hasPrefix("/tmp/"),
                 "namespaces of networks and mounts, and a program that is not in that folder itself"))
         func noTemporaryFolder() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             try folder.write("m.yaml", ServedMap.text("http://mapped.test/x: x.txt"))
             try folder.write("x.txt", "x")
             let binary = try RunningBinary(
@@ -119,7 +119,7 @@ extension EndToEnd {
 
         @Test("A program that is replaced while it runs goes on, reloads and stops as if nothing had been")
         func replacedProgram() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let copy = "\(folder.path)/program"
             try #require(try ChildProcess.run(["cp", RunningBinary.path, copy]).status == 0)
             let served = try ServedMap(Self.rules, wrapper: ["sh", "-c", "shift; exec \(copy) \"$@\"", "sh"])
@@ -138,7 +138,7 @@ extension EndToEnd {
         @Test("A map that others can change is warned of once, and used", arguments: ["file", "folder", "owner"])
         func exposedMap(what: String) throws {
             try #require(what != "owner" || getuid() == 0)
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let map = try folder.write("m.yaml", ServedMap.text(Self.rules))
             let text: String
             switch what {
@@ -174,7 +174,7 @@ extension EndToEnd {
 
         @Test("The memory of bodies is in no core dump, even where a limit that was raised lets one be written")
         func coreDump() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             let secret = "a body that is nobody's business"
             try folder.write("m.yaml", ServedMap.text("http://mapped.test/x: { text: \(secret) }"))
             let binary = try RunningBinary(

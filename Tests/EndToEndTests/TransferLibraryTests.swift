@@ -22,7 +22,7 @@ extension EndToEnd {
 
         @Test("Without it mapped URLs are answered, and what would be forwarded is refused with the reason")
         func missing() throws {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryFolder()
             try folder.write("libcurl.so.4", "no library")
             let origin = try ScriptedOrigin(body: "from the origin")
             let served = try ServedMap(wrapper: ["env", "LD_LIBRARY_PATH=\(folder.path)"])

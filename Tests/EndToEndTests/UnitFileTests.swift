@@ -9,7 +9,7 @@ struct UnitFileTests {
 
     /// Copies with the program that was built, since systemd-analyze looks whether it is there.
     private func copies(of folder: String) throws -> (folder: TemporaryFolder, paths: [String]) {
-        let copies = try TemporaryFolder()
+        let copies = TemporaryFolder()
         let paths = try ["service", "socket"].map { kind in
             let unit = try ChildProcess.run(["cat", "\(folder)/subproxy.\(kind)"])
             #expect(unit.status == 0)

@@ -1,3 +1,5 @@
+import ProxyTestKit
+
 /// Makes messages that are nearly right: a few bytes of a good one changed, doubled, dropped, or taken from another.
 struct ByteMutation {
     private let corpus: [[UInt8]]

@@ -2,6 +2,7 @@ import HTTP1
 import HTTP1Invariants
 import HTTPSemantics
 import NIOCore
+import ProxyTestKit
 import Testing
 
 /// What fuzzers run for hours, for a second, with the same messages each time.

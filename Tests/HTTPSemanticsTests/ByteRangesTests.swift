@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import HTTPSemantics
@@ -95,7 +96,7 @@ struct ByteRangesTests {
 
     @Test("Random sets give ranges that are apart, inside, and cover what was asked")
     func randomSets() {
-        var generator = SeededGenerator(state: 7)
+        var generator = SeededGenerator(seed: 7)
         for _ in 0..<500 {
             let size = Int.random(in: 1...60, using: &generator)
             var asked = Set<Int>()

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import ProxyTestKit
 import Testing
 
 @Suite("Media types by extension")
@@ -85,7 +86,7 @@ struct ExtensionTableTests {
 
     @Test("Bytes that are no such file do no harm")
     func hostile() {
-        var generator = SeededGenerator(state: 3)
+        var generator = SeededGenerator(seed: 3)
         let bytes = (0..<60_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
         let table = ExtensionTable.builtIn.adding(mimeTypes: bytes)
         #expect(table.type(forExtension: "html".utf8)?.description == "text/html")

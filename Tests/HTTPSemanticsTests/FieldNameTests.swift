@@ -1,4 +1,5 @@
 import HTTPSemantics
+import ProxyTestKit
 import Testing
 
 @Suite("Field names")
@@ -53,7 +54,7 @@ struct FieldNameTests {
 
     @Test("Random bytes are never recognised by accident")
     func random() {
-        var generator = SeededGenerator(state: 2)
+        var generator = SeededGenerator(seed: 2)
         let names = Set(Self.known.map { "\($0.lowercaseName)" })
         for _ in 0..<50_000 {
             let bytes = (0..<Int.random(in: 0...20, using: &generator)).map { _ in

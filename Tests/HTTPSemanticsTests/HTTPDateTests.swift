@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import HTTPSemantics
@@ -71,7 +72,7 @@ struct HTTPDateTests {
 
     @Test("What is written is read as the same second")
     func roundTrip() {
-        var generator = SeededGenerator(state: 1)
+        var generator = SeededGenerator(seed: 1)
         for _ in 0..<5000 {
             let seconds = Int64.random(in: -62_167_219_200...253_402_300_799, using: &generator)
             let bytes = HTTPDate.bytes(seconds)

@@ -1,5 +1,6 @@
 import HTTPSemantics
 import NIOCore
+import ProxyTestKit
 import Testing
 
 @Suite("Target URIs")
@@ -142,7 +143,7 @@ struct TargetURITests {
 
     @Test("Any bytes are refused or give a URI whose parts are inside it")
     func randomBytes() {
-        var generator = SeededGenerator(state: 11)
+        var generator = SeededGenerator(seed: 11)
         let alphabet = Array("http://a.B[:1]@%2eE5c/..\\?#*~\u{e9} \0".utf8)
         for _ in 0..<20_000 {
             let length = Int.random(in: 0...24, using: &generator)

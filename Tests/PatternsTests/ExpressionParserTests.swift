@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import Patterns
@@ -105,7 +106,7 @@ struct ExpressionParserTests {
 
     @Test("No text crashes the parser, and each error lies within the text", arguments: [11, 12, 13, 14] as [UInt64])
     func anyText(seed: UInt64) {
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let pieces = [
             "a", "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "^", "$", ".", "\\", "-", ":", "<", ">", ",", "1",
             "9", "é",

@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import Patterns
@@ -44,8 +45,8 @@ struct ExpressionSetTests {
         "every expression that matches is a candidate, and the first of them the first to match",
         arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func agreement(seed: UInt64) throws {
-        var maker = Maker(generator: SeededGenerator(state: seed))
-        var shapes = LinearExpressionAgreementTests.Maker(generator: SeededGenerator(state: seed))
+        var maker = Maker(generator: SeededGenerator(seed: seed))
+        var shapes = LinearExpressionAgreementTests.Maker(generator: SeededGenerator(seed: seed))
         var scratch = MatchScratch()
         for count in [9, 12, 30, 80, 200, 200] {
             let expressions = try (0..<count).map { number in

@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import Patterns
@@ -180,7 +181,7 @@ struct LinearExpressionAgreementTests {
         "Both engines agree with a backtracking matcher on matches and groups",
         arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
     func agreement(seed: UInt64) throws {
-        var maker = Maker(generator: SeededGenerator(state: seed))
+        var maker = Maker(generator: SeededGenerator(seed: seed))
         var scratch = MatchScratch()
         for _ in 0..<400 {
             maker.groups = 0

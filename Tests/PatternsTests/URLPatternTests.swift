@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import Patterns
@@ -153,7 +154,7 @@ struct URLPatternTests {
 
     @Test("Patterns agree with a matcher that tries everything", arguments: [21, 22, 23, 24] as [UInt64])
     func agreement(seed: UInt64) throws {
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         func text(_ pieces: [String], _ count: ClosedRange<Int>) -> String {
             (0..<Int.random(in: count, using: &generator)).map { _ in
                 pieces[Int.random(in: 0..<pieces.count, using: &generator)]

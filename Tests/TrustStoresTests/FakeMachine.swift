@@ -6,7 +6,7 @@ import TLSTermination
 
 /// A machine and a user's home in a folder of a test's own; nothing of the real ones is looked at or changed.
 final class FakeMachine: Sendable {
-    let sandbox = TestFolder()
+    let sandbox = TemporaryFolder()
     var home: String { sandbox.at("home") }
     var root: String { sandbox.at("root") }
     var tools: String { sandbox.at("bin") }

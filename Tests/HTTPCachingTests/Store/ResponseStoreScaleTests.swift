@@ -1,4 +1,5 @@
 import NIOCore
+import ProxyTestKit
 import Testing
 
 @testable import HTTPCaching

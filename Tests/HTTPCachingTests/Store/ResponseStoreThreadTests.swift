@@ -1,4 +1,5 @@
 import NIOCore
+import ProxyTestKit
 import Synchronization
 import Testing
 

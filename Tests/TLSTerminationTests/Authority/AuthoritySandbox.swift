@@ -11,7 +11,7 @@ final class AuthoritySandbox: Sendable {
     /// 2025-11-21 12:00 UTC.
     static let noon: Int64 = 1_763_726_400
 
-    private let folder = TestFolder()
+    private let folder = TemporaryFolder()
 
     var path: String { folder.path }
 

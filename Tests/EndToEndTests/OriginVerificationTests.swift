@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     /// Section G, the origin's side: what an origin shows is verified, and what is wrong with it is told.
     @Suite("Origins' certificates")
-    struct OriginCertificates {
+    struct OriginVerification {
         @Test(
             "An origin with a bad certificate is 502 with the reason, and nothing of it is passed on",
             arguments: CertificateWorkshop.Fault.allCases)

@@ -59,7 +59,7 @@ struct CacheBench {
 }
 
 @Suite("Stored responses")
-struct StoredResponseTests {
+struct StoredExchangeTests {
     @Test("a fresh stored response answers with Age, its own Date and the time to live")
     func hit() throws {
         let date = String(decoding: HTTPDate.bytes(Int64(time(nil)) - 1), as: UTF8.self)

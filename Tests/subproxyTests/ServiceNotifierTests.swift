@@ -9,7 +9,7 @@ import Testing
 struct ServiceNotifierTests {
     @Test("A sign of life waits for nothing, and comes behind a message that does")
     func signOfLife() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let manager = try NotifySocket("\(folder.path)/notify")
         let notifier = ServiceNotifier(socket: "\(folder.path)/notify")
         // Until the manager's queue is full.

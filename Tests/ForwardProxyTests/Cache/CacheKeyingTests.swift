@@ -3,7 +3,7 @@ import ProxyTestKit
 import Testing
 
 @Suite("What responses are stored by")
-struct CacheKeyTests {
+struct CacheKeyingTests {
     /// An origin that tells what it was asked for, and lets it be stored.
     private func echo(configure: (inout ProxyConfiguration) -> Void = { _ in }) throws -> CacheStage {
         try CacheStage(configure: configure) { request, _ in

@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 @Suite("Tunnels and upgrades")
-struct TunnelTests {
+struct TunnelExchangeTests {
     /// Listens, and serves one connection with `body`.
     private func listen(_ body: @escaping @Sendable (Socket) -> Void) throws -> (listener: Socket, port: UInt16) {
         let (listener, port) = try Socket.listen()

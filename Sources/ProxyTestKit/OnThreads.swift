@@ -1,0 +1,44 @@
+public import Testing
+
+/// Runs each test on a thread of its own instead of on the few of the cooperative pool, which tests that wait for
+/// sockets and processes would block.
+public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
+    /// Suites give it to their tests.
+    public var isRecursive: Bool { true }
+
+    /// Runs a test's function.
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
+    }
+}
+
+extension Trait where Self == OnThreads {
+    /// Runs each test on a thread of its own.
+    public static var onThreads: OnThreads { OnThreads() }
+}
+
+/// Runs each job on a new thread.
+final class ThreadExecutor: TaskExecutor {
+    static let shared = ThreadExecutor()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Threads.start { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Performs `body` so many times at once, each time on a thread of its own, and returns the results in order.
+public func atOnce<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) throws -> Result
+) async throws -> [Result] {
+    try await withThrowingTaskGroup(of: (Int, Result).self) { group in
+        for index in 0..<count {
+            group.addTask(executorPreference: ThreadExecutor.shared) { (index, try body(index)) }
+        }
+        var results: [Int: Result] = [:]
+        for try await (index, result) in group { results[index] = result }
+        return results.sorted { $0.key < $1.key }.map(\.value)
+    }
+}

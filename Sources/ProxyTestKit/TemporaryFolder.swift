@@ -1,0 +1,45 @@
+public import Glibc
+
+/// A system call has failed.
+public struct SystemCallError: Error {
+    /// The error's number.
+    public var code: CInt
+
+    /// The error of a number; that of the last call by default.
+    public init(code: CInt = errno) { self.code = code }
+}
+
+/// A folder of a test's own in /tmp, removed with all that is in it when the last reference goes.
+public final class TemporaryFolder: Sendable {
+    /// The folder's path; one where nothing is if it can't be made.
+    public let path: String
+
+    /// Makes the folder with mode 0700.
+    public init() {
+        var template = Array("/tmp/subproxy-test-XXXXXX".utf8CString)
+        path =
+            mkdtemp(&template) == nil
+            ? "/nonexistent" : String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { _ = try? ChildProcess.run(["rm", "-rf", path]) }
+
+    /// The path of a name in it.
+    public func at(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Waits until what was written last is older than the time in which file times can't tell two writes apart: a
+    /// file that is read sooner is read again at its next use.
+    public func age() { usleep(100_000) }
+
+    /// The text of a file in it.
+    public func text(of name: String) throws -> String { try ChildProcess.run(["cat", at(name)]).output }
+
+    /// Writes a file in place; its path.
+    @discardableResult
+    public func write(_ name: String, _ text: String) throws -> String {
+        guard let file = fopen(at(name), "w") else { throw SystemCallError() }
+        defer { fclose(file) }
+        fputs(text, file)
+        return at(name)
+    }
+}
