@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// Reads files whole that are expected to be small.
 public enum FileReading {
@@ -32,4 +32,16 @@ public enum FileReading {
         }
         return bytes
     }
+}
+
+/// An error of the system's, by its number.
+public struct SystemError: Error, Equatable {
+    /// The number (errno(3)).
+    public let code: CInt
+
+    /// The error of this number; that of the last system call by default.
+    public init(_ code: CInt = errno) { self.code = code }
+
+    /// What strerror(3) says of it.
+    public var text: String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 }

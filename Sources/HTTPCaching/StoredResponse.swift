@@ -80,3 +80,19 @@ extension FieldSection {
         } ?? nil
     }
 }
+
+extension StoredResponse: StoreMetadata {
+    /// Bytes that the value refers to: its fields with their line table, reason phrase, entity tag, selecting values.
+    public var memoryCost: Int {
+        var cost = fields.bytes.storageCapacity &+ fields.lines.count &* 24 &+ reason.readableBytes &+ 256
+        cost &+= etag?.count ?? 0
+        for name in selection.names { cost &+= name.count &+ 48 }
+        for value in selection.values { cost &+= value?.count ?? 0 }
+        return cost
+    }
+}
+
+extension ResponseStore where Metadata == StoredResponse {
+    /// The same as for any metadata, compiled for this one: a look-up stands in every request's way.
+    public func entries(for key: StoreKey) -> [Entry] { shard(of: key).read { $0.entries(for: key) } }
+}

@@ -60,3 +60,8 @@ struct TrustStoreOptions: ParsableArguments {
         try Set(text.split(separator: ",", omittingEmptySubsequences: false).map { try OptionValue.choice(String($0)) })
     }
 }
+
+extension AuthorityCertificate {
+    /// In a few words, whom it may sign for.
+    var limits: String { isLimited ? "some hosts only" : "any host" }
+}

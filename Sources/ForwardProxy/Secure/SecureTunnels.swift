@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Substitution
 import Synchronization
 import TLSTermination
 
@@ -142,5 +143,18 @@ extension ProxyError {
             status: 421, type: "http_request_denied",
             failure: "The request is for another host than \(expected), which this tunnel was opened for.",
             advice: "Open a tunnel for the other host.", isRefusal: true)
+    }
+}
+
+/// What the map in force says of tunnels.
+struct TunnelPolicy: Sendable {
+    /// The ports that the map's rules name, which CONNECT may name too.
+    let namedPorts: Set<UInt16>
+    /// The hosts whose tunnels are decrypted.
+    let intercepted: InterceptedHosts
+
+    init(_ map: SubstitutionMap) {
+        namedPorts = Set(map.namedHosts().compactMap(\.port))
+        intercepted = InterceptedHosts(map)
     }
 }

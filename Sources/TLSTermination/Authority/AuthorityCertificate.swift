@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import SwiftASN1
 import X509
@@ -81,5 +82,13 @@ extension Certificate {
             }
         }
         return String(describing: subject)
+    }
+}
+
+/// Writes fingerprints as people compare them.
+public enum FingerprintText {
+    /// `3F:2A:…`
+    public static func of(_ hash: [UInt8]) -> String {
+        hash.map { Hexadecimal.text([$0]).uppercased() }.joined(separator: ":")
     }
 }

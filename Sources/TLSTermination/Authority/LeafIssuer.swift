@@ -1,6 +1,6 @@
 public import Crypto
 import SwiftASN1
-import X509
+public import X509
 
 /// Makes the certificates of decrypted hosts, all for one ECDSA P-256 key, which is kept in memory only.
 ///
@@ -105,5 +105,30 @@ public struct LeafIssuer: Sendable {
             // RFC 5280 §4.2.1.6: critical where the subject is empty.
             if hasSubject(host) { names } else { Critical(names) }
         }
+    }
+}
+
+/// A certificate for one host, signed by the local CA.
+public struct LeafCertificate: Sendable {
+    public let host: CertificateHost
+    public let certificate: Certificate
+    /// The certificate in DER.
+    public let der: [UInt8]
+    /// The first and the last second at which it is valid, in seconds since 1970.
+    public let validity: ClosedRange<Int64>
+    /// The last second at which it is used without having another made.
+    let renewal: Int64
+
+    /// Whether it can be used at a time: it is valid, and not so near its end that another one should be made.
+    public func isUsable(at now: Int64) -> Bool { now >= validity.lowerBound && now <= renewal }
+}
+
+/// Makes serial numbers: positive, 16 bytes, 126 of their bits random (RFC 5280 §4.1.2.2 allows 20 bytes).
+enum CertificateSerial {
+    static func make(_ random: RandomBytes) -> Certificate.SerialNumber {
+        var bytes = random.bytes(16)
+        // A fixed length and no sign bit: the first two bits are 01.
+        if let first = bytes.first { bytes[0] = first & 0x3f | 0x40 }
+        return Certificate.SerialNumber(bytes: bytes)
     }
 }
