@@ -1,3 +1,5 @@
+import Basics
+
 /// How a plain scalar is written, if it is a number by the core schema of YAML 1.2 (10.3.2).
 enum NumberForm {
     case decimal(Decimal)
@@ -86,14 +88,7 @@ enum NumberForm {
     }
 
     /// The value of a digit of a base up to 16.
-    static func figure(_ byte: UInt8) -> Int? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return Int(byte) - 0x30
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): return Int(byte) - 0x57
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): return Int(byte) - 0x37
-        default: return nil
-        }
-    }
+    static func figure(_ byte: UInt8) -> Int? { byte.hexValue.map { Int($0) } }
 }
 
 extension YAMLScalar {
