@@ -1,6 +1,5 @@
 import Diagnostics
 import Patterns
-import YAML
 
 /// Puts the keys of the files into the map's indexes, and finds those that come twice.
 ///
@@ -14,7 +13,7 @@ struct KeyIndexer {
     /// The patterns and expressions by their text.
     private var texts: [String: UInt32] = [:]
     /// The place reported last, since a `//` key is looked up twice.
-    private var reported: YAMLMark?
+    private var reported: TextMark?
 
     // MARK: One file
 

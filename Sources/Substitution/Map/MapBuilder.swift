@@ -1,7 +1,6 @@
 import Diagnostics
 import HTTPSemantics
 import Patterns
-import YAML
 
 /// A map while its files are read, one after another.
 final class MapBuilder {
@@ -10,14 +9,14 @@ final class MapBuilder {
         var record: UInt32
         /// The number of the pattern or expression.
         var compiled: UInt32
-        var span: YAMLSpan
+        var span: TextSpan
     }
 
     var storage = MapStorage()
     /// The keys of the file being read, until they are indexed.
     var keys: ContiguousArray<Key> = []
     /// Files' names without a `/` that folders are mapped to: errors unless the disk says that they are folders.
-    var folderChecks: [(path: [UInt8], span: YAMLSpan)] = []
+    var folderChecks: [(path: [UInt8], span: TextSpan)] = []
     private var given: [GivenOptions] = []
     private var numbers: [GivenOptions: Int] = [:]
     /// The numbers of the options of a mere file name, by whether the URL is exact.
@@ -74,7 +73,7 @@ final class MapBuilder {
     }
 
     /// Adds a key with its rules, for both schemes of a `//` key.
-    func append(_ key: RuleKey, _ bodies: some Collection<RuleBody>, at span: YAMLSpan) {
+    func append(_ key: RuleKey, _ bodies: some Collection<RuleBody>, at span: TextSpan) {
         storage.ruleCount += bodies.count
         append(key, key.text, key.pattern, bodies, at: span, isSecond: false)
         if let second = key.secondText {
@@ -83,13 +82,13 @@ final class MapBuilder {
     }
 
     /// Adds a key with one rule.
-    func append(_ key: RuleKey, _ body: RuleBody, at span: YAMLSpan) {
+    func append(_ key: RuleKey, _ body: RuleBody, at span: TextSpan) {
         append(key, CollectionOfOne(body), at: span)
     }
 
     private func append(
         _ key: RuleKey, _ text: Range<Int>, _ pattern: URLPattern?, _ bodies: some Collection<RuleBody>,
-        at span: YAMLSpan,
+        at span: TextSpan,
         isSecond: Bool
     ) {
         let first = storage.records.count

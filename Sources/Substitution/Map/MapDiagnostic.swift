@@ -35,7 +35,7 @@ final class FileDiagnostics {
 
     var hasErrors: Bool { errorCount > 0 }
 
-    func error(_ message: String, at span: YAMLSpan?) {
+    func error(_ message: String, at span: TextSpan?) {
         errorCount += 1
         add(.error, message, span)
     }
@@ -44,11 +44,11 @@ final class FileDiagnostics {
         self.error(error.message, at: error.span)
     }
 
-    func warning(_ message: String, at span: YAMLSpan?) {
+    func warning(_ message: String, at span: TextSpan?) {
         add(.warning, message, span)
     }
 
-    private func add(_ severity: Diagnostic.Severity, _ message: String, _ span: YAMLSpan?) {
+    private func add(_ severity: Diagnostic.Severity, _ message: String, _ span: TextSpan?) {
         guard found.count < FileDiagnostics.limit else {
             omitted += 1
             return
@@ -57,7 +57,7 @@ final class FileDiagnostics {
     }
 
     /// Whether the source has this text at a place, in quotes or without.
-    func writes(_ text: String, at span: YAMLSpan) -> Bool {
+    func writes(_ text: String, at span: TextSpan) -> Bool {
         let range = (span.start.offset..<span.end.offset).clamped(to: 0..<source.count)
         let written = source[range]
         guard let quote = written.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {

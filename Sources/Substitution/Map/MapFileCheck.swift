@@ -102,12 +102,12 @@ private struct RuleExcerpts {
     /// Where a rule's source stands, and the line's text, in which the span's offsets count.
     ///
     /// A file that has changed meanwhile may give another place; the line's number is the rule's then.
-    mutating func place(ofSource index: Int) -> (span: YAMLSpan, text: [UInt8]?) {
+    mutating func place(ofSource index: Int) -> (span: TextSpan, text: [UInt8]?) {
         let record = map.storage.records[index]
         let source = source(record.file)
-        var mark = YAMLMark(line: Int(record.line), column: 1, offset: 0)
+        var mark = TextMark(line: Int(record.line), column: 1, offset: 0)
         let start = RuleExcerpts.offset(ofLine: Int(record.line), source)
-        guard start < source.count else { return (YAMLSpan(at: mark), nil) }
+        guard start < source.count else { return (TextSpan(at: mark), nil) }
         // The rule's text ends where the next one's begins.
         var last = Int(record.line) + 1
         if index + 1 < map.storage.records.count, map.storage.records[index + 1].file == record.file {
@@ -121,10 +121,10 @@ private struct RuleExcerpts {
         let lineEnd = source[target...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? source.count
         let lines = source[start..<max(start, lineStart)].count { $0 == 0x0A }
         let column = 1 + source[lineStart..<target].count { $0 & 0xC0 != 0x80 }
-        mark = YAMLMark(line: Int(record.line) + lines, column: column, offset: target - lineStart)
+        mark = TextMark(line: Int(record.line) + lines, column: column, offset: target - lineStart)
         let length = position == nil ? lineEnd - target : wanted.count
-        let end = YAMLMark(line: mark.line, column: mark.column, offset: mark.offset + length)
-        return (YAMLSpan(start: mark, end: end), Array(source[lineStart..<lineEnd]))
+        let end = TextMark(line: mark.line, column: mark.column, offset: mark.offset + length)
+        return (TextSpan(start: mark, end: end), Array(source[lineStart..<lineEnd]))
     }
 
     private mutating func source(_ file: UInt16) -> [UInt8] {

@@ -7,7 +7,7 @@ import YAML
 struct IncludedMap {
     var path: String
     /// The place in the file, of which `offset` counts in `excerpt`.
-    var span: YAMLSpan
+    var span: TextSpan
     /// The line of the file that names it.
     var excerpt: [UInt8]
 }
@@ -21,7 +21,7 @@ struct MapFileReader {
     private var seen: [(name: String, line: Int)] = []
 
     /// What the file says beside its rules.
-    private(set) var root: (path: String, span: YAMLSpan)?
+    private(set) var root: (path: String, span: TextSpan)?
     private(set) var includes: [IncludedMap] = []
     private(set) var defaults = GivenOptions()
     private(set) var intercept: [(host: String, line: Int)] = []
@@ -50,10 +50,10 @@ struct MapFileReader {
             case .documentStart, .documentEnd: continue
             case .streamEnd(let span):
                 if seen.isEmpty, !diagnostics.hasErrors {
-                    diagnostics.error("the map is empty; \(expected)", at: YAMLSpan(at: .start))
+                    diagnostics.error("the map is empty; \(expected)", at: TextSpan(at: .start))
                 } else if !diagnostics.hasErrors, !seen.contains(where: { $0.name != "root" && $0.name != "defaults" })
                 {
-                    diagnostics.error("there are no 'substitutions' here; \(expected)", at: YAMLSpan(at: span.start))
+                    diagnostics.error("there are no 'substitutions' here; \(expected)", at: TextSpan(at: span.start))
                 }
                 return
             case .mappingStart: try readTopLevel()
@@ -131,11 +131,11 @@ struct MapFileReader {
         var end = start
         while start > 0, source[start - 1] != 0x0A, source[start - 1] != 0x0D { start -= 1 }
         while end < source.count, source[end] != 0x0A, source[end] != 0x0D { end += 1 }
-        func moved(_ mark: YAMLMark) -> YAMLMark {
-            YAMLMark(line: mark.line, column: mark.column, offset: min(mark.offset, end) - start)
+        func moved(_ mark: TextMark) -> TextMark {
+            TextMark(line: mark.line, column: mark.column, offset: min(mark.offset, end) - start)
         }
         return IncludedMap(
-            path: scalar.string, span: YAMLSpan(start: moved(scalar.span.start), end: moved(scalar.span.end)),
+            path: scalar.string, span: TextSpan(start: moved(scalar.span.start), end: moved(scalar.span.end)),
             excerpt: Array(source[start..<end]))
     }
 

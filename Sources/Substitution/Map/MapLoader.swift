@@ -156,7 +156,7 @@ struct MapLoader {
     }
 
     /// Sets the folder of the file's local files, and checks what folders are mapped to.
-    private func setRoot(_ root: (path: String, span: YAMLSpan)?, _ found: FileDiagnostics) {
+    private func setRoot(_ root: (path: String, span: TextSpan)?, _ found: FileDiagnostics) {
         let number = builder.storage.files.count - 1
         if let root {
             let path = PathText.joined(builder.storage.files[number].root, root.path)

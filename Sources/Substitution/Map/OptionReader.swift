@@ -188,7 +188,7 @@ struct OptionReader {
     }
 
     /// The value's place, or the key's where the value is nothing at all.
-    private func span(_ entry: YAMLNode.Entry) -> YAMLSpan {
+    private func span(_ entry: YAMLNode.Entry) -> TextSpan {
         let span = entry.value.span
         return span.start.offset == span.end.offset ? entry.key.span : span
     }

@@ -24,10 +24,10 @@ struct RuleReader {
     let builder: MapBuilder
     let diagnostics: FileDiagnostics
     let key: RuleKey?
-    let keySpan: YAMLSpan
+    let keySpan: TextSpan
 
     /// - Parameter span: the place of what the value belongs to.
-    private func reader(_ source: SourceID, _ span: YAMLSpan) -> SourceReader {
+    private func reader(_ source: SourceID, _ span: TextSpan) -> SourceReader {
         SourceReader(
             builder: builder, diagnostics: diagnostics, key: key, keySpan: span, option: source.kind.option)
     }
@@ -66,7 +66,7 @@ struct RuleReader {
     }
 
     private func rule(
-        _ node: YAMLNode, _ entries: [YAMLNode.Entry], _ span: YAMLSpan, line: Int
+        _ node: YAMLNode, _ entries: [YAMLNode.Entry], _ span: TextSpan, line: Int
     ) -> RuleBody? {
         let options = OptionReader(diagnostics: diagnostics)
         options.reportDuplicates(node, "the option")
@@ -102,7 +102,7 @@ struct RuleReader {
                 let names = SourceID.options.dropLast().joined(separator: ", ")
                 diagnostics.error(
                     "this rule does not say what answers: \(names) or \(SourceID.options.last ?? "")",
-                    at: entries.isEmpty ? span : YAMLSpan(start: span.start, end: entries[0].key.span.end))
+                    at: entries.isEmpty ? span : TextSpan(start: span.start, end: entries[0].key.span.end))
             }
             return nil
         }

@@ -10,7 +10,7 @@ struct SourceReader {
     /// The key; nil where it is refused, and what depends on it is not checked.
     let key: RuleKey?
     /// The place of what the value belongs to.
-    let keySpan: YAMLSpan
+    let keySpan: TextSpan
     /// The option whose value is read.
     let option: String
 
@@ -21,7 +21,7 @@ struct SourceReader {
     }
 
     /// The value's place, or the key's where there is no value at all.
-    func span(_ value: YAMLNode) -> YAMLSpan {
+    func span(_ value: YAMLNode) -> TextSpan {
         value.span.start.offset == value.span.end.offset ? keySpan : value.span
     }
 
