@@ -24,12 +24,12 @@ extension HTTP2Connection {
 
     func writeGoAway(_ code: HTTP2ErrorCode) {
         HTTP2FrameHeader(length: 8, kind: .goAway, stream: 0).write(to: &output)
-        output.writeMultipleIntegers(lastStream, code.rawValue)
+        output.writeMultipleIntegers(state.lastStream, code.rawValue)
     }
 
     /// Writes a header block, in as many frames as it takes.
     func writeHeaders(stream: UInt32, _ block: ByteBuffer, isLast: Bool) {
-        noteResponse()
+        state.sentResponse(0)
         var rest = block
         var header = HTTP2FrameHeader(
             length: 0, kind: .headers, flags: isLast ? .endStream : [], stream: stream)
@@ -43,14 +43,8 @@ extension HTTP2Connection {
         } while rest.readableBytes > 0
     }
 
-    /// A client that is sent a response has reason to measure the way and to open its windows.
-    private func noteResponse() {
-        controls.forgive()
-        quietFrames.forgive()
-    }
-
     func writeData(stream: UInt32, _ body: ByteBuffer, isLast: Bool) {
-        noteResponse()
+        state.sentResponse(body.readableBytes)
         HTTP2FrameHeader(
             length: body.readableBytes, kind: .data, flags: isLast ? .endStream : [], stream: stream
         ).write(to: &output)
@@ -59,7 +53,7 @@ extension HTTP2Connection {
 
     /// Has a stream take its turn, if it has something to send that its window allows.
     func enqueue(_ stream: HTTP2Stream) {
-        guard !stream.isQueued, stream.maySend else { return }
+        guard !stream.isQueued, stream.state.maySend else { return }
         stream.isQueued = true
         queue.append(stream.id)
     }
@@ -73,15 +67,15 @@ extension HTTP2Connection {
         while waiting < queue.count, context.channel.isWritable, let id = queue.popFirst() {
             guard let stream = streams[id] else { continue }
             stream.isQueued = false
-            guard stream.maySend else { continue }
-            guard sendWindow.size > 0 || stream.hasOnlyItsEndToSend else {
+            guard stream.state.maySend else { continue }
+            guard state.sendWindow.size > 0 || stream.state.hasOnlyItsEndToSend else {
                 stream.isQueued = true
                 queue.append(id)
                 waiting &+= 1
                 continue
             }
             waiting = 0
-            stream.sendFrame(atMost: min(sendWindow.size, HTTP2Settings.leastFrameSize))
+            stream.sendFrame(atMost: min(state.sendWindow.size, HTTP2Settings.leastFrameSize))
             enqueue(stream)
             if output.readableBytes >= HTTP2Connection.outputSize { flushOutput() }
         }

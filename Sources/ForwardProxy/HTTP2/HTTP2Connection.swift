@@ -14,16 +14,6 @@ final class HTTP2Connection: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    enum Phase {
-        /// The client's preface has to come (RFC 9113 §3.4).
-        case preface
-        /// Then its SETTINGS.
-        case settings
-        case open
-        /// GOAWAY has been sent for an error; what comes is thrown away until the connection is closed.
-        case failed
-    }
-
     let loop: LoopContext
     /// The origin of the tunnel.
     let secured: SecureAuthority?
@@ -32,50 +22,24 @@ final class HTTP2Connection: ChannelDuplexHandler {
     var ownConnections: OwnConnections?
     let limits: ProxyLimits
     var context: ChannelHandlerContext?
-    var phase = Phase.preface
+    var state: HTTP2ConnectionState
+    private var deadlines = HTTP2Deadlines(monotonicNanoseconds())
     var streams: [UInt32: HTTP2Stream] = [:]
 
     // What has been received.
     var input = ByteBuffer()
     var isInRead = false
-    /// When the first part of the frame came that is not complete.
-    var frameSince: UInt64?
     var decoder: FieldBlockDecoder
     var fields = FieldBlock()
-    var openBlock: OpenBlock?
-    /// The highest stream that the client has used, and the highest that was served.
-    var highestStream: UInt32 = 0
-    var lastStream: UInt32 = 0
-    var closedStreams = ClosedStreams()
-    var receiveWindow = HTTP2Window()
-    var resets = HTTP2RateLimit(200)
-    var errors = HTTP2RateLimit(200)
-    var controls = HTTP2RateLimit(200)
-    var emptyFrames = HTTP2RateLimit(200)
-    var idleFrames = HTTP2RateLimit(5000)
-    var quietFrames = HTTP2RateLimit(5000)
     private var readIsPending = false
     /// Why the connection is closed, where the client has not done it.
     private var cutReason: String?
 
     // What is sent.
-    var settings = HTTP2Settings()
-    var sendWindow = HTTP2Window()
     var output = ByteBuffer()
     /// Streams that have something to send, in turn.
     var queue = CircularBuffer<UInt32>()
     var isPumping = false
-
-    private let startedAt = monotonicNanoseconds()
-    private var idleSince = monotonicNanoseconds()
-    private var unwritableSince: UInt64?
-    var isStopping = false
-    var clientIsLeaving = false
-
-    /// Streams at a time.
-    static let maxStreams = 100
-    /// What a client may send on all streams together before it is taken in: bytes.
-    static let receiveWindowSize = 1 << 20
 
     init(loop: LoopContext, secured: SecureAuthority?, address: String, isLocal: Bool) {
         self.loop = loop
@@ -83,6 +47,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
         self.address = address
         self.isLocal = isLocal
         limits = loop.proxy.configuration.limits
+        state = HTTP2ConnectionState(maxBlockBytes: limits.headerSectionBytes)
         decoder = FieldBlockDecoder(maxBytes: limits.headerSectionBytes, maxLines: limits.headerFields &+ 4)
     }
 
@@ -101,10 +66,8 @@ final class HTTP2Connection: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         HTTP2Settings.write(
-            streams: HTTP2Connection.maxStreams, headerSectionBytes: limits.headerSectionBytes, to: &output)
-        let more = HTTP2Connection.receiveWindowSize &- HTTP2Window.initialSize
-        writeWindowUpdate(stream: 0, more)
-        _ = receiveWindow.grow(by: more)
+            streams: HTTP2ConnectionState.maxStreams, headerSectionBytes: limits.headerSectionBytes, to: &output)
+        writeWindowUpdate(stream: 0, state.widenWindow())
         flushOutput()
         loop.add(self)
     }
@@ -117,7 +80,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard phase != .failed else { return }
+        guard state.phase != .failed else { return }
         isInRead = true
         var bytes = unwrapInboundIn(data)
         if input.readableBytes == 0 {
@@ -140,11 +103,8 @@ final class HTTP2Connection: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        guard context.channel.isWritable else {
-            unwritableSince = monotonicNanoseconds()
-            return
-        }
-        unwritableSince = nil
+        deadlines.becameWritable(context.channel.isWritable, now: monotonicNanoseconds())
+        guard context.channel.isWritable else { return }
         parse()
         flushIfNeeded()
         guard readIsPending, context.channel.isWritable else { return }
@@ -161,7 +121,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     private func dropStreams() {
-        phase = .failed
+        state.fail()
         let streams = streams.values
         self.streams.removeAll()
         for stream in streams { stream.clientIsGone(cutReason ?? "client closed the connection") }
@@ -171,7 +131,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
 
     /// A rule has been broken that the connection can't go on after (RFC 9113 §5.4.1).
     func fail(_ code: HTTP2ErrorCode) {
-        guard phase != .failed, let context else { return }
+        guard state.phase != .failed, let context else { return }
         writeGoAway(code)
         cutReason = "the client broke a rule of HTTP/2 (\(code))"
         dropStreams()
@@ -181,16 +141,21 @@ final class HTTP2Connection: ChannelDuplexHandler {
         loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { context.close(promise: nil) }
     }
 
+    /// Frames have been read as far as they go.
+    func noteRead(tookFrame: Bool) {
+        deadlines.read(tookFrame: tookFrame, isInFrame: input.readableBytes > 0, now: monotonicNanoseconds())
+    }
+
     func remove(_ stream: HTTP2Stream, byProxy: Bool) {
         guard streams.removeValue(forKey: stream.id) != nil else { return }
-        closedStreams.insert(stream.id, byProxy: byProxy)
+        state.closedStream(stream.id, byProxy: byProxy)
         guard streams.isEmpty else { return }
-        idleSince = monotonicNanoseconds()
+        deadlines.becameIdle(now: monotonicNanoseconds())
         closeIfDone()
     }
 
     func closeIfDone() {
-        guard streams.isEmpty, isStopping || clientIsLeaving, phase != .failed else { return }
+        guard streams.isEmpty, state.isLeaving else { return }
         flushOutput()
         context?.close(promise: nil)
     }
@@ -198,29 +163,25 @@ final class HTTP2Connection: ChannelDuplexHandler {
 
 extension HTTP2Connection: TimedConnection {
     var activity: ConnectionActivity {
-        if phase == .failed { return .closing }
+        if state.phase == .failed { return .closing }
         return streams.isEmpty ? .idle : .active
     }
 
     func check(now: UInt64) {
-        if phase != .open, now &- startedAt > limits.headerTimeout.clampedNanoseconds { return cut() }
-        if let since = frameSince, !input.isDataFrame, now &- since > limits.headerTimeout.clampedNanoseconds {
-            return fail(.enhanceYourCalm)
+        let action = deadlines.check(
+            state, isIdle: streams.isEmpty, isInData: input.isDataFrame, patience: HTTP2Patience(limits), now: now)
+        switch action {
+        case .none: for stream in streams.values { stream.check(now: now) }
+        case .close: cut()
+        case .giveUp: cut("the client took nothing of the response")
+        case .fail: fail(.enhanceYourCalm)
+        case .stop: stop()
         }
-        if let block = openBlock, now &- block.startedAt > limits.headerTimeout.clampedNanoseconds {
-            return fail(.enhanceYourCalm)
-        }
-        if let since = unwritableSince, now &- since > limits.silenceTimeout.clampedNanoseconds {
-            return cut("the client took nothing of the response")
-        }
-        if streams.isEmpty, now &- idleSince > limits.idleTimeout.clampedNanoseconds { return stop() }
-        for stream in streams.values { stream.check(now: now) }
     }
 
     /// Lets the streams that are open finish, and takes no more.
     func stop() {
-        guard !isStopping, phase != .failed else { return }
-        isStopping = true
+        guard state.stop() else { return }
         writeGoAway(.noError)
         flushOutput()
         closeIfDone()
@@ -242,34 +203,12 @@ extension HTTP2Connection: BatchedConnection {
     }
 }
 
-/// A header block whose CONTINUATION frames have not all come.
-struct OpenBlock {
-    var stream: UInt32
-    var isLast: Bool
-    var dependsOnItself: Bool
-    var bytes: ByteBuffer
-    var frames = 0
-    var startedAt = monotonicNanoseconds()
-}
-
-/// The streams that were closed last, so that what was on its way to them can be told from what must not come.
-struct ClosedStreams {
-    private var ring: [(stream: UInt32, byProxy: Bool)] = []
-    private var next = 0
-
-    private static let capacity = 256
-
-    mutating func insert(_ stream: UInt32, byProxy: Bool) {
-        if ring.count < ClosedStreams.capacity {
-            ring.append((stream, byProxy))
-        } else {
-            ring[next] = (stream, byProxy)
-            next = (next &+ 1) % ClosedStreams.capacity
-        }
+extension HTTP2Patience {
+    fileprivate init(_ limits: ProxyLimits) {
+        self.init(
+            header: limits.headerTimeout.clampedNanoseconds, silence: limits.silenceTimeout.clampedNanoseconds,
+            idle: limits.idleTimeout.clampedNanoseconds)
     }
-
-    /// Whether this side has closed the stream before the client had ended it; nil where it is not among the last.
-    func isClosedByProxy(_ stream: UInt32) -> Bool? { ring.last { $0.stream == stream }?.byProxy }
 }
 
 extension ByteBuffer {

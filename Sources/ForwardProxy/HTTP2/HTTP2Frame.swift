@@ -34,6 +34,17 @@ struct HTTP2FrameHeader: Equatable {
             UInt16(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length), kind.rawValue, flags.rawValue,
             stream)
     }
+
+    /// What a payload holds without its padding (RFC 9113 §6.1, §6.2).
+    func content(of payload: ByteBuffer) throws(HTTP2Violation) -> ByteBuffer {
+        guard flags.contains(.padded) else { return payload }
+        var content = payload
+        guard let length = content.readInteger(as: UInt8.self) else { throw .connection(.frameSizeError) }
+        guard let rest = content.readSlice(length: content.readableBytes &- Int(length)) else {
+            throw .connection(.protocolError)
+        }
+        return rest
+    }
 }
 
 /// The type of a frame; those that are not named here are ignored (RFC 9113 §5.5).

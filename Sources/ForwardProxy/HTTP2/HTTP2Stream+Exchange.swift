@@ -12,7 +12,7 @@ extension HTTP2Stream: ExchangeClient {
         get { connection.ownConnections }
         set { connection.ownConnections = newValue }
     }
-    var takesSerialisedResponse: Bool { !awaitsContinue }
+    var takesSerialisedResponse: Bool { !state.awaitsContinue }
     var takesFieldBlocks: Bool { true }
 
     var hasSentAll: Bool { false }
@@ -20,13 +20,12 @@ extension HTTP2Stream: ExchangeClient {
     func duplicateSocket() -> CInt? { nil }
 
     func sendContinue() {
-        guard awaitsContinue, !responseHasStarted else { return }
-        awaitsContinue = false
+        guard state.continues() else { return }
         sendInterim(status: 100, lines: ByteBuffer())
     }
 
     func sendInterim(status: Int, lines: ByteBuffer) {
-        guard !responseHasStarted else { return }
+        guard !state.responseHasStarted else { return }
         var block = ByteBuffer()
         FieldBlockWriter.writeStatus(status, to: &block)
         FieldBlockWriter.write(lines, to: &block)
@@ -39,7 +38,7 @@ extension HTTP2Stream: ExchangeClient {
 
     func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?) {
         write(fieldBlock, status: status, length: body?.count ?? 0)
-        responseIsComplete = true
+        state.completedResponse()
         finishRecord()
         exchange = nil
         if let body {
@@ -52,17 +51,16 @@ extension HTTP2Stream: ExchangeClient {
 
     /// Writes the header section of a response; `length` is that of its body, nil where it is not known.
     private func write(_ block: ByteBuffer, status: Int, length: Int?) {
-        if !requestIsComplete {
-            ending.begin(status: status, length: length)
-            // The end comes behind the request's, which the client would not send.
-            if ending.isHeld { sendContinue() }
+        // The end comes behind the request's, which the client would not send.
+        if state.willHoldEnding(status: status, length: length) { sendContinue() }
+        switch state.startedResponse(length: length) {
+        case .write: connection.writeHeaders(stream: id, block, isLast: false)
+        case .writeLast:
+            connection.writeHeaders(stream: id, block, isLast: true)
+            sentEnd()
+        case .hold: lastBlock = block
+        case .discard: break
         }
-        responseHasStarted = true
-        guard length == 0 else { return connection.writeHeaders(stream: id, block, isLast: false) }
-        responseIsComplete = true
-        if ending.isHeld { return ending.hold(block) }
-        connection.writeHeaders(stream: id, block, isLast: true)
-        sentAll()
     }
 
     func start(_ response: ResponseStart) {
@@ -82,7 +80,7 @@ extension HTTP2Stream: ExchangeClient {
     }
 
     func send(_ body: ByteBuffer) {
-        guard body.readableBytes > 0, !responseIsComplete else { return }
+        guard body.readableBytes > 0, !state.responseIsComplete else { return }
         record?.bodyBytes &+= body.readableBytes
         append(body)
         connection.enqueue(self)
@@ -98,15 +96,15 @@ extension HTTP2Stream: ExchangeClient {
     func finish(trailers: ByteBuffer?) {
         exchange = nil
         finishRecord()
-        if !responseIsComplete {
-            responseIsComplete = true
+        if !state.responseIsComplete {
             if let trailers, trailers.readableBytes > 0 {
                 var block = ByteBuffer()
                 FieldBlockWriter.write(trailers, to: &block)
-                if block.readableBytes > 0 { self.trailers = block }
+                if block.readableBytes > 0 { lastBlock = block }
             }
+            state.completedResponse(hasTrailers: lastBlock != nil)
         }
-        if requestIsComplete { connection.enqueue(self) } else { discardRequest() }
+        if state.requestIsComplete { connection.enqueue(self) } else { discardRequest() }
         loop.flushLater(connection)
     }
 
@@ -119,13 +117,11 @@ extension HTTP2Stream: ExchangeClient {
     func flush() { connection.flushIfNeeded() }
 
     func setWantsBody(_ wants: Bool) {
-        guard wants != bodyIsWanted else { return }
-        bodyIsWanted = wants
-        if wants { takeHeld() }
+        if state.setWantsBody(wants), wants { takeHeld() }
     }
 
     func fail(_ error: ProxyError) {
-        guard !responseHasStarted else { return abort() }
+        guard !state.responseHasStarted else { return abort() }
         let response = ErrorResponse(error, asked: record, fields: fields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
@@ -136,7 +132,7 @@ extension HTTP2Stream: ExchangeClient {
 
     func resume(_ begin: () -> (any Exchange)?) {
         let exchange = begin()
-        if !responseIsComplete { self.exchange = exchange }
+        if !state.responseIsComplete { self.exchange = exchange }
     }
 
     func takeOver() -> (any Channel)? { nil }

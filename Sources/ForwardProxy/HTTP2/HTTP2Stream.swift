@@ -2,78 +2,48 @@ import Basics
 import HTTPSemantics
 import NIOCore
 
-/// One request and its response on an HTTP/2 connection: the client's side of an exchange (RFC 9113 §5.1).
+/// One request and its response on an HTTP/2 connection: it performs what ``HTTP2StreamState`` says, and is the client's
+/// side of an exchange.
 final class HTTP2Stream {
-    let id: UInt32
     /// Holds this stream until it is closed.
     let connection: HTTP2Connection
+    var state: HTTP2StreamState
     var record: ExchangeRecord?
     var exchange: (any Exchange)?
     var fields: FieldSection?
-
-    // The request.
-    private(set) var requestIsComplete = false
-    private var receiveWindow = HTTP2Window()
-    private var expectedBytes: Int?
-    private var receivedBytes = 0
-    var bodyIsWanted = true
-    /// What has come while the exchange wanted nothing: no more than the window.
-    private var held = ByteBuffer()
-    private var heldEnd: FieldSection??
-    var awaitsContinue = false
     var isHead = false
-
-    // The response.
-    var responseHasStarted = false
-    /// All of it has been given to this object.
-    var responseIsComplete = false
-    /// All of it has been written.
-    private var responseIsSent = false
-    var sendWindow: HTTP2Window
-    private var pending: [ByteBuffer] = []
-    private var nextPending = 0
-    private(set) var pendingBytes = 0
-    var trailers: ByteBuffer?
-    /// What is kept back of the response until the request has ended.
-    var ending = ResponseEnding()
+    /// What has come of the request while the exchange wanted nothing: no more than the window.
+    private var held = ByteBuffer()
+    /// The request's end, where it came behind that, with its trailers.
+    private var heldEnd: FieldSection??
+    private var pending = HTTP2PendingBody()
+    /// What ends the stream, instead of DATA: the trailers, or a header section that was kept back.
+    var lastBlock: ByteBuffer?
     var isQueued = false
-    private var exchangeWaits = false
-    private var lastProgress = monotonicNanoseconds()
-    /// Bytes that were sent since ``lastProgress``.
-    private var sentBytes = 0
 
-    /// How much of a response is held before its source is stopped, and down to what it is started again: bytes.
-    private static let highWatermark = 64 << 10
-    private static let lowWatermark = 32 << 10
-    /// A client that takes less than this within the silence timeout, or sends less of a request that is answered
-    /// already, is taken for silent: bytes.
-    private static let leastProgress = 4 << 10
-    /// Bytes of the request that came since ``lastProgress``.
-    private var discardedBytes = 0
-
-    init(_ id: UInt32, _ connection: HTTP2Connection) {
-        self.id = id
+    init(_ id: UInt32, _ connection: HTTP2Connection, requestIsComplete: Bool, now: UInt64) {
         self.connection = connection
-        sendWindow = HTTP2Window(connection.settings.initialWindowSize)
+        state = HTTP2StreamState(
+            id, requestIsComplete: requestIsComplete, window: connection.state.settings.initialWindowSize, now: now)
     }
 
+    var id: UInt32 { state.id }
     var loop: LoopContext { connection.loop }
 
     // MARK: The request
 
-    func receive(_ block: FieldBlock, isLast: Bool) throws(HTTP2Violation) {
-        requestIsComplete = isLast
-        let now = lastProgress
+    func receive(_ block: FieldBlock, now: UInt64) throws(HTTP2Violation) {
         do throws(HTTP2RequestError) {
+            let isLast = state.requestIsComplete
             let head = try HTTP2RequestHead.make(
                 block, hasContent: !isLast, maxTargetBytes: connection.limits.requestTargetBytes)
             fields = head.fields
             isHead = head.method == .head
-            awaitsContinue = !isLast && head.fields.contains(.expect)
-            expectedBytes = head.fields.withFirst(.contentLength) { $0.decimalValue } ?? nil
-            let request = Request(head: head, bodyLength: isLast ? 0 : expectedBytes, receivedAt: now)
+            let length = head.fields.withFirst(.contentLength) { $0.decimalValue } ?? nil
+            state.receivedHead(length: length, expectsContinue: head.fields.contains(.expect))
+            let request = Request(head: head, bodyLength: isLast ? 0 : length, receivedAt: now)
             let exchange = loop.begin(request, client: self)
-            if !responseIsComplete { self.exchange = exchange }
+            if !state.responseIsComplete { self.exchange = exchange }
         } catch {
             guard let refusal = ProxyError(error) else { throw .stream(id, .protocolError) }
             record = HTTP2RequestHead.record(block, receivedAt: now)
@@ -81,40 +51,24 @@ final class HTTP2Stream {
         }
     }
 
-    func receive(_ content: ByteBuffer, taking count: Int, isLast: Bool) throws(HTTP2Violation) {
-        guard !requestIsComplete else { throw .stream(id, .streamClosed) }
-        receiveWindow.take(count)
-        guard receiveWindow.size >= 0 else { throw .stream(id, .flowControlError) }
-        receivedBytes &+= content.readableBytes
+    func receive(
+        _ content: ByteBuffer, taking count: Int, isLast: Bool, now: UInt64
+    ) throws(HTTP2Violation) {
+        let action = try state.receivedData(content.readableBytes, frame: count, isLast: isLast, now: now)
         loop.tally.receivedBytes &+= UInt64(content.readableBytes)
-        if let expectedBytes, receivedBytes > expectedBytes || (isLast && receivedBytes < expectedBytes) {
-            throw .stream(id, .protocolError)
-        }
-        noteReceived(content.readableBytes)
-        requestIsComplete = isLast
-        if responseIsComplete { return discardRequest() }
-        if bodyIsWanted {
+        switch action {
+        case .deliver:
             if content.readableBytes > 0 { exchange?.receive(content) }
             if isLast { exchange?.receiveEnd(trailers: nil) } else { widenWindow() }
-        } else {
+        case .hold:
             held.writeImmutableBuffer(content)
             if isLast { heldEnd = .some(nil) }
+        case .discard: discardRequest()
         }
     }
 
-    /// What is thrown away has to come at some speed: nothing else bounds how long the stream and its response are
-    /// held.
-    private func noteReceived(_ count: Int) {
-        if responseIsComplete {
-            discardedBytes &+= count
-            guard discardedBytes >= HTTP2Stream.leastProgress else { return }
-            discardedBytes = 0
-        }
-        lastProgress = monotonicNanoseconds()
-    }
-
-    func receiveTrailers(_ block: FieldBlock) throws(HTTP2Violation) {
-        if let expectedBytes, receivedBytes != expectedBytes { throw .stream(id, .protocolError) }
+    func receiveTrailers(_ block: FieldBlock, isLast: Bool) throws(HTTP2Violation) {
+        try state.receivedTrailers(isLast: isLast)
         let trailers: FieldSection
         do throws(HTTP2RequestError) {
             trailers = try HTTP2RequestHead.trailers(block, limits: connection.limits.message)
@@ -122,16 +76,16 @@ final class HTTP2Stream {
             guard let refusal = ProxyError(error) else { throw .stream(id, .protocolError) }
             return try refuse(refusal)
         }
-        requestIsComplete = true
-        if responseIsComplete { return discardRequest() }
-        if bodyIsWanted { exchange?.receiveEnd(trailers: trailers) } else { heldEnd = .some(trailers) }
+        switch state.endedRequest() {
+        case .deliver: exchange?.receiveEnd(trailers: trailers)
+        case .hold: heldEnd = .some(trailers)
+        case .discard: discardRequest()
+        }
     }
 
     /// Answers a request whose end is not taken.
     private func refuse(_ refusal: ProxyError) throws(HTTP2Violation) {
-        requestIsComplete = true
-        if responseIsComplete { return discardRequest() }
-        guard !responseHasStarted else { throw .stream(id, .protocolError) }
+        guard try state.refusedEnd() == .answer else { return discardRequest() }
         let exchange = exchange
         self.exchange = nil
         exchange?.clientIsGone()
@@ -144,7 +98,7 @@ final class HTTP2Stream {
         guard connection.streams[id] === self else { return }
         held = ByteBuffer()
         heldEnd = nil
-        if requestIsComplete { endResponse() } else { widenWindow() }
+        if state.requestIsComplete { endResponse() } else { widenWindow() }
         // What may go out before the request's end does.
         connection.enqueue(self)
         closeIfDone()
@@ -152,13 +106,13 @@ final class HTTP2Stream {
 
     /// Hands on what was held.
     func takeHeld() {
-        guard bodyIsWanted else { return }
+        guard state.bodyIsWanted else { return }
         if held.readableBytes > 0 {
             let content = held
             held = ByteBuffer()
             exchange?.receive(content)
         }
-        guard bodyIsWanted else { return }
+        guard state.bodyIsWanted else { return }
         if let end = heldEnd {
             heldEnd = nil
             exchange?.receiveEnd(trailers: end)
@@ -167,121 +121,62 @@ final class HTTP2Stream {
     }
 
     private func widenWindow() {
-        guard bodyIsWanted || responseIsComplete, !requestIsComplete,
-            receiveWindow.size < HTTP2Window.initialSize / 2
-        else { return }
-        let more = HTTP2Window.initialSize &- receiveWindow.size
-        _ = receiveWindow.grow(by: more)
+        guard let more = state.widenWindow() else { return }
         connection.writeWindowUpdate(stream: id, more)
         if !connection.isInRead { connection.flushOutput() }
     }
 
     // MARK: The response
 
-    var maySend: Bool { !responseIsSent && (hasOnlyItsEndToSend || (sendableBytes > 0 && sendWindow.size > 0)) }
-
-    /// Whether nothing is left to send that takes room in a window.
-    var hasOnlyItsEndToSend: Bool {
-        pendingBytes == 0 && responseIsComplete && !responseIsSent && !endingIsHeld
-    }
-
-    private var endingIsHeld: Bool { ending.isHeld && !requestIsComplete }
-
-    private var sendableBytes: Int { endingIsHeld ? ending.sendable(of: pendingBytes) : pendingBytes }
-
-    var isWritable: Bool {
-        let isWritable = pendingBytes < HTTP2Stream.highWatermark
-        if !isWritable { exchangeWaits = true }
-        return isWritable
-    }
+    var isWritable: Bool { state.takesMore() }
 
     /// Holds a part of the body until it is its turn.
     func append(_ body: ByteBuffer) {
-        if pendingBytes == 0 { lastProgress = monotonicNanoseconds() }
         pending.append(body)
-        pendingBytes &+= body.readableBytes
+        state.appended(body.readableBytes, now: monotonicNanoseconds())
     }
 
     /// Sends the next DATA frame, or the trailers.
     func sendFrame(atMost limit: Int) {
-        guard pendingBytes > 0 else { return sendEnd() }
-        let limit = min(limit, sendWindow.size, sendableBytes)
-        guard var body = takePending(atMost: limit) else { return }
-        // Small parts share a frame.
-        while let more = takePending(atMost: limit &- body.readableBytes) {
-            body.writeImmutableBuffer(more)
+        switch state.nextFrame(atMost: limit) {
+        case .nothing: break
+        case .end: sendEnd()
+        case .data(let limit):
+            guard let body = pending.take(atMost: limit) else { return }
+            let sent = state.sentData(body.readableBytes, now: monotonicNanoseconds())
+            connection.writeData(stream: id, body, isLast: sent.isLast)
+            if sent.isLast { return sentEnd() }
+            if sent.makesRoom { exchange?.clientBecameWritable() }
         }
-        ending.sent(body.readableBytes)
-        sendWindow.take(body.readableBytes)
-        connection.sendWindow.take(body.readableBytes)
-        let isLast = pendingBytes == 0 && responseIsComplete && trailers == nil && !endingIsHeld
-        connection.writeData(stream: id, body, isLast: isLast)
-        noteSent(body.readableBytes)
-        if isLast { return sentAll() }
-        if exchangeWaits, pendingBytes < HTTP2Stream.lowWatermark {
-            exchangeWaits = false
-            exchange?.clientBecameWritable()
-        }
-    }
-
-    private func takePending(atMost limit: Int) -> ByteBuffer? {
-        guard limit > 0, nextPending < pending.count else { return nil }
-        let count = min(limit, pending[nextPending].readableBytes)
-        guard let part = pending[nextPending].readSlice(length: count) else { return nil }
-        pendingBytes &-= count
-        if pending[nextPending].readableBytes == 0 {
-            pending[nextPending] = ByteBuffer()
-            nextPending &+= 1
-            if nextPending == pending.count {
-                pending.removeAll(keepingCapacity: true)
-                nextPending = 0
-            } else if nextPending > 64 {
-                pending.removeFirst(nextPending)
-                nextPending = 0
-            }
-        }
-        return part
-    }
-
-    private func noteSent(_ count: Int) {
-        sentBytes &+= count
-        guard sentBytes >= HTTP2Stream.leastProgress || pendingBytes == 0 else { return }
-        sentBytes = 0
-        lastProgress = monotonicNanoseconds()
     }
 
     private func sendEnd() {
-        guard responseIsComplete else { return }
-        if let trailers {
-            connection.writeHeaders(stream: id, trailers, isLast: true)
+        if let lastBlock {
+            connection.writeHeaders(stream: id, lastBlock, isLast: true)
         } else {
             connection.writeData(stream: id, ByteBuffer(), isLast: true)
         }
-        sentAll()
+        sentEnd()
     }
 
     /// Lets go what was kept back.
     private func endResponse() {
-        guard responseIsComplete, !responseIsSent else { return }
-        ending.isHeld = false
-        if let block = ending.takeBlock() {
-            connection.writeHeaders(stream: id, block, isLast: true)
-            sentAll()
-        } else {
-            connection.enqueue(self)
+        switch state.releaseEnding() {
+        case .nothing: return
+        case .writeHead: sendEnd()
+        case .enqueue: connection.enqueue(self)
         }
         loop.flushLater(connection)
     }
 
     /// END_STREAM has been written.
-    func sentAll() {
-        responseIsSent = true
-        lastProgress = monotonicNanoseconds()
+    func sentEnd() {
+        state.sentEnd(now: monotonicNanoseconds())
         closeIfDone()
     }
 
     private func closeIfDone() {
-        if responseIsSent, requestIsComplete { connection.remove(self, byProxy: false) }
+        if state.phase == .closed { connection.remove(self, byProxy: false) }
     }
 
     // MARK: Ends
@@ -289,10 +184,8 @@ final class HTTP2Stream {
     /// Ends the stream with RST_STREAM.
     func close(_ code: HTTP2ErrorCode) {
         exchange = nil
-        responseIsComplete = true
-        responseIsSent = true
-        pending = []
-        pendingBytes = 0
+        state.close()
+        pending = HTTP2PendingBody()
         guard connection.streams[id] === self else { return }
         connection.writeReset(stream: id, code)
         connection.remove(self, byProxy: true)
@@ -308,8 +201,7 @@ final class HTTP2Stream {
     func clientIsGone(_ reason: String) {
         let exchange = exchange
         self.exchange = nil
-        responseIsComplete = true
-        responseIsSent = true
+        state.close()
         exchange?.clientIsGone()
         guard record != nil else { return }
         record?.fail(reason)
@@ -323,23 +215,14 @@ final class HTTP2Stream {
     }
 
     func check(now: UInt64) {
-        // Progress is owed by the client where it holds the response up, or has not sent the rest of its request.
-        let isOwed = sendableBytes > 0 || (!requestIsComplete && (bodyIsWanted || responseIsComplete))
-        guard isOwed else {
-            lastProgress = now
-            return
+        switch state.check(now: now, silence: connection.limits.silenceTimeout.clampedNanoseconds) {
+        case .none: break
+        case .endResponse: endResponse()
+        case .close: close(.noError)
+        case .giveUp:
+            clientIsGone("client was silent")
+            close(.cancel)
         }
-        guard now > lastProgress, now &- lastProgress > connection.limits.silenceTimeout.clampedNanoseconds else {
-            return
-        }
-        if responseIsSent { return close(.noError) }
-        if endingIsHeld, responseIsComplete, sendableBytes == 0 {
-            // The client waits for the response, maybe, before it ends its request.
-            lastProgress = now
-            return endResponse()
-        }
-        clientIsGone("client was silent")
-        close(.cancel)
     }
 }
 

@@ -1,5 +1,3 @@
-import NIOCore
-
 /// The end of a response whose request goes on: it is kept back until the request has ended.
 ///
 /// A response may be complete before its request is (RFC 9113 §8.1). Clients take that badly: libcurl 7.88 stops an
@@ -9,12 +7,13 @@ import NIOCore
 ///
 /// Whoever sends next to nothing of its request for the silence timeout gets the end, and after another one the stream
 /// is closed.
-struct ResponseEnding {
+struct ResponseEnding: Equatable {
     /// Whether the end waits for the request's.
-    var isHeld = false
+    private(set) var isHeld = false
     /// Bytes of the body that have not been sent; nil where they are not known.
     private var bytesLeft: Int?
-    private var block: ByteBuffer?
+    /// Whether what waits is a header section that ends its stream.
+    private var holdsHead = false
 
     /// - Parameter length: of the body; nil where it is not known.
     mutating func begin(status: Int, length: Int?) {
@@ -30,11 +29,14 @@ struct ResponseEnding {
 
     mutating func sent(_ count: Int) { bytesLeft = bytesLeft.map { $0 &- count } }
 
-    /// Keeps a header section that ends its stream.
-    mutating func hold(_ block: ByteBuffer) { self.block = block }
+    mutating func holdHead() { holdsHead = true }
 
-    mutating func takeBlock() -> ByteBuffer? {
-        defer { block = nil }
-        return block
+    /// Waits no longer.
+    ///
+    /// - Returns: whether a header section was kept back.
+    mutating func release() -> Bool {
+        isHeld = false
+        defer { holdsHead = false }
+        return holdsHead
     }
 }

@@ -50,14 +50,14 @@ enum FrameInvariants {
 
         /// What one connection may hold.
         func checkLimits() throws {
-            try require(handler.streams.count <= HTTP2Connection.maxStreams, "\(handler.streams.count) streams")
+            try require(handler.streams.count <= HTTP2ConnectionState.maxStreams, "\(handler.streams.count) streams")
             let input = handler.input.readableBytes
             try require(input <= HTTP2FrameHeader.size + HTTP2Settings.leastFrameSize, "\(input) bytes held")
-            if let block = handler.openBlock {
+            if let block = handler.state.openBlock {
                 let most = handler.limits.headerSectionBytes
                 try require(block.bytes.readableBytes <= max(most, HTTP2Settings.leastFrameSize), "a long block")
             }
-            let pending = handler.streams.values.map(\.pendingBytes).max() ?? 0
+            let pending = handler.streams.values.map(\.state.pendingBytes).max() ?? 0
             try require(pending < 1 << 20, "\(pending) bytes pending")
         }
     }
@@ -89,11 +89,12 @@ enum FrameInvariants {
     /// On a connection that goes on, the next good request is answered.
     private static func checkNextRequest(_ connection: inout Connection, _ client: inout FrameReader) throws {
         let handler = connection.handler
-        guard handler.phase == .open, handler.openBlock == nil, handler.input.readableBytes == 0,
-            !handler.isStopping, !handler.clientIsLeaving, connection.proxy.channel.isActive,
-            handler.streams.count < HTTP2Connection.maxStreams, handler.highestStream < 0x7fff_fff0
+        let state = handler.state
+        guard state.phase == .open, !state.isLeaving, state.openBlock == nil, handler.input.readableBytes == 0,
+            connection.proxy.channel.isActive, handler.streams.count < HTTP2ConnectionState.maxStreams,
+            state.highestStream < 0x7fff_fff0
         else { return }
-        let stream = handler.highestStream + (handler.highestStream & 1 == 1 ? 2 : 1)
+        let stream = state.highestStream + (state.highestStream & 1 == 1 ? 2 : 1)
         // GET https://a.test/ in the static table, `:authority` as a literal.
         let block: [UInt8] = [0x82, 0x87, 0x84, 0x01, 0x06] + Array("a.test".utf8)
         var frame = ByteBuffer()

@@ -1,0 +1,364 @@
+import NIOCore
+
+/// The life of an HTTP/2 connection from a client as a value: what may come next, which streams there were, the windows
+/// of all streams together, and what a client may not do too often (RFC 9113).
+///
+/// It holds no channel, reads no clock, and knows an open stream only as one that the caller says is open: those have
+/// an ``HTTP2StreamState`` each. ``HTTP2Connection`` performs what the functions return.
+struct HTTP2ConnectionState {
+    enum Phase: Equatable {
+        /// The client's preface has to come (RFC 9113 §3.4).
+        case preface
+        /// Then its SETTINGS.
+        case settings
+        case open
+        /// GOAWAY has been sent for an error; what comes is thrown away until the connection is closed.
+        case failed
+    }
+
+    /// What a stream is that is not open (RFC 9113 §5.1).
+    enum AbsentStream: Equatable {
+        case idle
+        /// Closed, and by this side before the client had ended it: what comes may have been on its way.
+        case closedByProxy
+        case closedByClient
+        /// Closed so long ago that it isn't known by whom, or passed over by a higher one.
+        case forgotten
+    }
+
+    private(set) var phase = Phase.preface
+    /// What the client has said of itself.
+    private(set) var settings = HTTP2Settings()
+    /// The highest stream that the client has used, and the highest that was served.
+    private(set) var highestStream: UInt32 = 0
+    private(set) var lastStream: UInt32 = 0
+    private var closedStreams = ClosedStreams()
+    /// The header block whose CONTINUATION frames have not all come.
+    private(set) var openBlock: HTTP2HeaderBlock?
+    private var receiveWindow = HTTP2Window()
+    private(set) var sendWindow = HTTP2Window()
+    private var floods = HTTP2Floods()
+    /// Whether GOAWAY has been sent in order: the streams that are open are the last.
+    private(set) var isStopping = false
+    private var clientIsLeaving = false
+    private let maxBlockBytes: Int
+
+    /// Streams at a time.
+    static let maxStreams = 100
+    /// What a client may send on all streams together before it is taken in: bytes.
+    static let receiveWindowSize = 1 << 20
+    private static let maxContinuations = 5
+
+    /// - Parameter maxBlockBytes: of a compressed header block that comes in several frames.
+    init(maxBlockBytes: Int) { self.maxBlockBytes = maxBlockBytes }
+
+    func absence(of id: UInt32) -> AbsentStream {
+        guard id & 1 == 1, id <= highestStream else { return .idle }
+        return switch closedStreams.isClosedByProxy(id) {
+        case true?: .closedByProxy
+        case false?: .closedByClient
+        case nil: .forgotten
+        }
+    }
+
+    // MARK: Frames
+
+    /// The preface has come.
+    mutating func receivedPreface() { phase = .settings }
+
+    /// The header of a frame has come: SETTINGS are the first, and nothing comes inside of a header block.
+    mutating func received(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
+        if phase == .settings {
+            guard header.kind == .settings, !header.flags.contains(.acknowledgement) else {
+                throw .connection(.protocolError)
+            }
+            phase = .open
+        }
+        if let openBlock {
+            guard header.kind == .continuation, header.stream == openBlock.stream else {
+                throw .connection(.protocolError)
+            }
+        } else if header.kind == .continuation || header.kind == .pushPromise {
+            throw .connection(.protocolError)
+        }
+    }
+
+    /// A DATA frame takes room in the connection's window (RFC 9113 §6.9), whatever becomes of it.
+    ///
+    /// - Returns: the increment of a WINDOW_UPDATE; nil where none is due.
+    mutating func receivedData(_ header: HTTP2FrameHeader) throws(HTTP2Violation) -> Int? {
+        guard header.stream != 0 else { throw .connection(.protocolError) }
+        receiveWindow.take(header.length)
+        guard receiveWindow.size >= 0 else { throw .connection(.flowControlError) }
+        // What a stream may hold is bounded by its own window.
+        guard receiveWindow.size < HTTP2ConnectionState.receiveWindowSize / 2 else { return nil }
+        return widenWindow()
+    }
+
+    /// - Returns: the increment of the WINDOW_UPDATE that widens the connection's window to its full size.
+    mutating func widenWindow() -> Int {
+        let more = HTTP2ConnectionState.receiveWindowSize &- receiveWindow.size
+        _ = receiveWindow.grow(by: more)
+        return more
+    }
+
+    /// A DATA frame on a stream that is open has no content, and doesn't end it.
+    mutating func receivedEmptyData(now: UInt64) throws(HTTP2Violation) { try floods.emptyFrames.count(at: now) }
+
+    /// A DATA frame is for a stream that is not open; where nothing is thrown, it is thrown away.
+    mutating func receivedData(onAbsent id: UInt32, now: UInt64) throws(HTTP2Violation) {
+        switch absence(of: id) {
+        case .idle: throw .connection(.protocolError)
+        case .closedByProxy: try floods.idleFrames.count(at: now)
+        case .closedByClient, .forgotten: throw .stream(id, .streamClosed)
+        }
+    }
+
+    /// A HEADERS frame begins a header block.
+    ///
+    /// - Returns: the block, where it is whole.
+    mutating func receivedHeaders(
+        _ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64
+    ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
+        let block = try HTTP2HeaderBlock(header, payload, now: now)
+        guard !header.flags.contains(.endHeaders) else { return block }
+        openBlock = block
+        return nil
+    }
+
+    /// A CONTINUATION frame goes on with the block that is open.
+    ///
+    /// - Returns: the block, where it is whole.
+    mutating func receivedContinuation(
+        _ header: HTTP2FrameHeader, _ payload: ByteBuffer
+    ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
+        guard var block = openBlock.take() else { throw .connection(.protocolError) }
+        block.append(payload)
+        guard block.continuations <= HTTP2ConnectionState.maxContinuations,
+            block.bytes.readableBytes <= maxBlockBytes
+        else { throw .connection(.enhanceYourCalm) }
+        guard !header.flags.contains(.endHeaders) else { return block }
+        openBlock = block
+        return nil
+    }
+
+    /// A whole header block is for a stream that is not open.
+    ///
+    /// - Parameter openStreams: how many are open.
+    /// - Returns: whether it opens the stream; else it is thrown away.
+    mutating func receivedRequest(
+        _ block: HTTP2HeaderBlock, openStreams: Int, now: UInt64
+    ) throws(HTTP2Violation) -> Bool {
+        let id = block.stream
+        switch absence(of: id) {
+        case .idle: break
+        case .closedByProxy:
+            try floods.idleFrames.count(at: now)
+            return false
+        case .closedByClient: throw .connection(.streamClosed)
+        case .forgotten: throw .connection(.protocolError)
+        }
+        highestStream = id
+        // RFC 9113 §6.8: the client has been told which streams are served, and asks again elsewhere.
+        guard !isStopping else {
+            closedStreams.insert(id, byProxy: true)
+            return false
+        }
+        guard openStreams < HTTP2ConnectionState.maxStreams else { throw .stream(id, .refusedStream) }
+        guard !block.dependsOnItself else { throw .stream(id, .protocolError) }
+        lastStream = id
+        return true
+    }
+
+    /// - Parameter isOpen: whether the frame's stream is open, here and below.
+    mutating func receivedPriority(
+        _ header: HTTP2FrameHeader, _ payload: ByteBuffer, isOpen: Bool, now: UInt64
+    ) throws(HTTP2Violation) {
+        try floods.idleFrames.count(at: now)
+        guard header.stream != 0 else { throw .connection(.protocolError) }
+        guard header.length == 5, let dependency = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+            throw isOpen ? .stream(header.stream, .frameSizeError) : .connection(.frameSizeError)
+        }
+        guard dependency & 0x7fff_ffff != header.stream else {
+            throw isOpen ? .stream(header.stream, .protocolError) : .connection(.protocolError)
+        }
+    }
+
+    /// An RST_STREAM frame; where nothing is thrown, a stream that is open is closed by it.
+    mutating func receivedReset(_ header: HTTP2FrameHeader, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
+        guard header.length == 4 else { throw .connection(.frameSizeError) }
+        guard !isOpen else { return }
+        guard absence(of: header.stream) != .idle else { throw .connection(.protocolError) }
+        try floods.quietFrames.count(at: now)
+    }
+
+    /// A stream that was open has been closed by RST_STREAM.
+    mutating func closedByReset(now: UInt64) throws(HTTP2Violation) { try floods.resets.count(at: now) }
+
+    /// A SETTINGS frame, which is acknowledged unless it is an acknowledgement itself.
+    ///
+    /// - Returns: by how much the windows of all open streams change; nil for an acknowledgement.
+    mutating func receivedSettings(
+        _ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64
+    ) throws(HTTP2Violation) -> Int? {
+        guard header.stream == 0 else { throw .connection(.protocolError) }
+        guard !header.flags.contains(.acknowledgement) else {
+            guard header.length == 0 else { throw .connection(.frameSizeError) }
+            return nil
+        }
+        try floods.controls.count(at: now)
+        let before = settings.initialWindowSize
+        try settings.apply(payload)
+        return settings.initialWindowSize &- before
+    }
+
+    /// - Returns: whether the frame is to be sent back.
+    mutating func receivedPing(_ header: HTTP2FrameHeader, now: UInt64) throws(HTTP2Violation) -> Bool {
+        guard header.stream == 0 else { throw .connection(.protocolError) }
+        guard header.length == 8 else { throw .connection(.frameSizeError) }
+        try floods.controls.count(at: now)
+        return !header.flags.contains(.acknowledgement)
+    }
+
+    /// A GOAWAY frame: the client opens no more streams.
+    mutating func receivedGoAway(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
+        guard header.stream == 0 else { throw .connection(.protocolError) }
+        guard header.length >= 8 else { throw .connection(.frameSizeError) }
+        clientIsLeaving = true
+    }
+
+    /// - Returns: the increment for the frame's stream, where that is open.
+    mutating func receivedWindowUpdate(
+        _ header: HTTP2FrameHeader, _ payload: ByteBuffer, isOpen: Bool, now: UInt64
+    ) throws(HTTP2Violation) -> Int? {
+        guard header.length == 4, let word = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+            throw .connection(.frameSizeError)
+        }
+        try floods.quietFrames.count(at: now)
+        let increment = Int(word & 0x7fff_ffff)
+        guard header.stream != 0 else {
+            guard increment > 0 else { throw .connection(.protocolError) }
+            guard sendWindow.grow(by: increment) else { throw .connection(.flowControlError) }
+            return nil
+        }
+        if isOpen { return increment }
+        guard absence(of: header.stream) != .idle else { throw .connection(.protocolError) }
+        return nil
+    }
+
+    /// A frame of a type that means nothing here (RFC 9113 §5.5).
+    mutating func receivedUnknown(now: UInt64) throws(HTTP2Violation) { try floods.idleFrames.count(at: now) }
+
+    // MARK: What is sent, and ends
+
+    /// A part of a response is written: a client that is sent one has reason to measure the way and to open its
+    /// windows.
+    ///
+    /// - Parameter count: bytes that take room in the window.
+    mutating func sentResponse(_ count: Int) {
+        sendWindow.take(count)
+        floods.forgive()
+    }
+
+    /// The client has made an error on one stream; too many of them are one of the connection.
+    mutating func failedStream(_ id: UInt32, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
+        try floods.errors.count(at: now)
+        if !isOpen { closedStreams.insert(id, byProxy: true) }
+    }
+
+    /// A stream that was open is no longer.
+    ///
+    /// - Parameter byProxy: whether this side has reset it.
+    mutating func closedStream(_ id: UInt32, byProxy: Bool) { closedStreams.insert(id, byProxy: byProxy) }
+
+    /// Streams that are open may finish, and no more are taken (RFC 9113 §6.8).
+    ///
+    /// - Returns: whether GOAWAY is to be sent.
+    mutating func stop() -> Bool {
+        guard !isStopping, phase != .failed else { return false }
+        isStopping = true
+        return true
+    }
+
+    /// Whether the connection is to be closed when no stream is open.
+    var isLeaving: Bool { (isStopping || clientIsLeaving) && phase != .failed }
+
+    /// The connection can't go on, or is gone.
+    mutating func fail() { phase = .failed }
+}
+
+/// A header block, in as many frames as it comes in (RFC 9113 §4.3).
+struct HTTP2HeaderBlock: Equatable {
+    let stream: UInt32
+    /// Whether the request ends with it.
+    let isLast: Bool
+    let dependsOnItself: Bool
+    private(set) var bytes: ByteBuffer
+    private(set) var continuations = 0
+    /// When its first frame came.
+    let startedAt: UInt64
+
+    /// The block that a HEADERS frame begins.
+    init(_ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64) throws(HTTP2Violation) {
+        guard header.stream & 1 == 1 else { throw .connection(.protocolError) }
+        var content = try header.content(of: payload)
+        if header.flags.contains(.priority) {
+            guard let (dependency, _) = content.readMultipleIntegers(as: (UInt32, UInt8).self) else {
+                throw .connection(.frameSizeError)
+            }
+            dependsOnItself = dependency & 0x7fff_ffff == header.stream
+        } else {
+            dependsOnItself = false
+        }
+        stream = header.stream
+        isLast = header.flags.contains(.endStream)
+        bytes = content
+        startedAt = now
+    }
+
+    mutating func append(_ payload: ByteBuffer) {
+        continuations &+= 1
+        bytes.writeImmutableBuffer(payload)
+    }
+}
+
+/// What one connection may do in 30 s; beyond it gets GOAWAY with ENHANCE_YOUR_CALM.
+struct HTTP2Floods {
+    /// Resets of requests under way.
+    var resets = HTTP2RateLimit(200)
+    /// Errors of streams.
+    var errors = HTTP2RateLimit(200)
+    var emptyFrames = HTTP2RateLimit(200)
+    /// Frames that mean nothing here.
+    var idleFrames = HTTP2RateLimit(5000)
+    /// PING and SETTINGS, while nothing of a response is sent.
+    var controls = HTTP2RateLimit(200)
+    /// WINDOW_UPDATE and resets of streams that are over, while nothing of a response is sent.
+    var quietFrames = HTTP2RateLimit(5000)
+
+    /// A part of a response is sent, which explains what is counted until then.
+    mutating func forgive() {
+        controls.forgive()
+        quietFrames.forgive()
+    }
+}
+
+/// The streams that were closed last, so that what was on its way to them can be told from what must not come.
+struct ClosedStreams {
+    private var ring: [(stream: UInt32, byProxy: Bool)] = []
+    private var next = 0
+
+    private static let capacity = 256
+
+    mutating func insert(_ stream: UInt32, byProxy: Bool) {
+        if ring.count < ClosedStreams.capacity {
+            ring.append((stream, byProxy))
+        } else {
+            ring[next] = (stream, byProxy)
+            next = (next &+ 1) % ClosedStreams.capacity
+        }
+    }
+
+    /// Whether this side has closed the stream before the client had ended it; nil where it is not among the last.
+    func isClosedByProxy(_ stream: UInt32) -> Bool? { ring.last { $0.stream == stream }?.byProxy }
+}
