@@ -113,4 +113,156 @@ struct ConnectionStateTests {
         #expect(state.wantsBytes(bodyIsWanted: true))
         #expect(!state.wantsBytes(bodyIsWanted: false))
     }
+
+    // MARK: Each phase and each event
+
+    enum Start: CaseIterable, Sendable {
+        case idle, request, wholeRequest, response, wholeRequestResponse, draining, lingering, relaying, closed
+
+        var state: ConnectionState {
+            var state = ConnectionState()
+            switch self {
+            case .idle: return state
+            case .closed: state.closed()
+            case .relaying:
+                state.receivedHead(isPersistent: true, expectsContinue: false)
+                state.startedRelaying()
+            case .request, .wholeRequest, .response, .wholeRequestResponse, .draining, .lingering:
+                state.receivedHead(isPersistent: true, expectsContinue: false)
+                if self == .wholeRequest || self == .wholeRequestResponse { _ = state.receivedEnd() }
+                if self != .request && self != .wholeRequest { _ = state.startedResponse() }
+                if self == .draining || self == .lingering { _ = state.finishedResponse() }
+                if self == .lingering { _ = state.receivedBody(ConnectionState.drainLimit + 1) }
+            }
+            return state
+        }
+    }
+
+    enum Event: CaseIterable, Sendable { case end, response, responseEnd, inputEnd, abort }
+
+    struct Row: CustomTestStringConvertible, Sendable {
+        var start: Start
+        var event: Event
+        var action: ConnectionState.Action
+        var phase: ConnectionState.Phase
+
+        var testDescription: String { "\(start), \(event)" }
+    }
+
+    private static let table: [(Start, [(ConnectionState.Action, Start)])] = [
+        (.idle, [(.none, .idle), (.none, .idle), (.none, .idle), (.close, .closed), (.abort, .closed)]),
+        (
+            .request,
+            [
+                (.none, .wholeRequest), (.none, .response), (.proceed, .draining), (.none, .request),
+                (.abort, .closed),
+            ]
+        ),
+        (
+            .wholeRequest,
+            [
+                (.none, .wholeRequest), (.none, .wholeRequestResponse), (.proceed, .idle), (.none, .wholeRequest),
+                (.abort, .closed),
+            ]
+        ),
+        (
+            .response,
+            [
+                (.none, .wholeRequestResponse), (.none, .response), (.proceed, .draining), (.none, .response),
+                (.abort, .closed),
+            ]
+        ),
+        (
+            .wholeRequestResponse,
+            [
+                (.none, .wholeRequestResponse), (.none, .wholeRequestResponse), (.proceed, .idle),
+                (.none, .wholeRequestResponse), (.abort, .closed),
+            ]
+        ),
+        (
+            .draining,
+            [(.proceed, .idle), (.none, .draining), (.none, .draining), (.close, .closed), (.abort, .closed)]
+        ),
+        (
+            .lingering,
+            [(.none, .lingering), (.none, .lingering), (.none, .lingering), (.close, .closed), (.abort, .closed)]
+        ),
+        (
+            .relaying,
+            [(.none, .relaying), (.none, .relaying), (.none, .relaying), (.none, .relaying), (.abort, .closed)]
+        ),
+        (.closed, [(.none, .closed), (.none, .closed), (.none, .closed), (.none, .closed), (.none, .closed)]),
+    ]
+
+    private static let rows = table.flatMap { start, outcomes in
+        zip(Event.allCases, outcomes).map { event, outcome in
+            Row(start: start, event: event, action: outcome.0, phase: outcome.1.state.phase)
+        }
+    }
+
+    @Test("an event leads from each phase to the next, and to what has to happen", arguments: rows)
+    func event(row: Row) {
+        var state = row.start.state
+        let action: ConnectionState.Action
+        switch row.event {
+        case .end: action = state.receivedEnd()
+        case .response:
+            _ = state.startedResponse()
+            action = .none
+        case .responseEnd: action = state.finishedResponse()
+        case .inputEnd: action = state.inputEnded()
+        case .abort: action = state.aborted()
+        }
+        #expect(action == row.action)
+        #expect(state.phase == row.phase)
+    }
+
+    @Test("the table has a row for each phase and a column for each event")
+    func isWhole() {
+        #expect(ConnectionStateTests.table.map(\.0) == Start.allCases)
+        #expect(ConnectionStateTests.table.allSatisfy { $0.1.count == Event.allCases.count })
+    }
+
+    @Test(
+        "the last response of a connection closes its output, or all of it where the client has closed its side",
+        arguments: [
+            (true, false, false, .proceed), (false, false, false, .closeOutput), (true, true, false, .closeOutput),
+            (true, false, true, .proceed), (false, false, true, .close), (true, true, true, .close),
+        ] as [(Bool, Bool, Bool, ConnectionState.Action)])
+    func last(isPersistent: Bool, isStopping: Bool, inputHasEnded: Bool, action: ConnectionState.Action) {
+        var state = exchange(complete: true, persistent: isPersistent)
+        if isStopping { state.stop() }
+        if inputHasEnded { expect(state.inputEnded(), .none) }
+        expect(state.startedResponse(), isPersistent && !isStopping)
+        expect(state.finishedResponse(), action)
+    }
+
+    @Test("requests that wait are answered before a client that has closed its side is closed")
+    func waitingRequests() {
+        var state = ConnectionState()
+        expect(state.inputEnded(requestsWait: true), .none)
+        #expect(state.isIdle && state.inputHasEnded)
+        expect(state.inputEnded(), .close)
+    }
+
+    @Test("bytes that are no request are answered once, and nothing behind them is read", arguments: [true, false])
+    func malformed(inputHasEnded: Bool) {
+        var state = exchange(complete: false)
+        if inputHasEnded { expect(state.inputEnded(), .none) }
+        expect(state.finishedErrorResponse(), inputHasEnded ? .close : .closeOutput)
+        #expect(state.phase == .lingering)
+        expect(state.receivedBody(10), .discard)
+    }
+
+    @Test(
+        "a body that comes ends the wait for 100, and 100 is sent once",
+        arguments: [true, false])
+    func expectation(isSent: Bool) {
+        var state = ConnectionState()
+        state.receivedHead(isPersistent: true, expectsContinue: true)
+        #expect(state.awaitsContinue && state.awaitsBody)
+        if isSent { state.sentContinue() } else { expect(state.receivedBody(1), .deliver) }
+        #expect(!state.awaitsContinue)
+        expect(state.startedResponse(), true)
+    }
 }
