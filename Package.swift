@@ -23,7 +23,6 @@ let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package:
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
-let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -57,6 +56,7 @@ let package = Package(
         .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
         .target(name: "HTTP1", dependencies: ["Basics", "HTTPSemantics", nioCore], swiftSettings: strict),
+        .target(name: "HTTP2", dependencies: ["HTTP1", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTPCaching", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "Substitution",
@@ -72,7 +72,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "Basics", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTPCaching", "HTTPSemantics",
+                "Authentication", "Basics", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTP2", "HTTPCaching",
+                "HTTPSemantics",
                 "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
@@ -103,9 +104,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTPCaching", "HTTPSemantics",
-                "Substitution",
-                "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+                "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2", "HTTPCaching", "HTTPSemantics",
+                "Substitution", "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),
         .testTarget(
@@ -115,6 +115,9 @@ let package = Package(
             dependencies: [
                 "HTTP1", "HTTP1Invariants", "HTTPSemantics", "ProxyTestKit", nioCore, nioHTTP1, nioEmbedded,
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HTTP2Tests", dependencies: ["HTTP1", "HTTP2", "HTTPSemantics", nioCore, nioHPACK],
             swiftSettings: strict),
         .testTarget(
             name: "SubstitutionTests",
@@ -136,8 +139,8 @@ let package = Package(
         .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "Authentication", "Basics", "ForwardProxy", "HTTP1", "HTTPSemantics", "Substitution", "ProxyTestKit",
-                nioCore, nioEmbedded, nioPosix, nioSSL, nioHTTP2, logging,
+                "Authentication", "Basics", "ForwardProxy", "HTTP1", "HTTP2", "HTTPSemantics", "Substitution",
+                "ProxyTestKit", nioCore, nioEmbedded, nioPosix, nioSSL, nioHPACK, logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,4 +1,5 @@
 import HTTP1
+import HTTP2
 import HTTPSemantics
 import NIOCore
 

@@ -1,4 +1,5 @@
 import Basics
+import HTTP2
 import NIOCore
 
 /// What comes from the client, frame by frame.

@@ -1,3 +1,4 @@
+import HTTP2
 import NIOCore
 
 /// What goes to the client: frames gathered in one buffer, and bodies as the windows allow (RFC 9113 §5.2).

@@ -1,4 +1,5 @@
 import Basics
+import HTTP2
 import HTTPSemantics
 import NIOCore
 

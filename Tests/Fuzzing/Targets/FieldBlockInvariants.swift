@@ -5,7 +5,7 @@ import HTTPSemantics
 import NIOCore
 import NIOHPACK
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 /// Properties of compressed field blocks (RFC 7541), and of the requests that are made of them (RFC 9113 §8).
 enum FieldBlockInvariants {

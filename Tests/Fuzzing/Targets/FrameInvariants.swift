@@ -5,6 +5,7 @@ import NIOCore
 import NIOEmbedded
 
 @testable import ForwardProxy
+@testable import HTTP2
 
 /// Properties of an HTTP/2 connection, from a client's bytes to those that it gets (RFC 9113).
 enum FrameInvariants {

@@ -1,11 +1,14 @@
+<<<<<<<< HEAD:Tests/ForwardProxyTests/HTTP2/FieldBlockTests.swift
 import Basics
 import HTTP1
+========
+>>>>>>>> 46296dd (Give HTTP/2 a target of its own):Tests/HTTP2Tests/FieldBlockTests.swift
 import HTTPSemantics
 import NIOCore
 import NIOHPACK
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 @Suite("Compressed fields of HTTP/2")
 struct FieldBlockTests {
@@ -53,52 +56,6 @@ struct FieldBlockTests {
             ])
     }
 
-    @Test("Cookie's crumbs are one field for the limit of fields, and count with all their bytes")
-    func crumbs() throws {
-        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
-        var request: [(String, String)] = [
-            (":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test"),
-        ]
-        request += (0..<190).map { ("cookie", "c\($0)=\($0)") } + (0..<20).map { ("x-\($0)", "y") }
-        func encode(_ fields: [(String, String)]) throws -> [UInt8] {
-            var block = ByteBuffer()
-            try encoder.encode(headers: HPACKHeaders(fields), to: &block)
-            return Array(buffer: block)
-        }
-        let bytes = try encode(request)
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 25)
-        let block = try decode(bytes, with: &decoder)
-        #expect(!block.isTooLarge)
-        let head = try HTTP2RequestHead.make(block, hasContent: false, maxTargetBytes: 1 << 10)
-        #expect(head.fields.count(of: .cookie) == 1)
-        let cookie = (0..<190).map { "c\($0)=\($0)" }.joined(separator: "; ")
-        #expect(head.fields.firstText(.cookie) == cookie)
-        #expect(head.version == .http2)
-        // One field more is one too many, and so are crumbs without end.
-        let more = try encode(request + [("x-more", "y")])
-        #expect(try decode(more, with: &decoder).isTooLarge)
-        var small = FieldBlockDecoder(maxBytes: 190 * 38, maxLines: 25)
-        encoder = HPACKEncoder(allocator: ByteBufferAllocator())
-        #expect(try decode(try encode(request), with: &small).isTooLarge)
-    }
-
-    @Test("A trailer section has the limits of HTTP/1", arguments: [(64, 10, true), (65, 10, false), (2, 9000, false)])
-    func trailers(count: Int, length: Int, isTaken: Bool) throws {
-        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
-        let fields = (0..<count).map { ("x-\($0)", String(repeating: "v", count: length)) }
-        var bytes = ByteBuffer()
-        try encoder.encode(headers: HPACKHeaders(fields), to: &bytes)
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
-        let block = try decode(Array(buffer: bytes), with: &decoder)
-        if isTaken {
-            #expect(try HTTP2RequestHead.trailers(block, limits: MessageLimits()).count == count)
-        } else {
-            #expect(throws: HTTP2RequestError.tooLarge) {
-                try HTTP2RequestHead.trailers(block, limits: MessageLimits())
-            }
-        }
-    }
-
     @Test("What another encoder writes is read, with its indexes, evictions and Huffman code")
     func otherEncoder() throws {
         var state: UInt64 = 7
@@ -127,26 +84,6 @@ struct FieldBlockTests {
         }
     }
 
-    @Test("What is written is read by another decoder: names in lower case, and no fields of a connection")
-    func otherDecoder() throws {
-        let long = String(repeating: "v", count: 20_000)
-        var block = ByteBuffer()
-        FieldBlockWriter.writeStatus(421, to: &block)
-        FieldBlockWriter.write(
-            ByteBuffer(
-                string: """
-                    Content-Type:  text/html \r\nX-Own: a: b\r\nConnection: close\r\nEmpty:\r\nTransfer-Encoding: chunked\r\n\
-                    Keep-Alive: 5\r\nUpgrade: x\r\nProxy-Connection: x\r\nX-Long: \(long)\r\n
-                    """), to: &block)
-        var decoder = HPACKDecoder(
-            allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 1 << 20)
-        let headers = try decoder.decodeHeaders(from: &block)
-        #expect(
-            headers.map { [$0.name, $0.value] } == [
-                [":status", "421"], ["content-type", "text/html"], ["x-own", "a: b"], ["empty", ""], ["x-long", long],
-            ])
-    }
-
     @Test("Fields over the limits are left out, and the table goes on")
     func limits() throws {
         var decoder = FieldBlockDecoder(maxBytes: 1000, maxLines: 3)
@@ -172,13 +109,5 @@ struct FieldBlockTests {
     func malformed(block: String) {
         var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
         #expect(throws: FieldBlockDecoder.Failure.self) { try decode(bytes(block), with: &decoder) }
-    }
-
-    @Test("Events are counted by the half minute")
-    func rates() throws {
-        var limit = HTTP2RateLimit(3)
-        for _ in 0..<3 { try limit.count(at: 40_000_000_000) }
-        #expect(throws: HTTP2Violation.connection(.enhanceYourCalm)) { try limit.count(at: 69_000_000_000) }
-        try limit.count(at: 71_000_000_000)
     }
 }

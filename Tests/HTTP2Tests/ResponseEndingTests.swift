@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 @Suite("The end of a response whose request goes on")
 struct ResponseEndingTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 @Suite("The life of an HTTP/2 stream")
 struct HTTP2StreamStateTests {

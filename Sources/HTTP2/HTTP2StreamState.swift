@@ -3,12 +3,12 @@
 ///
 /// It holds no bytes and reads no clock; ``HTTP2Stream`` performs what the functions return. A stream that is idle, or
 /// was closed before, has no state of its own: see ``HTTP2ConnectionState``.
-struct HTTP2StreamState: Equatable {
+public struct HTTP2StreamState: Equatable, Sendable {
     /// The states of RFC 9113 §5.1; the peer that is remote is the client.
-    enum Phase: Equatable { case open, halfClosedLocal, halfClosedRemote, closed }
+    public enum Phase: Equatable, Sendable { case open, halfClosedLocal, halfClosedRemote, closed }
 
     /// How far the response has come.
-    enum Response: Int, Equatable, Comparable {
+    public enum Response: Int, Equatable, Comparable, Sendable {
         case awaited
         /// Its header section is written, or kept back.
         case started
@@ -17,11 +17,11 @@ struct HTTP2StreamState: Equatable {
         /// END_STREAM or RST_STREAM is written, or never will be.
         case sent
 
-        static func < (left: Response, right: Response) -> Bool { left.rawValue < right.rawValue }
+        public static func < (left: Response, right: Response) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// What to do with a part of the request's body.
-    enum BodyAction: Equatable {
+    public enum BodyAction: Equatable, Sendable {
         /// The exchange gets it.
         case deliver
         /// It is kept until the exchange wants it.
@@ -30,7 +30,7 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// What to do with a request whose trailer section is not taken.
-    enum RefusalAction: Equatable {
+    public enum RefusalAction: Equatable, Sendable {
         /// Answer it with the error.
         case answer
         /// The response is complete; the request's end is all that matters.
@@ -38,7 +38,7 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// What to do with the header section of a response.
-    enum HeadAction: Equatable {
+    public enum HeadAction: Equatable, Sendable {
         case write
         /// It has END_STREAM.
         case writeLast
@@ -49,7 +49,7 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// What is written next of a response.
-    enum NextFrame: Equatable {
+    public enum NextFrame: Equatable, Sendable {
         case nothing
         /// DATA, with no more bytes than this.
         case data(atMost: Int)
@@ -58,15 +58,15 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// What a DATA frame that is about to be written means.
-    struct Sent: Equatable {
+    public struct Sent: Equatable, Sendable {
         /// Whether it has END_STREAM.
-        var isLast: Bool
+        public var isLast: Bool
         /// Whether the exchange is to be told that there is room again.
-        var makesRoom: Bool
+        public var makesRoom: Bool
     }
 
     /// What becomes of an end of the response that was kept back.
-    enum EndingAction: Equatable {
+    public enum EndingAction: Equatable, Sendable {
         case nothing
         /// The header section is written, with END_STREAM.
         case writeHead
@@ -74,7 +74,7 @@ struct HTTP2StreamState: Equatable {
         case enqueue
     }
 
-    enum TimeoutAction: Equatable {
+    public enum TimeoutAction: Equatable, Sendable {
         case none
         /// Let the end of the response go, which was kept back.
         case endResponse
@@ -84,22 +84,22 @@ struct HTTP2StreamState: Equatable {
         case giveUp
     }
 
-    let id: UInt32
+    public let id: UInt32
 
     // The request.
-    private(set) var requestIsComplete: Bool
+    public private(set) var requestIsComplete: Bool
     private(set) var receiveWindow = HTTP2Window()
     private var expectedBytes: Int?
     private var receivedBytes = 0
-    private(set) var bodyIsWanted = true
+    public private(set) var bodyIsWanted = true
     /// The client waits for 100 (Continue) before it sends the body.
-    private(set) var awaitsContinue = false
+    public private(set) var awaitsContinue = false
 
     // The response.
-    private(set) var response = Response.awaited
+    public private(set) var response = Response.awaited
     private(set) var sendWindow: HTTP2Window
     /// Bytes of the body that are here and not written.
-    private(set) var pendingBytes = 0
+    public private(set) var pendingBytes = 0
     private var hasTrailers = false
     private var ending = ResponseEnding()
     private var exchangeWaits = false
@@ -115,14 +115,14 @@ struct HTTP2StreamState: Equatable {
     ///   - requestIsComplete: whether the frame had END_STREAM.
     ///   - window: what the client lets each stream send: bytes.
     ///   - now: the monotonic time in nanoseconds, as everywhere here.
-    init(_ id: UInt32, requestIsComplete: Bool, window: Int, now: UInt64) {
+    public init(_ id: UInt32, requestIsComplete: Bool, window: Int, now: UInt64) {
         self.id = id
         self.requestIsComplete = requestIsComplete
         sendWindow = HTTP2Window(window)
         progress = HTTP2Progress(now)
     }
 
-    var phase: Phase {
+    public var phase: Phase {
         switch (requestIsComplete, response == .sent) {
         case (false, false): .open
         case (false, true): .halfClosedLocal
@@ -131,15 +131,15 @@ struct HTTP2StreamState: Equatable {
         }
     }
 
-    var responseHasStarted: Bool { response >= .started }
-    var responseIsComplete: Bool { response >= .complete }
+    public var responseHasStarted: Bool { response >= .started }
+    public var responseIsComplete: Bool { response >= .complete }
 
     // MARK: The request
 
     /// The header section has been read.
     ///
     /// - Parameter length: what Content-Length says of the body: bytes.
-    mutating func receivedHead(length: Int?, expectsContinue: Bool) {
+    public mutating func receivedHead(length: Int?, expectsContinue: Bool) {
         expectedBytes = length
         awaitsContinue = expectsContinue && !requestIsComplete
     }
@@ -149,7 +149,7 @@ struct HTTP2StreamState: Equatable {
     /// - Parameters:
     ///   - content: bytes of it that are the body's.
     ///   - frame: bytes of it that count for the window, its padding among them.
-    mutating func receivedData(
+    public mutating func receivedData(
         _ content: Int, frame: Int, isLast: Bool, now: UInt64
     ) throws(HTTP2Violation) -> BodyAction {
         guard !requestIsComplete else { throw .stream(id, .streamClosed) }
@@ -165,20 +165,20 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// A second header block has come, which has to be the trailer section and the request's end.
-    func receivedTrailers(isLast: Bool) throws(HTTP2Violation) {
+    public func receivedTrailers(isLast: Bool) throws(HTTP2Violation) {
         guard !requestIsComplete else { throw .stream(id, .streamClosed) }
         guard isLast else { throw .stream(id, .protocolError) }
         if let expectedBytes, receivedBytes != expectedBytes { throw .stream(id, .protocolError) }
     }
 
     /// The trailer section is a good one.
-    mutating func endedRequest() -> BodyAction {
+    public mutating func endedRequest() -> BodyAction {
         requestIsComplete = true
         return bodyAction
     }
 
     /// The trailer section is more than is taken.
-    mutating func refusedEnd() throws(HTTP2Violation) -> RefusalAction {
+    public mutating func refusedEnd() throws(HTTP2Violation) -> RefusalAction {
         requestIsComplete = true
         if responseIsComplete { return .discard }
         guard !responseHasStarted else { throw .stream(id, .protocolError) }
@@ -190,7 +190,7 @@ struct HTTP2StreamState: Equatable {
     /// Whether the exchange wants more of the body now.
     ///
     /// - Returns: whether that has changed.
-    mutating func setWantsBody(_ wants: Bool) -> Bool {
+    public mutating func setWantsBody(_ wants: Bool) -> Bool {
         defer { bodyIsWanted = wants }
         return wants != bodyIsWanted
     }
@@ -198,7 +198,7 @@ struct HTTP2StreamState: Equatable {
     /// Widens the window of what the client may send.
     ///
     /// - Returns: the increment of a WINDOW_UPDATE; nil where none is due.
-    mutating func widenWindow() -> Int? {
+    public mutating func widenWindow() -> Int? {
         guard bodyIsWanted || responseIsComplete, !requestIsComplete,
             receiveWindow.size < HTTP2Window.initialSize / 2
         else { return nil }
@@ -208,7 +208,7 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// Whether 100 (Continue) is to be sent, because the exchange asks for the body.
-    mutating func continues() -> Bool {
+    public mutating func continues() -> Bool {
         guard awaitsContinue, !responseHasStarted else { return false }
         awaitsContinue = false
         return true
@@ -218,7 +218,7 @@ struct HTTP2StreamState: Equatable {
 
     /// Whether the end of a response that begins now would be kept back until the request has ended; then the client
     /// has to be asked for the rest, which it would not send.
-    mutating func willHoldEnding(status: Int, length: Int?) -> Bool {
+    public mutating func willHoldEnding(status: Int, length: Int?) -> Bool {
         guard !requestIsComplete else { return false }
         ending.begin(status: status, length: length)
         return ending.isHeld
@@ -227,7 +227,7 @@ struct HTTP2StreamState: Equatable {
     /// The header section of the final response is to be written.
     ///
     /// - Parameter length: of the body; nil where it is not known.
-    mutating func startedResponse(length: Int?) -> HeadAction {
+    public mutating func startedResponse(length: Int?) -> HeadAction {
         guard response == .awaited else { return .discard }
         response = .started
         guard length == 0 else { return .write }
@@ -238,20 +238,20 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// Nothing more of the response will come.
-    mutating func completedResponse(hasTrailers: Bool = false) {
+    public mutating func completedResponse(hasTrailers: Bool = false) {
         guard !responseIsComplete else { return }
         response = .complete
         self.hasTrailers = hasTrailers
     }
 
     /// A part of the body has come, and waits for its turn.
-    mutating func appended(_ count: Int, now: UInt64) {
+    public mutating func appended(_ count: Int, now: UInt64) {
         if pendingBytes == 0 { progress.restart(now) }
         pendingBytes &+= count
     }
 
     /// Whether what is given now leaves soon; if not, the exchange is told when it does.
-    mutating func takesMore() -> Bool {
+    public mutating func takesMore() -> Bool {
         let takesMore = pendingBytes < HTTP2StreamState.highWatermark
         if !takesMore { exchangeWaits = true }
         return takesMore
@@ -262,20 +262,22 @@ struct HTTP2StreamState: Equatable {
     private var sendableBytes: Int { endingIsHeld ? ending.sendable(of: pendingBytes) : pendingBytes }
 
     /// Whether a frame may be written, as far as this stream is concerned.
-    var maySend: Bool { response != .sent && (hasOnlyItsEndToSend || (sendableBytes > 0 && sendWindow.size > 0)) }
+    public var maySend: Bool {
+        response != .sent && (hasOnlyItsEndToSend || (sendableBytes > 0 && sendWindow.size > 0))
+    }
 
     /// Whether nothing is left to send that takes room in a window.
-    var hasOnlyItsEndToSend: Bool { pendingBytes == 0 && response == .complete && !endingIsHeld }
+    public var hasOnlyItsEndToSend: Bool { pendingBytes == 0 && response == .complete && !endingIsHeld }
 
     /// - Parameter limit: what the connection allows: bytes.
-    func nextFrame(atMost limit: Int) -> NextFrame {
+    public func nextFrame(atMost limit: Int) -> NextFrame {
         guard pendingBytes > 0 else { return responseIsComplete ? .end : .nothing }
         let limit = min(limit, sendWindow.size, sendableBytes)
         return limit > 0 ? .data(atMost: limit) : .nothing
     }
 
     /// A DATA frame is being written.
-    mutating func sentData(_ count: Int, now: UInt64) -> Sent {
+    public mutating func sentData(_ count: Int, now: UInt64) -> Sent {
         pendingBytes &-= count
         ending.sent(count)
         sendWindow.take(count)
@@ -287,13 +289,13 @@ struct HTTP2StreamState: Equatable {
     }
 
     /// END_STREAM has been written.
-    mutating func sentEnd(now: UInt64) {
+    public mutating func sentEnd(now: UInt64) {
         response = .sent
         progress.restart(now)
     }
 
     /// Lets the end of the response go, since the request has ended, or since the client may wait for it.
-    mutating func releaseEnding() -> EndingAction {
+    public mutating func releaseEnding() -> EndingAction {
         guard response == .complete else { return .nothing }
         return ending.release() ? .writeHead : .enqueue
     }
@@ -301,25 +303,25 @@ struct HTTP2StreamState: Equatable {
     // MARK: Windows, ends and time
 
     /// A WINDOW_UPDATE frame has come (RFC 9113 §6.9).
-    mutating func receivedWindowUpdate(_ increment: Int) throws(HTTP2Violation) {
+    public mutating func receivedWindowUpdate(_ increment: Int) throws(HTTP2Violation) {
         guard increment > 0 else { throw .stream(id, .protocolError) }
         guard sendWindow.grow(by: increment) else { throw .stream(id, .flowControlError) }
     }
 
     /// A SETTINGS frame has changed the windows of all streams (RFC 9113 §6.9.2).
-    mutating func changeWindow(by change: Int) throws(HTTP2Violation) {
+    public mutating func changeWindow(by change: Int) throws(HTTP2Violation) {
         guard sendWindow.grow(by: change) else { throw .connection(.flowControlError) }
     }
 
     /// RST_STREAM has come or is sent, or the connection is gone.
-    mutating func close() {
+    public mutating func close() {
         requestIsComplete = true
         response = .sent
         pendingBytes = 0
     }
 
     /// - Parameter silence: for how long the client may owe something: nanoseconds.
-    mutating func check(now: UInt64, silence: UInt64) -> TimeoutAction {
+    public mutating func check(now: UInt64, silence: UInt64) -> TimeoutAction {
         // Progress is owed by the client where it holds the response up, or has not sent the rest of its request.
         let isOwed = sendableBytes > 0 || (!requestIsComplete && (bodyIsWanted || responseIsComplete))
         guard isOwed else {

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 /// RFC 9113 §5.1 as a table: each state of a stream, each frame that may come on it.
 @Suite("States of HTTP/2 streams and the frames that come")

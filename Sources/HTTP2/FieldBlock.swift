@@ -1,19 +1,21 @@
 /// The fields of one decompressed header block, in their order.
-struct FieldBlock {
-    struct Line {
-        var start: Int
-        var nameLength: Int
-        var valueLength: Int
+public struct FieldBlock: Sendable {
+    public struct Line: Sendable {
+        public var start: Int
+        public var nameLength: Int
+        public var valueLength: Int
 
-        var name: Range<Int> { start..<start &+ nameLength }
-        var value: Range<Int> { start &+ nameLength..<start &+ nameLength &+ valueLength }
+        public var name: Range<Int> { start..<start &+ nameLength }
+        public var value: Range<Int> { start &+ nameLength..<start &+ nameLength &+ valueLength }
     }
 
     /// Each field's name, and behind it its value.
-    fileprivate(set) var bytes: [UInt8] = []
-    fileprivate(set) var lines: [Line] = []
+    public fileprivate(set) var bytes: [UInt8] = []
+    public fileprivate(set) var lines: [Line] = []
     /// Whether there were more bytes or lines than are allowed; those beyond are left out.
     fileprivate(set) var isTooLarge = false
+
+    public init() {}
 
     /// Whether a name, in lower case as HTTP/2 has it, is that of Cookie.
     fileprivate func isCookie(_ start: Int, _ length: Int) -> Bool {
@@ -31,9 +33,9 @@ struct FieldBlock {
 }
 
 /// Decompresses the header blocks of a connection (RFC 7541).
-struct FieldBlockDecoder {
+public struct FieldBlockDecoder: Sendable {
     /// The block is no well-formed one: COMPRESSION_ERROR, for the connection (RFC 9113 §4.3).
-    struct Failure: Error {}
+    public struct Failure: Error {}
 
     private var table = FieldTable()
     private let maxBytes: Int
@@ -43,13 +45,13 @@ struct FieldBlockDecoder {
     ///   - maxBytes: of a section, each line counted with 32 more (RFC 9113 §6.5.2).
     ///   - maxLines: of a section; the lines of Cookie, which are one field cut into crumbs (RFC 9113 §8.2.3), count as
     ///     one.
-    init(maxBytes: Int, maxLines: Int) {
+    public init(maxBytes: Int, maxLines: Int) {
         self.maxBytes = maxBytes
         self.maxLines = maxLines
     }
 
     /// Decompresses one block into `fields`, whose storage is used again.
-    mutating func decode(_ block: UnsafeRawBufferPointer, into fields: inout FieldBlock) throws(Failure) {
+    public mutating func decode(_ block: UnsafeRawBufferPointer, into fields: inout FieldBlock) throws(Failure) {
         fields.clear()
         var cursor = Cursor(bytes: block)
         var size = 0

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 @Suite("The life of an HTTP/2 connection")
 struct HTTP2ConnectionStateTests {

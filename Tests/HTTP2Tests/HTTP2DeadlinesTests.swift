@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 @Suite("What an HTTP/2 connection owes, and since when")
 struct HTTP2DeadlinesTests {

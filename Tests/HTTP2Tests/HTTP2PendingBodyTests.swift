@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import ForwardProxy
+@testable import HTTP2
 
 @Suite("Parts of a body that wait for their turn")
 struct HTTP2PendingBodyTests {

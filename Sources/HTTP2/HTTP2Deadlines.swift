@@ -1,16 +1,22 @@
 /// How long an HTTP/2 connection may take for what: nanoseconds.
-struct HTTP2Patience: Equatable {
+public struct HTTP2Patience: Equatable, Sendable {
     /// For its preface and SETTINGS, each frame that is no DATA, and each header block.
-    var header: UInt64
+    public var header: UInt64
     /// For taking anything of what is written.
-    var silence: UInt64
+    public var silence: UInt64
     /// Between streams.
-    var idle: UInt64
+    public var idle: UInt64
+
+    public init(header: UInt64, silence: UInt64, idle: UInt64) {
+        self.header = header
+        self.silence = silence
+        self.idle = idle
+    }
 }
 
 /// Since when an HTTP/2 connection owes what; times are monotonic, in nanoseconds.
-struct HTTP2Deadlines: Equatable {
-    enum Action: Equatable {
+public struct HTTP2Deadlines: Equatable, Sendable {
+    public enum Action: Equatable, Sendable {
         /// Look at the streams.
         case none
         /// Close the connection: it never began.
@@ -29,22 +35,22 @@ struct HTTP2Deadlines: Equatable {
     /// When the first part of the frame came that is not complete.
     private var frameSince: UInt64?
 
-    init(_ now: UInt64) {
+    public init(_ now: UInt64) {
         startedAt = now
         idleSince = now
     }
 
     /// The last stream that was open is closed.
-    mutating func becameIdle(now: UInt64) { idleSince = now }
+    public mutating func becameIdle(now: UInt64) { idleSince = now }
 
-    mutating func becameWritable(_ isWritable: Bool, now: UInt64) { unwritableSince = isWritable ? nil : now }
+    public mutating func becameWritable(_ isWritable: Bool, now: UInt64) { unwritableSince = isWritable ? nil : now }
 
     /// Frames have been read as far as they go.
     ///
     /// - Parameters:
     ///   - tookFrame: whether there was a whole one.
     ///   - isInFrame: whether a part of another is left.
-    mutating func read(tookFrame: Bool, isInFrame: Bool, now: @autoclosure () -> UInt64) {
+    public mutating func read(tookFrame: Bool, isInFrame: Bool, now: @autoclosure () -> UInt64) {
         if !isInFrame {
             frameSince = nil
         } else if tookFrame || frameSince == nil {
@@ -55,7 +61,7 @@ struct HTTP2Deadlines: Equatable {
     /// - Parameters:
     ///   - isIdle: whether no stream is open.
     ///   - isInData: whether the frame that is not complete is a DATA frame.
-    func check(
+    public func check(
         _ state: HTTP2ConnectionState, isIdle: Bool, isInData: Bool, patience: HTTP2Patience, now: UInt64
     ) -> Action {
         func hasPassed(_ limit: UInt64, since start: UInt64?) -> Bool {

@@ -1,13 +1,13 @@
-import NIOCore
+public import NIOCore
 
 /// What the client has told about itself in SETTINGS (RFC 9113 §6.5.2).
-struct HTTP2Settings: Equatable {
+public struct HTTP2Settings: Equatable, Sendable {
     /// The window that each of its streams begins with: bytes; the default is 65,535.
-    var initialWindowSize = HTTP2Window.initialSize
+    public private(set) var initialWindowSize = HTTP2Window.initialSize
     /// The largest frame that it takes: bytes; the default is 16 KiB.
-    var maxFrameSize = HTTP2Settings.leastFrameSize
+    private(set) var maxFrameSize = HTTP2Settings.leastFrameSize
 
-    static let leastFrameSize = 1 << 14
+    public static let leastFrameSize = 1 << 14
     private static let largestFrameSize = 1 << 24 - 1
 
     /// Takes in the payload of a SETTINGS frame, in its order.
@@ -32,7 +32,7 @@ struct HTTP2Settings: Equatable {
     }
 
     /// Writes the proxy's own SETTINGS frame.
-    static func write(streams: Int, headerSectionBytes: Int, to bytes: inout ByteBuffer) {
+    public static func write(streams: Int, headerSectionBytes: Int, to bytes: inout ByteBuffer) {
         HTTP2FrameHeader(length: 12, kind: .settings, stream: 0).write(to: &bytes)
         // SETTINGS_MAX_CONCURRENT_STREAMS and SETTINGS_MAX_HEADER_LIST_SIZE. The windows stay at their defaults.
         bytes.writeMultipleIntegers(
@@ -41,9 +41,9 @@ struct HTTP2Settings: Equatable {
 }
 
 /// How many bytes one side may still send (RFC 9113 §6.9).
-struct HTTP2Window: Equatable {
+public struct HTTP2Window: Equatable, Sendable {
     /// May be negative, where a SETTINGS frame has made it so (RFC 9113 §6.9.2).
-    private(set) var size: Int
+    public private(set) var size: Int
 
     static let initialSize = 65_535
     static let largestSize = Int(Int32.max)

@@ -1,14 +1,16 @@
-import NIOCore
+public import NIOCore
 
 /// The parts of a response's body that wait for their turn, in order.
-struct HTTP2PendingBody {
+public struct HTTP2PendingBody: Sendable {
     private var parts: [ByteBuffer] = []
     private var next = 0
 
-    mutating func append(_ part: ByteBuffer) { parts.append(part) }
+    public init() {}
+
+    public mutating func append(_ part: ByteBuffer) { parts.append(part) }
 
     /// The next bytes, as many as there are and may be; nil for none. Small parts are joined.
-    mutating func take(atMost limit: Int) -> ByteBuffer? {
+    public mutating func take(atMost limit: Int) -> ByteBuffer? {
         guard var bytes = takePart(atMost: limit) else { return nil }
         while let more = takePart(atMost: limit &- bytes.readableBytes) { bytes.writeImmutableBuffer(more) }
         return bytes

@@ -1,9 +1,9 @@
-import HTTP1
-import HTTPSemantics
+public import HTTP1
+public import HTTPSemantics
 import NIOCore
 
 /// Why a header section of HTTP/2 is no request.
-enum HTTP2RequestError: Error, Equatable {
+public enum HTTP2RequestError: Error, Equatable {
     /// An error of the stream (RFC 9113 §8.1.1).
     case malformed
     /// Answered with 431.
@@ -15,7 +15,7 @@ enum HTTP2RequestError: Error, Equatable {
 }
 
 /// Turns a decompressed header section into the head that the rest works on, in the form of HTTP/1 (RFC 9113 §8.3.1).
-enum HTTP2RequestHead {
+public enum HTTP2RequestHead {
     /// The pseudo-header fields, each as where it stands in the block.
     private struct PseudoFields {
         var method: Range<Int>?
@@ -45,7 +45,7 @@ enum HTTP2RequestHead {
     }
 
     /// - Parameter hasContent: whether the stream goes on behind the header section.
-    static func make(
+    public static func make(
         _ block: FieldBlock, hasContent: Bool, maxTargetBytes: Int
     ) throws(HTTP2RequestError) -> RequestHead {
         guard !block.isTooLarge else { throw .tooLarge }
@@ -119,7 +119,7 @@ enum HTTP2RequestHead {
     }
 
     /// The fields of a trailer section: no pseudo-header fields, and no more than HTTP/1 may have.
-    static func trailers(_ block: FieldBlock, limits: MessageLimits) throws(HTTP2RequestError) -> FieldSection {
+    public static func trailers(_ block: FieldBlock, limits: MessageLimits) throws(HTTP2RequestError) -> FieldSection {
         guard !block.isTooLarge, block.lines.count <= limits.trailerFieldCount,
             block.writtenSize <= limits.trailerSectionBytes
         else { throw .tooLarge }

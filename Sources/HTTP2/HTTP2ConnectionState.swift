@@ -1,12 +1,12 @@
-import NIOCore
+public import NIOCore
 
 /// The life of an HTTP/2 connection from a client as a value: what may come next, which streams there were, the windows
 /// of all streams together, and what a client may not do too often (RFC 9113).
 ///
 /// It holds no channel, reads no clock, and knows an open stream only as one that the caller says is open: those have
 /// an ``HTTP2StreamState`` each. ``HTTP2Connection`` performs what the functions return.
-struct HTTP2ConnectionState {
-    enum Phase: Equatable {
+public struct HTTP2ConnectionState: Sendable {
+    public enum Phase: Equatable, Sendable {
         /// The client's preface has to come (RFC 9113 §3.4).
         case preface
         /// Then its SETTINGS.
@@ -26,17 +26,17 @@ struct HTTP2ConnectionState {
         case forgotten
     }
 
-    private(set) var phase = Phase.preface
+    public private(set) var phase = Phase.preface
     /// What the client has said of itself.
-    private(set) var settings = HTTP2Settings()
+    public private(set) var settings = HTTP2Settings()
     /// The highest stream that the client has used, and the highest that was served.
-    private(set) var highestStream: UInt32 = 0
-    private(set) var lastStream: UInt32 = 0
+    public private(set) var highestStream: UInt32 = 0
+    public private(set) var lastStream: UInt32 = 0
     private var closedStreams = ClosedStreams()
     /// The header block whose CONTINUATION frames have not all come.
-    private(set) var openBlock: HTTP2HeaderBlock?
+    public private(set) var openBlock: HTTP2HeaderBlock?
     private var receiveWindow = HTTP2Window()
-    private(set) var sendWindow = HTTP2Window()
+    public private(set) var sendWindow = HTTP2Window()
     private var floods = HTTP2Floods()
     /// Whether GOAWAY has been sent in order: the streams that are open are the last.
     private(set) var isStopping = false
@@ -44,13 +44,13 @@ struct HTTP2ConnectionState {
     private let maxBlockBytes: Int
 
     /// Streams at a time.
-    static let maxStreams = 100
+    public static let maxStreams = 100
     /// What a client may send on all streams together before it is taken in: bytes.
     static let receiveWindowSize = 1 << 20
     private static let maxContinuations = 5
 
     /// - Parameter maxBlockBytes: of a compressed header block that comes in several frames.
-    init(maxBlockBytes: Int) { self.maxBlockBytes = maxBlockBytes }
+    public init(maxBlockBytes: Int) { self.maxBlockBytes = maxBlockBytes }
 
     func absence(of id: UInt32) -> AbsentStream {
         guard id & 1 == 1, id <= highestStream else { return .idle }
@@ -64,10 +64,10 @@ struct HTTP2ConnectionState {
     // MARK: Frames
 
     /// The preface has come.
-    mutating func receivedPreface() { phase = .settings }
+    public mutating func receivedPreface() { phase = .settings }
 
     /// The header of a frame has come: SETTINGS are the first, and nothing comes inside of a header block.
-    mutating func received(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
+    public mutating func received(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
         if phase == .settings {
             guard header.kind == .settings, !header.flags.contains(.acknowledgement) else {
                 throw .connection(.protocolError)
@@ -86,7 +86,7 @@ struct HTTP2ConnectionState {
     /// A DATA frame takes room in the connection's window (RFC 9113 §6.9), whatever becomes of it.
     ///
     /// - Returns: the increment of a WINDOW_UPDATE; nil where none is due.
-    mutating func receivedData(_ header: HTTP2FrameHeader) throws(HTTP2Violation) -> Int? {
+    public mutating func receivedData(_ header: HTTP2FrameHeader) throws(HTTP2Violation) -> Int? {
         guard header.stream != 0 else { throw .connection(.protocolError) }
         receiveWindow.take(header.length)
         guard receiveWindow.size >= 0 else { throw .connection(.flowControlError) }
@@ -96,17 +96,17 @@ struct HTTP2ConnectionState {
     }
 
     /// - Returns: the increment of the WINDOW_UPDATE that widens the connection's window to its full size.
-    mutating func widenWindow() -> Int {
+    public mutating func widenWindow() -> Int {
         let more = HTTP2ConnectionState.receiveWindowSize &- receiveWindow.size
         _ = receiveWindow.grow(by: more)
         return more
     }
 
     /// A DATA frame on a stream that is open has no content, and doesn't end it.
-    mutating func receivedEmptyData(now: UInt64) throws(HTTP2Violation) { try floods.emptyFrames.count(at: now) }
+    public mutating func receivedEmptyData(now: UInt64) throws(HTTP2Violation) { try floods.emptyFrames.count(at: now) }
 
     /// A DATA frame is for a stream that is not open; where nothing is thrown, it is thrown away.
-    mutating func receivedData(onAbsent id: UInt32, now: UInt64) throws(HTTP2Violation) {
+    public mutating func receivedData(onAbsent id: UInt32, now: UInt64) throws(HTTP2Violation) {
         switch absence(of: id) {
         case .idle: throw .connection(.protocolError)
         case .closedByProxy: try floods.idleFrames.count(at: now)
@@ -117,7 +117,7 @@ struct HTTP2ConnectionState {
     /// A HEADERS frame begins a header block.
     ///
     /// - Returns: the block, where it is whole.
-    mutating func receivedHeaders(
+    public mutating func receivedHeaders(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64
     ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
         let block = try HTTP2HeaderBlock(header, payload, now: now)
@@ -129,7 +129,7 @@ struct HTTP2ConnectionState {
     /// A CONTINUATION frame goes on with the block that is open.
     ///
     /// - Returns: the block, where it is whole.
-    mutating func receivedContinuation(
+    public mutating func receivedContinuation(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer
     ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
         guard var block = openBlock.take() else { throw .connection(.protocolError) }
@@ -146,7 +146,7 @@ struct HTTP2ConnectionState {
     ///
     /// - Parameter openStreams: how many are open.
     /// - Returns: whether it opens the stream; else it is thrown away.
-    mutating func receivedRequest(
+    public mutating func receivedRequest(
         _ block: HTTP2HeaderBlock, openStreams: Int, now: UInt64
     ) throws(HTTP2Violation) -> Bool {
         let id = block.stream
@@ -171,7 +171,7 @@ struct HTTP2ConnectionState {
     }
 
     /// - Parameter isOpen: whether the frame's stream is open, here and below.
-    mutating func receivedPriority(
+    public mutating func receivedPriority(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, isOpen: Bool, now: UInt64
     ) throws(HTTP2Violation) {
         try floods.idleFrames.count(at: now)
@@ -185,7 +185,7 @@ struct HTTP2ConnectionState {
     }
 
     /// An RST_STREAM frame; where nothing is thrown, a stream that is open is closed by it.
-    mutating func receivedReset(_ header: HTTP2FrameHeader, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
+    public mutating func receivedReset(_ header: HTTP2FrameHeader, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
         guard header.length == 4 else { throw .connection(.frameSizeError) }
         guard !isOpen else { return }
         guard absence(of: header.stream) != .idle else { throw .connection(.protocolError) }
@@ -193,12 +193,12 @@ struct HTTP2ConnectionState {
     }
 
     /// A stream that was open has been closed by RST_STREAM.
-    mutating func closedByReset(now: UInt64) throws(HTTP2Violation) { try floods.resets.count(at: now) }
+    public mutating func closedByReset(now: UInt64) throws(HTTP2Violation) { try floods.resets.count(at: now) }
 
     /// A SETTINGS frame, which is acknowledged unless it is an acknowledgement itself.
     ///
     /// - Returns: by how much the windows of all open streams change; nil for an acknowledgement.
-    mutating func receivedSettings(
+    public mutating func receivedSettings(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64
     ) throws(HTTP2Violation) -> Int? {
         guard header.stream == 0 else { throw .connection(.protocolError) }
@@ -213,7 +213,7 @@ struct HTTP2ConnectionState {
     }
 
     /// - Returns: whether the frame is to be sent back.
-    mutating func receivedPing(_ header: HTTP2FrameHeader, now: UInt64) throws(HTTP2Violation) -> Bool {
+    public mutating func receivedPing(_ header: HTTP2FrameHeader, now: UInt64) throws(HTTP2Violation) -> Bool {
         guard header.stream == 0 else { throw .connection(.protocolError) }
         guard header.length == 8 else { throw .connection(.frameSizeError) }
         try floods.controls.count(at: now)
@@ -221,14 +221,14 @@ struct HTTP2ConnectionState {
     }
 
     /// A GOAWAY frame: the client opens no more streams.
-    mutating func receivedGoAway(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
+    public mutating func receivedGoAway(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
         guard header.stream == 0 else { throw .connection(.protocolError) }
         guard header.length >= 8 else { throw .connection(.frameSizeError) }
         clientIsLeaving = true
     }
 
     /// - Returns: the increment for the frame's stream, where that is open.
-    mutating func receivedWindowUpdate(
+    public mutating func receivedWindowUpdate(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, isOpen: Bool, now: UInt64
     ) throws(HTTP2Violation) -> Int? {
         guard header.length == 4, let word = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
@@ -247,7 +247,7 @@ struct HTTP2ConnectionState {
     }
 
     /// A frame of a type that means nothing here (RFC 9113 §5.5).
-    mutating func receivedUnknown(now: UInt64) throws(HTTP2Violation) { try floods.idleFrames.count(at: now) }
+    public mutating func receivedUnknown(now: UInt64) throws(HTTP2Violation) { try floods.idleFrames.count(at: now) }
 
     // MARK: What is sent, and ends
 
@@ -255,13 +255,13 @@ struct HTTP2ConnectionState {
     /// windows.
     ///
     /// - Parameter count: bytes that take room in the window.
-    mutating func sentResponse(_ count: Int) {
+    public mutating func sentResponse(_ count: Int) {
         sendWindow.take(count)
         floods.forgive()
     }
 
     /// The client has made an error on one stream; too many of them are one of the connection.
-    mutating func failedStream(_ id: UInt32, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
+    public mutating func failedStream(_ id: UInt32, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
         try floods.errors.count(at: now)
         if !isOpen { closedStreams.insert(id, byProxy: true) }
     }
@@ -269,31 +269,31 @@ struct HTTP2ConnectionState {
     /// A stream that was open is no longer.
     ///
     /// - Parameter byProxy: whether this side has reset it.
-    mutating func closedStream(_ id: UInt32, byProxy: Bool) { closedStreams.insert(id, byProxy: byProxy) }
+    public mutating func closedStream(_ id: UInt32, byProxy: Bool) { closedStreams.insert(id, byProxy: byProxy) }
 
     /// Streams that are open may finish, and no more are taken (RFC 9113 §6.8).
     ///
     /// - Returns: whether GOAWAY is to be sent.
-    mutating func stop() -> Bool {
+    public mutating func stop() -> Bool {
         guard !isStopping, phase != .failed else { return false }
         isStopping = true
         return true
     }
 
     /// Whether the connection is to be closed when no stream is open.
-    var isLeaving: Bool { (isStopping || clientIsLeaving) && phase != .failed }
+    public var isLeaving: Bool { (isStopping || clientIsLeaving) && phase != .failed }
 
     /// The connection can't go on, or is gone.
-    mutating func fail() { phase = .failed }
+    public mutating func fail() { phase = .failed }
 }
 
 /// A header block, in as many frames as it comes in (RFC 9113 §4.3).
-struct HTTP2HeaderBlock: Equatable {
-    let stream: UInt32
+public struct HTTP2HeaderBlock: Equatable, Sendable {
+    public let stream: UInt32
     /// Whether the request ends with it.
-    let isLast: Bool
+    public let isLast: Bool
     let dependsOnItself: Bool
-    private(set) var bytes: ByteBuffer
+    public private(set) var bytes: ByteBuffer
     private(set) var continuations = 0
     /// When its first frame came.
     let startedAt: UInt64

@@ -1,11 +1,11 @@
 import HTTPSemantics
-import NIOCore
+public import NIOCore
 
 /// Writes header blocks: names by the static table where they are in it, nothing else compressed (RFC 7541 §6.2.2).
 ///
 /// Without a dynamic table a block means the same on every connection, so that it can be kept ready.
-enum FieldBlockWriter {
-    static func writeStatus(_ status: Int, to block: inout ByteBuffer) {
+public enum FieldBlockWriter {
+    public static func writeStatus(_ status: Int, to block: inout ByteBuffer) {
         switch status {
         case 200: block.writeInteger(UInt8(0x88))
         case 204: block.writeInteger(UInt8(0x89))
@@ -24,7 +24,7 @@ enum FieldBlockWriter {
 
     /// Writes field lines of HTTP/1, each with its CRLF: names in lower case, none that belong to a connection (RFC
     /// 9113 §8.2.2).
-    static func write(_ lines: ByteBuffer, to block: inout ByteBuffer) {
+    public static func write(_ lines: ByteBuffer, to block: inout ByteBuffer) {
         lines.withUnsafeReadableBytes { bytes in
             var start = 0
             while start < bytes.count {
