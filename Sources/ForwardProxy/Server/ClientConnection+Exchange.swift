@@ -6,12 +6,12 @@ import Substitution
 
 extension ClientConnection: ExchangeClient {
     /// How long an idle connection stays open when the server stops.
-    static let lastRequestPatience = TimeAmount.milliseconds(250)
+    static let lastRequestPatience = TimeAmount.nanoseconds(Int64(ConnectionPatience.lastRequest))
 
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
     var takesSerialisedResponse: Bool {
-        requestVersion == .http1_1 && state.isPersistent && !state.isStopping && !state.awaitsContinue
+        request.isHTTP11 && state.isPersistent && !state.isStopping && !state.awaitsContinue
     }
 
     var takesFieldBlocks: Bool { false }
@@ -28,7 +28,7 @@ extension ClientConnection: ExchangeClient {
 
     func sendInterim(status: Int, lines: ByteBuffer) {
         // An HTTP/1.0 client does not know interim responses (RFC 9110 §15.2).
-        guard requestVersion == .http1_1 else { return }
+        guard request.isHTTP11 else { return }
         var out = ByteBuffer()
         MessageWriter.writeStatusLine(status, to: &out)
         out.writeImmutableBuffer(lines)
@@ -56,16 +56,8 @@ extension ClientConnection: ExchangeClient {
     }
 
     func start(_ response: ResponseStart) {
-        chunksBody = false
-        endsByClosing = false
-        if response.body == .unknown {
-            if requestVersion == .http1_1 {
-                chunksBody = true
-            } else {
-                state.mustClose()
-                endsByClosing = true
-            }
-        }
+        request.startResponse(response.body)
+        if request.ending == .close { state.mustClose() }
         let isPersistent = state.startedResponse()
         var out = ByteBuffer()
         out.reserveCapacity(response.lines.readableBytes &+ 160)
@@ -75,7 +67,7 @@ extension ClientConnection: ExchangeClient {
             MessageWriter.writeStatusLine(response.status, to: &out)
         }
         out.writeImmutableBuffer(response.lines)
-        if chunksBody { out.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        if request.ending == .chunked { out.writeStaticString("Transfer-Encoding: chunked\r\n") }
         if !isPersistent {
             out.writeStaticString("Connection: close\r\n")
         }
@@ -87,7 +79,7 @@ extension ClientConnection: ExchangeClient {
     func send(_ body: ByteBuffer) {
         guard body.readableBytes > 0 else { return }
         record?.bodyBytes &+= body.readableBytes
-        guard chunksBody else { return write(.byteBuffer(body)) }
+        guard request.ending == .chunked else { return write(.byteBuffer(body)) }
         var chunk = ByteBuffer()
         MessageWriter.writeChunkHead(body.readableBytes, to: &chunk)
         if body.readableBytes <= 16 << 10 {
@@ -108,7 +100,7 @@ extension ClientConnection: ExchangeClient {
         }
         record?.bodyBytes &+= region.readableBytes
         handOverDirect()
-        channelMayHavePending = true
+        output.gaveToChannel()
         context.writeAndFlush(wrapOutboundOut(.fileRegion(region)), promise: promise)
     }
 
@@ -118,7 +110,7 @@ extension ClientConnection: ExchangeClient {
     }
 
     func finish(trailers: ByteBuffer?) {
-        if chunksBody {
+        if request.ending == .chunked {
             var out = ByteBuffer()
             out.writeStaticString("0\r\n")
             if let trailers { out.writeImmutableBuffer(trailers) }
@@ -138,9 +130,9 @@ extension ClientConnection: ExchangeClient {
 
     func flush() { flushIfNeeded() }
 
-    var hasSentAll: Bool { !needsFlush && pendingBytes == 0 }
+    var hasSentAll: Bool { !output.needsFlush && pendingBytes == 0 }
 
-    var takesBodyAsItIs: Bool { direct != nil && !chunksBody }
+    var takesBodyAsItIs: Bool { direct != nil && request.ending != .chunked }
 
     func duplicateSocket() -> CInt? {
         guard takesBodyAsItIs, channel?.isActive == true else { return nil }
@@ -148,12 +140,9 @@ extension ClientConnection: ExchangeClient {
     }
 
     func setWantsBody(_ wants: Bool) {
-        guard wants != bodyIsWanted else { return }
-        bodyIsWanted = wants
-        if wants {
-            if state.awaitsBody { expect(.body) }
-            resumeReading()
-        }
+        guard request.setWantsBody(wants), wants else { return }
+        if state.awaitsBody { expect(.body) }
+        resumeReading()
     }
 
     func resume(_ begin: () -> (any Exchange)?) {
@@ -167,25 +156,13 @@ extension ClientConnection: ExchangeClient {
 
     func fail(_ error: ProxyError) {
         guard !responseHasStarted else { return abort() }
-        if error.status == 400 || error.status == 417 || (isConnect && !mayAskAgain(after: error)) {
-            state.mustClose()
-        }
-        let response = ErrorResponse(error, asked: record, fields: exchangeFields, loop: loop)
+        if request.mustClose(behind: error.status, hasUnread: parser.hasBufferedBytes) { state.mustClose() }
+        let response = ErrorResponse(error, asked: record, fields: requestFields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
-        start(response.start(isHead: isHead))
-        if !isHead { send(response.page) }
+        start(response.start(isHead: request.isHead))
+        if !request.isHead { send(response.page) }
         finish(trailers: nil)
-    }
-
-    /// Whether the client of a CONNECT that is refused may send another request on this connection.
-    ///
-    /// What comes behind a CONNECT may be what was meant for the tunnel, sent before the answer had come, and chosen by
-    /// others than the client: it must not be read as a request. So the connection ends, except that a client which is
-    /// asked for its credentials, and has sent nothing yet, may give them here. Even if more is on its way then, it does
-    /// nothing: it would need the credentials itself.
-    private func mayAskAgain(after error: ProxyError) -> Bool {
-        error.status == 407 && !parser.hasBufferedBytes
     }
 
     func takeOver() -> (any Channel)? {

@@ -9,14 +9,14 @@ extension ClientConnection {
     func write(_ content: SealedContent, _ range: Range<Int>) {
         guard let context else { return }
         var left = range
-        if isInRead, !channelMayHavePending, channel?.isActive == true, direct != nil {
+        if output.mayPass(isInRead: isInRead, isDirect: direct != nil), channel?.isActive == true {
             direct?.send(moreFollows: true) {
                 context.write(wrapOutboundOut(.byteBuffer($0)), promise: nil)
-                channelMayHavePending = true
+                output.gaveToChannel()
             }
-            if !channelMayHavePending, let sent = direct?.send(content, range) { left = range.dropFirst(sent) }
+            if !output.channelMayHavePending, let sent = direct?.send(content, range) { left = range.dropFirst(sent) }
         }
-        guard !left.isEmpty else { return needsFlush = channelMayHavePending }
+        guard !left.isEmpty else { return output.passed() }
         handOverDirect()
         let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: content.descriptor)
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -27,8 +27,7 @@ extension ClientConnection {
         }
         let region = FileRegion(fileHandle: handle, readerIndex: left.lowerBound, endIndex: left.upperBound)
         context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
-        channelMayHavePending = true
-        needsFlush = true
+        output.wroteToChannel()
         if !isInRead { loop.flushLater(self) }
     }
 }

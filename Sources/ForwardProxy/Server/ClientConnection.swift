@@ -11,9 +11,6 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = IOData
 
-    /// What the deadline is for.
-    enum Wait { case nothing, request, lastRequest, head, body, closing, lingering }
-
     let loop: LoopContext
     let address: String
     let isLocal: Bool
@@ -26,34 +23,18 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     var parser: RequestParser
     var exchange: (any Exchange)?
     var context: ChannelHandlerContext?
-    var requestVersion = HTTPVersion.http1_1
-    var chunksBody = false
-    /// Whether the response under way ends where the connection does: an orderly end would make any of it whole.
-    var endsByClosing = false
-    var bodyIsWanted = true
+    var request = RequestUnderWay()
     /// The header section of the request under way, for an error page.
-    var exchangeFields: FieldSection?
-    var isHead = false
-    var isConnect = false
-
-    var isInRead = false
-    var isProcessing = false
-    var needsFlush = false
+    var requestFields: FieldSection?
+    var output = ClientOutput()
     /// The straight way to the socket; nil where TLS or a test stands between.
     var direct: DirectOutput?
-    /// Whether the channel may still have bytes to send, which nothing may overtake.
-    var channelMayHavePending = false
+    private var deadlines = ConnectionDeadlines()
+    private let patience: ConnectionPatience
+    var isInRead = false
+    var isProcessing = false
     var channel: (any Channel)?
     private var readIsPending = false
-    private var wait = Wait.nothing
-    private var deadline = UInt64.max
-    /// The time, where it has just been read.
-    private var knownTime: UInt64?
-    private var nextProbe = UInt64.max
-    private var outputIsFinished = false
-    private var lastPending = Int.max
-    private var stalledSince = UInt64.max
-    private var stalledBytes = 0
 
     init(loop: LoopContext, address: String, isLocal: Bool, isEncrypted: Bool, secured: SecureAuthority? = nil) {
         self.loop = loop
@@ -61,7 +42,11 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         self.secured = secured
         self.address = address
         self.isLocal = isLocal
-        parser = RequestParser(limits: loop.proxy.configuration.limits.message)
+        let limits = loop.proxy.configuration.limits
+        parser = RequestParser(limits: limits.message)
+        patience = ConnectionPatience(
+            idle: limits.idleTimeout.clampedNanoseconds, head: limits.headerTimeout.clampedNanoseconds,
+            silence: limits.silenceTimeout.clampedNanoseconds)
     }
 
     // MARK: Channel events
@@ -86,7 +71,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         guard state.phase != .lingering, state.phase != .closed else { return }
         isInRead = true
         parser.feed(unwrapInboundIn(data))
-        if wait == .body { expect(.body) }
+        if deadlines.wait == .body { expect(.body) }
         process()
     }
 
@@ -110,10 +95,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         let wasInExchange = exchange != nil
         let action = state.inputEnded(requestsWait: isHeldBack)
         // Where the output is being finished already, its end closes the rest; where it is, this does.
-        if outputIsFinished || wait != .closing { perform(outputIsFinished ? .abort : action) }
+        if output.isFinished || deadlines.wait != .closing { perform(output.isFinished ? .abort : action) }
         if wasInExchange, exchange != nil {
             // A client that has gone looks like one that has only closed its output: it is asked, see `check`.
-            nextProbe = monotonicNanoseconds() &+ 200_000_000
+            deadlines.inputEnded(now: monotonicNanoseconds())
             process()
             if case .exchange(requestIsComplete: false, _) = state.phase { truncatedRequest() }
         }
@@ -128,17 +113,17 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     /// Whether the next request has to wait until the client has taken more of the responses before it: else one that
     /// only asks would have answers pile up here.
-    private var isHeldBack: Bool { channelMayHavePending && state.isIdle && !isWritable }
+    private var isHeldBack: Bool { output.channelMayHavePending && state.isIdle && !isWritable }
 
     private var wantsBytes: Bool {
-        (state.wantsBytes(bodyIsWanted: bodyIsWanted) || mayReadAhead) && !isHeldBack
+        (state.wantsBytes(bodyIsWanted: request.bodyIsWanted) || mayReadAhead) && !isHeldBack
     }
 
     /// Whether a next request may be read once, and kept, while this one is answered: not to read costs two calls of
-    /// epoll_ctl(2) an exchange. What may become a tunnel is read by the tunnel.
+    /// epoll_ctl(2) an exchange.
     private var mayReadAhead: Bool {
         guard case .exchange(requestIsComplete: true, _) = state.phase else { return false }
-        return !isConnect && !parser.hasBufferedBytes && exchangeFields?.contains(.upgrade) == false
+        return !parser.hasBufferedBytes && request.letsReadAhead(requestFields)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -164,7 +149,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .idle, .draining, .exchange: break
             }
             if isHeldBack {
-                if wait == .nothing { expect(.request) }
+                if deadlines.wait == .nothing { expect(.request) }
                 return
             }
             do throws(HTTP1Error) {
@@ -185,15 +170,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     private func begin(_ head: consuming RequestHead, _ framing: BodyFraming) {
-        wait = .nothing
-        deadline = .max
-        requestVersion = head.version
-        isHead = head.method == .head
-        isConnect = head.method == .connect
-        bodyIsWanted = true
-        chunksBody = false
-        endsByClosing = false
-        nextProbe = .max
+        deadlines.beganRequest()
+        self.request = RequestUnderWay(version: head.version, method: head.method)
         // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
         state.receivedHead(
             isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
@@ -209,12 +187,12 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
         let now = monotonicNanoseconds()
         var request = Request(head: consume head, bodyLength: length, receivedAt: now)
-        knownTime = now
+        deadlines.knownTime = now
         if !loop.answerKnown(request, client: self) {
-            exchangeFields = request.head.fields
+            requestFields = request.head.fields
             exchange = loop.begin(request, client: self)
         }
-        knownTime = nil
+        deadlines.knownTime = nil
         if exchange == nil { parser.recycle(&request.head) }
         if framing != .none, state.awaitsBody { expect(.body) }
     }
@@ -232,7 +210,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             case .closeOutput: perform(.closeOutput)
             }
         case .end(let trailers):
-            if wait == .body { expect(.nothing) }
+            if deadlines.wait == .body { expect(.nothing) }
             let action = state.receivedEnd()
             exchange?.receiveEnd(trailers: trailers)
             perform(action)
@@ -244,8 +222,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         if state.inputHasEnded {
             perform(state.inputEnded())
         } else if parser.headStarted {
-            if wait != .head { expect(.head) }
-        } else if wait != .request, !state.isStopping {
+            if deadlines.wait != .head { expect(.head) }
+        } else if deadlines.wait != .request, !state.isStopping {
             expect(.request)
         }
     }
@@ -283,7 +261,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
             guard let self, let context = self.context else { return }
             expect(.lingering)
-            outputIsFinished = true
+            output.finish()
             context.close(mode: state.inputHasEnded ? .all : .output, promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: written)
@@ -305,21 +283,19 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         guard let context else { return }
         handOverDirect()
         context.write(wrapOutboundOut(data), promise: nil)
-        channelMayHavePending = true
-        needsFlush = true
+        output.wroteToChannel()
         if !isInRead { loop.flushLater(self) }
     }
 
     func flushIfNeeded() {
-        guard needsFlush else { return }
-        needsFlush = false
+        guard output.flushes() else { return }
         if direct?.isEmpty == false {
             guard channel?.isActive == true else { return handOverDirect() }
             direct?.send {
                 context?.write(wrapOutboundOut(.byteBuffer($0)), promise: nil)
-                channelMayHavePending = true
+                output.gaveToChannel()
             }
-            if !channelMayHavePending { return }
+            if !output.channelMayHavePending { return }
         }
         context?.flush()
     }
@@ -327,10 +303,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// The exchange has written its last byte.
     func responseIsComplete() {
         exchange = nil
-        endsByClosing = false
+        request.endResponse()
         // Nothing of the request is held on to, so that the next one is read into the same memory.
-        exchangeFields = nil
-        lastPending = .max
+        requestFields = nil
+        deadlines.endedResponse()
         finishRecord()
         perform(state.finishedResponse())
     }
@@ -354,83 +330,38 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     // MARK: Timeouts
 
-    func expect(_ wait: Wait) {
-        self.wait = wait
-        let amount: TimeAmount? =
-            switch wait {
-            case .nothing: nil
-            case .request: loop.proxy.configuration.limits.idleTimeout
-            case .lastRequest: ClientConnection.lastRequestPatience
-            case .head: loop.proxy.configuration.limits.headerTimeout
-            case .body, .closing: loop.proxy.configuration.limits.silenceTimeout
-            case .lingering: .seconds(2)
-            }
-        deadline = amount.map { (knownTime ?? monotonicNanoseconds()) &+ UInt64(max(0, $0.nanoseconds)) } ?? .max
+    func expect(_ wait: ConnectionDeadlines.Wait) {
+        deadlines.expect(wait, patience, now: monotonicNanoseconds())
     }
 
     private func timedOut() {
-        switch wait {
-        case .nothing: break
-        case .request:
-            // The last response may still be on its way to a client that reads slowly.
-            if isTakingBytes { return expect(.request) }
-            perform(state.aborted())
-        case .lastRequest:
-            // So it may be here; the end of the grace bounds that.
-            if pendingBytes > 0 { return expect(.lastRequest) }
-            perform(state.aborted())
-        case .lingering: context?.close(promise: nil)
-        case .closing:
-            guard isTakingBytes else {
-                context?.close(promise: nil)
-                return
-            }
-            expect(.closing)
-        case .head:
+        switch deadlines.timedOut(state, bodyIsWanted: request.bodyIsWanted, pending: pendingBytes) {
+        case .none: break
+        case .renew: return expect(deadlines.wait)
+        case .abort: perform(state.aborted())
+        case .close: context?.close(promise: nil)
+        case .refuseHead:
             endRequest(.headerTimeout)
             respondAndClose(.headerTimeout)
-        case .body where !state.awaitsBody: break
-        case .body:
-            if case .draining = state.phase { return perform(state.aborted()) }
-            // The client may owe nothing just now: reading is held back until the origin takes more.
-            guard bodyIsWanted else { return expect(.body) }
+        case .refuseBody:
             endRequest(.bodyTimeout)
             if responseHasStarted { abortResponse() } else { respondAndClose(.bodyTimeout) }
         }
         flushIfNeeded()
     }
 
-    /// Whether there are bytes to be taken and the client has taken some since this was last asked.
-    private var isTakingBytes: Bool {
-        let pending = pendingBytes
-        defer { lastPending = pending == 0 ? .max : pending }
-        return pending > 0 && pending < lastPending
-    }
-
-    /// Gives a client up that takes nothing of a response for ten times as long as an origin may be silent: its
-    /// kernel's buffers hold some minutes' worth for a slow reader.
+    /// Gives a client up that takes nothing of a response.
     private func watchOutput(_ now: UInt64) {
-        guard exchange != nil, !isWritable else {
-            stalledSince = .max
-            return
-        }
-        let pending = pendingBytes
-        if stalledSince == .max || pending != stalledBytes {
-            stalledSince = now
-            stalledBytes = pending
-        }
-        let limit = UInt64(max(0, loop.proxy.configuration.limits.silenceTimeout.nanoseconds)) &* 10
-        guard now &- stalledSince > limit else { return }
-        stalledSince = .max
+        let pending = exchange != nil && !isWritable ? pendingBytes : nil
+        guard deadlines.isStalled(pending: pending, patience, now: now) else { return }
         endExchange(reason: "the client took nothing of the response")
         cutOff()
     }
 
     /// Asks a client that has closed its output whether it is still there: an interim response to a closed socket is
     /// answered by a reset, and one that is only half closed ignores it (RFC 9110 §15.2).
-    private func probe(_ now: UInt64) {
-        nextProbe = now &+ 1_000_000_000
-        guard exchange != nil, !responseHasStarted, requestVersion == .http1_1 else { return }
+    private func probe() {
+        guard exchange != nil, !responseHasStarted, request.isHTTP11 else { return }
         write(.byteBuffer(ByteBuffer(string: "HTTP/1.1 102 Processing\r\n\r\n")))
         flushIfNeeded()
     }
@@ -447,8 +378,8 @@ extension ClientConnection: TimedConnection {
     }
 
     func check(now: UInt64) {
-        if now >= deadline { timedOut() }
-        if now >= nextProbe { probe(now) }
+        if deadlines.hasPassed(now) { timedOut() }
+        if deadlines.probes(now: now) { probe() }
         watchOutput(now)
     }
 

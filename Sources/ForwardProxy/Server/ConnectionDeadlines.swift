@@ -1,0 +1,128 @@
+/// How long a client's connection may take for what: nanoseconds.
+struct ConnectionPatience: Equatable {
+    /// Between requests.
+    var idle: UInt64
+    /// For a header section.
+    var head: UInt64
+    /// For any part of a body, and for taking any of what is written.
+    var silence: UInt64
+
+    /// For a request that may be on its way when the server stops.
+    static let lastRequest: UInt64 = 250_000_000
+    /// For closing, once the output is closed.
+    static let lingering: UInt64 = 2_000_000_000
+    /// Until a client that has closed its output is asked whether it is still there, and between two such questions.
+    static let beforeProbe: UInt64 = 200_000_000
+    static let betweenProbes: UInt64 = 1_000_000_000
+    /// A client that takes nothing of a response has this many times the silence timeout: its kernel's buffers hold
+    /// some minutes' worth for a slow reader.
+    static let stall: UInt64 = 10
+}
+
+/// What a client's connection waits for, and until when, as a value.
+///
+/// Times are monotonic, in nanoseconds; ``ClientConnection`` reads the clock and performs what the functions return.
+struct ConnectionDeadlines: Equatable {
+    /// What the deadline is for.
+    enum Wait: Equatable { case nothing, request, lastRequest, head, body, closing, lingering }
+
+    /// What a deadline that has passed leads to.
+    enum Action: Equatable {
+        case none
+        /// Wait for the same as long again.
+        case renew
+        /// Cut the connection off.
+        case abort
+        case close
+        /// Answer 408 in the place of a request whose header section, or whose body, doesn't come.
+        case refuseHead
+        case refuseBody
+    }
+
+    private(set) var wait = Wait.nothing
+    private var deadline = UInt64.max
+    /// The time, where it has just been read.
+    var knownTime: UInt64?
+    private var nextProbe = UInt64.max
+    /// Bytes that were pending when the client was last looked at for taking some.
+    private var lastPending = Int.max
+    private var stalledSince = UInt64.max
+    private var stalledBytes = 0
+
+    /// A request has come: nothing is waited for.
+    mutating func beganRequest() {
+        wait = .nothing
+        deadline = .max
+        nextProbe = .max
+    }
+
+    mutating func endedResponse() { lastPending = .max }
+
+    mutating func expect(_ wait: Wait, _ patience: ConnectionPatience, now: @autoclosure () -> UInt64) {
+        self.wait = wait
+        let amount: UInt64? =
+            switch wait {
+            case .nothing: nil
+            case .request: patience.idle
+            case .lastRequest: ConnectionPatience.lastRequest
+            case .head: patience.head
+            case .body, .closing: patience.silence
+            case .lingering: ConnectionPatience.lingering
+            }
+        deadline = amount.map { (knownTime ?? now()) &+ $0 } ?? .max
+    }
+
+    func hasPassed(_ now: UInt64) -> Bool { now >= deadline }
+
+    /// - Parameter pending: bytes that are written and have not left yet.
+    mutating func timedOut(_ state: ConnectionState, bodyIsWanted: Bool, pending: Int) -> Action {
+        switch wait {
+        case .nothing: return .none
+        // The last response may still be on its way to a client that reads slowly.
+        case .request: return isTaking(pending) ? .renew : .abort
+        // So it may be here; the end of the grace bounds that.
+        case .lastRequest: return pending > 0 ? .renew : .abort
+        case .lingering: return .close
+        case .closing: return isTaking(pending) ? .renew : .close
+        case .head: return .refuseHead
+        case .body:
+            guard state.awaitsBody else { return .none }
+            if case .draining = state.phase { return .abort }
+            // The client may owe nothing just now: reading is held back until the origin takes more.
+            return bodyIsWanted ? .refuseBody : .renew
+        }
+    }
+
+    /// Whether there are bytes to be taken and the client has taken some since this was last asked.
+    private mutating func isTaking(_ pending: Int) -> Bool {
+        defer { lastPending = pending == 0 ? .max : pending }
+        return pending > 0 && pending < lastPending
+    }
+
+    /// The client has closed its output, and may be gone: that looks the same.
+    mutating func inputEnded(now: UInt64) { nextProbe = now &+ ConnectionPatience.beforeProbe }
+
+    /// Whether it is time to ask a client that has closed its output whether it is still there.
+    mutating func probes(now: UInt64) -> Bool {
+        guard now >= nextProbe else { return false }
+        nextProbe = now &+ ConnectionPatience.betweenProbes
+        return true
+    }
+
+    /// Whether a client has taken nothing of a response for so long that it is given up.
+    ///
+    /// - Parameter pending: bytes that wait for it; nil where it takes what it gets, or nothing is under way.
+    mutating func isStalled(pending: Int?, _ patience: ConnectionPatience, now: UInt64) -> Bool {
+        guard let pending else {
+            stalledSince = .max
+            return false
+        }
+        if stalledSince == .max || pending != stalledBytes {
+            stalledSince = now
+            stalledBytes = pending
+        }
+        guard now &- stalledSince > patience.silence &* ConnectionPatience.stall else { return false }
+        stalledSince = .max
+        return true
+    }
+}
