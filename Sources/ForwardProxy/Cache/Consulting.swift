@@ -50,6 +50,9 @@ extension LoopContext {
         client.record?.outcome = .stored
         client.record?.status = ready.status
         client.record?.bodyBytes = request.isHead ? 0 : ready.representation.size
+        if isObserved, let observed = client.record?.observed {
+            ready.tell(observed, isHead: request.isHead, age: age)
+        }
         ready.send(to: client, isHead: request.isHead, age: age)
         return true
     }

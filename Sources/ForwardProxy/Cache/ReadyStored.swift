@@ -67,6 +67,12 @@ final class ReadyStored {
             to: client, isHead: isHead, second: age, tail: StoredFields.hit(age: age, of: entry.metadata))
     }
 
+    /// Tells observers what ``send(to:isHead:age:)`` sends.
+    func tell(_ observed: ObservedExchange, isHead: Bool, age: Int64) {
+        representation.tell(
+            observed, isHead: isHead, isNotModified: false, tail: StoredFields.hit(age: age, of: entry.metadata))
+    }
+
     private static func represent(_ entry: StoredEntry, _ identity: ProxyIdentity) -> ReadyRepresentation {
         let stored = entry.metadata
         let fields = stored.fields

@@ -189,7 +189,7 @@ final class AnswerExchange: Exchange {
             pieces.removeFirst()
             return sendNext()
         }
-        guard client?.isEncrypted == false else { return sendBytesFromFile(range, stream) }
+        guard client?.needsBytes == false else { return sendBytesFromFile(range, stream) }
         let portion = rate.map { max(1, $0 / 10) } ?? 1 << 20
         let count = min(range.count, portion)
         let offset = range.lowerBound
@@ -215,7 +215,7 @@ final class AnswerExchange: Exchange {
         }
     }
 
-    /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS has to have them.
+    /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS, or an observer, has to have them.
     private func sendBytesFromFile(_ range: Range<Int>, _ stream: FileStream) {
         let portion = rate.map { max(1, $0 / 10) } ?? 128 << 10
         loop.onFilePool({ () throws(FileStreamError) -> ByteBuffer in

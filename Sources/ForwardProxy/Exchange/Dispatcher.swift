@@ -13,13 +13,13 @@ extension LoopContext {
         do throws(TargetError) {
             target = try RequestTarget(request.head)
         } catch {
-            client.record = record(request, url: nil)
+            open(record(request, url: nil), request.head, on: client)
             client.fail(.badRequest("The request target is malformed: \(error)."))
             return nil
         }
         if let secured = client.secured { return begin(request, target, in: secured, client) }
         if let access = proxy.access, target.isForProxying {
-            client.record = record(request, url: target.uri)
+            open(record(request, url: target.uri), request.head, on: client)
             return access.admit(request, client, by: .proxyAuthorization) { [self] in begin($0, target, client) }
         }
         return begin(request, target, client)
@@ -29,13 +29,13 @@ extension LoopContext {
         switch target {
         case .absolute(let uri): return begin(request, uri, client)
         case .authority(let authority):
-            client.record = record(request, url: nil)
+            open(record(request, url: nil), request.head, on: client)
             return beginTunnel(request, authority, client)
         case .origin(let range):
-            client.record = record(request, url: nil)
+            open(record(request, url: nil), request.head, on: client)
             return answerOwnSite(request, pathRange: range, client)
         case .asterisk:
-            client.record = record(request, url: nil)
+            open(record(request, url: nil), request.head, on: client)
             return answerOwnOptions(request, client)
         }
     }
@@ -48,7 +48,7 @@ extension LoopContext {
             note(answer, request, uri, client)
             return nil
         }
-        client.record = record(request, url: uri)
+        open(record(request, url: uri), request.head, on: client)
         if match == nil, answerFromStore(request, uri, client) { return nil }
         let use = match.map { RuleUse($0, in: map, uri: uri, table: answers) }
         let decision = decider.decision(on: AskedRequest(request, uri), rule: use?.rule, scratch: &preflightScratch)
@@ -98,6 +98,11 @@ extension LoopContext {
         proxy.bypassWatch.reset(client.address)
         let bytes = method == .head || isNotModified ? 0 : answer.variants[0].size
         let status = isNotModified ? 304 : answer.status
+        if isObserved {
+            let record = straightRecord(answer, request, url, status: status, bytes: bytes)
+            sendObserved(answer, record, isNotModified: isNotModified, request, second: second, to: client)
+            return true
+        }
         client.record = nil
         let end = finish(.substituted, status: status, bytes: bytes, since: request.startedAt)
         if log.isOn {
@@ -119,15 +124,21 @@ extension LoopContext {
         _ answer: ReadyAnswer, _ request: Request, _ url: ByteBuffer, status: Int, bytes: Int,
         _ known: KnownTargets.Target?
     ) -> LineParts {
+        let line = log.parts(of: straightRecord(answer, request, url, status: status, bytes: bytes))
+        if status == answer.status { known?.line = line } else { known?.notModifiedLine = line }
+        return line
+    }
+
+    private func straightRecord(
+        _ answer: ReadyAnswer, _ request: Request, _ url: ByteBuffer, status: Int, bytes: Int
+    ) -> ExchangeRecord {
         var record = record(request, normalised: url)
         record.rule = answer.position
         record.isMapped = true
         record.outcome = .substituted
         record.status = status
         record.bodyBytes = bytes
-        let line = log.parts(of: record)
-        if status == answer.status { known?.line = line } else { known?.notModifiedLine = line }
-        return line
+        return record
     }
 
     private func perform(

@@ -55,7 +55,7 @@ protocol ExchangeClient: BodyReceiver {
     var takesFieldBlocks: Bool { get }
     /// The connections to origins that are this client's connection's alone; nil unless they stand for a user.
     var ownConnections: OwnConnections? { get set }
-    /// The log's record of the exchange under way.
+    /// The log's record of the exchange under way, which ``LoopContext/open(_:_:on:)`` begins.
     var record: ExchangeRecord? { get set }
 
     func sendContinue()
@@ -68,7 +68,7 @@ protocol ExchangeClient: BodyReceiver {
     /// - Parameter status: the one that the block has.
     func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?)
     func start(_ response: ResponseStart)
-    /// Sends a region of a file; not where ``isEncrypted``.
+    /// Sends a region of a file; not where ``needsBytes``.
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)
     /// Sends a range of content that the kernel sends by itself; not where ``isEncrypted``.
     func send(_ content: SealedContent, _ range: Range<Int>)
@@ -94,8 +94,14 @@ extension ExchangeClient {
         guard !isEncrypted, let sealed = body.sealed, range.count >= SealedContent.smallest else {
             return body.forEachSlice(of: range) { send($0) }
         }
+        if loop.isObserved, let observed = record?.observed {
+            body.forEachSlice(of: range) { observed.body($0) }
+        }
         send(sealed, range)
     }
+
+    /// Whether what is sent has to be here as bytes: for TLS, or for observers.
+    var needsBytes: Bool { isEncrypted || (loop.isObserved && record?.observed != nil) }
 
     func noteSent(_ count: Int) { record?.bodyBytes &+= count }
 }

@@ -135,6 +135,25 @@ final class ReadyRepresentation {
         client.sendSerialised(notModified)
     }
 
+    /// Tells observers what is sent: the full response, or the one to a condition that holds.
+    func tell(_ observed: ObservedExchange, isHead: Bool, isNotModified: Bool, tail: ByteBuffer) {
+        var lines = ByteBuffer()
+        if isNotModified {
+            lines.writeImmutableBuffer(commonLines)
+        } else {
+            lines.writeImmutableBuffer(fieldLines)
+        }
+        lines.writeImmutableBuffer(tail)
+        observed.head(status: isNotModified ? 304 : status, lines: lines)
+        if !isHead, !isNotModified, let body { body.forEachSlice(of: 0..<body.count) { observed.body($0) } }
+    }
+
+    /// The lines of ``head`` behind its status line.
+    private var fieldLines: ByteBuffer {
+        head.getSlice(at: head.readerIndex &+ statusLineLength, length: head.readableBytes &- statusLineLength)
+            ?? ByteBuffer()
+    }
+
     private func stampNotModified(_ second: Int64, _ tail: ByteBuffer) {
         var out = ByteBuffer()
         MessageWriter.writeStatusLine(304, to: &out)
@@ -167,8 +186,7 @@ final class ReadyRepresentation {
         var out = ByteBuffer()
         out.reserveCapacity(head.readableBytes &+ tail.readableBytes)
         FieldBlockWriter.writeStatus(status, to: &out)
-        head.getSlice(at: head.readerIndex &+ statusLineLength, length: head.readableBytes &- statusLineLength)
-            .map { FieldBlockWriter.write($0, to: &out) }
+        FieldBlockWriter.write(fieldLines, to: &out)
         FieldBlockWriter.write(tail, to: &out)
         block = out
         blockSecond = second

@@ -66,6 +66,7 @@ extension HTTP2Stream: ExchangeClient {
 
     func start(_ response: ResponseStart) {
         record?.status = response.status
+        record?.observed?.head(status: response.status, lines: response.lines)
         var block = ByteBuffer()
         block.reserveCapacity(response.lines.readableBytes &+ 16)
         FieldBlockWriter.writeStatus(response.status, to: &block)
@@ -83,6 +84,7 @@ extension HTTP2Stream: ExchangeClient {
     func send(_ body: ByteBuffer) {
         guard body.readableBytes > 0, !state.responseIsComplete else { return }
         record?.bodyBytes &+= body.readableBytes
+        record?.observed?.body(body)
         append(body)
         connection.enqueue(self)
         loop.flushLater(connection)

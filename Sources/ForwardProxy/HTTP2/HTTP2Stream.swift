@@ -47,7 +47,7 @@ final class HTTP2Stream {
             if !state.responseIsComplete { self.exchange = exchange }
         } catch {
             guard let refusal = ProxyError(error) else { throw .stream(id, .protocolError) }
-            record = HTTP2RequestHead.record(block, receivedAt: now)
+            loop.open(HTTP2RequestHead.record(block, receivedAt: now), nil, on: self)
             fail(refusal)
         }
     }

@@ -39,6 +39,8 @@ public struct ExchangeRecord: Sendable {
     public var rule: String
     /// Why: the reason that the decision or the failure gave.
     public var reason: String
+    /// What the exchange's observers have to be told, and told the end of.
+    var observed: ObservedExchange?
 
     public init(startedAt: UInt64, method: ByteBuffer, url: ByteBuffer) {
         self.startedAt = startedAt

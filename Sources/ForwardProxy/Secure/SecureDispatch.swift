@@ -36,7 +36,7 @@ extension LoopContext {
     }
 
     private func refuse(_ request: Request, _ error: ProxyError, _ client: any ExchangeClient) -> (any Exchange)? {
-        client.record = record(request, url: nil)
+        open(record(request, url: nil), request.head, on: client)
         client.fail(error)
         return nil
     }

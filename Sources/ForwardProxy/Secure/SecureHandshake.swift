@@ -63,7 +63,7 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
             return context.fireUserInboundEventTriggered(event)
         }
         guard let watch, watch.helloIsAccepted else { return fail(.unreadable) }
-        record = nil
+        endConnect()
         do {
             let pipeline = context.pipeline.syncOperations
             pipeline.removeHandler(watch, promise: nil)
@@ -88,7 +88,16 @@ final class SecureHandshake: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    private func fail(_ failure: HandshakeFailure) {
+    /// What comes is exchanges of their own, so the CONNECT has neither a line in the log nor a place in the metrics.
+    private func endConnect() {
+        guard var record = record.take() else { return }
+        record.outcome = .tunnelled
+        record.status = 200
+        let now = monotonicNanoseconds()
+        loop.endObservation(of: record, duration: now > record.startedAt ? now &- record.startedAt : 0)
+    }
+
+    func fail(_ failure: HandshakeFailure) {
         defer { context?.close(promise: nil) }
         guard var record else { return }
         self.record = nil

@@ -37,12 +37,13 @@ final class SecureTunnelExchange: Exchange {
     }
 
     private func decrypt(_ client: any ExchangeClient, _ context: NIOSSLContext) {
+        guard let channel = client.takeOver() else { return }
         let record = client.record
         client.record = nil
-        guard let channel = client.takeOver() else { return }
         var reply = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n")
         reply.writeImmutableBuffer(loop.proxy.identity.viaLine)
         reply.writeStaticString("\r\n")
+        record?.observed?.head(status: 200, lines: reply.fieldLinesOfHead)
         channel.writeAndFlush(reply, promise: nil)
         let handshake = SecureHandshake(
             authority, loop: loop, address: client.address, isLocal: client.isLocal, record: record)
@@ -63,6 +64,7 @@ final class SecureTunnelExchange: Exchange {
             channel.read()
         } catch {
             channel.close(promise: nil)
+            handshake.fail(.closed)
         }
     }
 }

@@ -73,12 +73,14 @@ extension ClientConnection: ExchangeClient {
         }
         out.writeStaticString("\r\n")
         record?.status = response.status
+        record?.observed?.head(status: response.status, lines: response.lines)
         write(.byteBuffer(out))
     }
 
     func send(_ body: ByteBuffer) {
         guard body.readableBytes > 0 else { return }
         record?.bodyBytes &+= body.readableBytes
+        record?.observed?.body(body)
         guard request.ending == .chunked else { return write(.byteBuffer(body)) }
         var chunk = ByteBuffer()
         MessageWriter.writeChunkHead(body.readableBytes, to: &chunk)
@@ -132,7 +134,7 @@ extension ClientConnection: ExchangeClient {
 
     var hasSentAll: Bool { !output.needsFlush && pendingBytes == 0 }
 
-    var takesBodyAsItIs: Bool { direct != nil && request.ending != .chunked }
+    var takesBodyAsItIs: Bool { direct != nil && request.ending != .chunked && record?.observed == nil }
 
     func duplicateSocket() -> CInt? {
         guard takesBodyAsItIs, channel?.isActive == true else { return nil }
@@ -178,7 +180,7 @@ extension ClientConnection: ExchangeClient {
         (parser.takeRemaining(), state.inputHasEnded)
     }
 
-    /// Writes the fields of a response behind which the connection is closed, and the end of its header section.
+    /// Writes the fields of a response behind which the connection is closed.
     func writeClosingFields(for error: ProxyError, length: Int, to out: inout ByteBuffer) {
         out.writeStaticString("Content-Length: ")
         out.writeDecimal(length)
@@ -186,7 +188,6 @@ extension ClientConnection: ExchangeClient {
         StatusFields.writeError(error, to: &out)
         out.writeImmutableBuffer(loop.proxy.identity.viaLine)
         out.writeImmutableBuffer(loop.dateStamp().line)
-        out.writeStaticString("\r\n")
     }
 }
 

@@ -33,8 +33,9 @@ extension ClientConnection {
         self.exchange = nil
         exchange?.clientIsGone()
         if record == nil {
-            record = ExchangeRecord(
+            let unread = ExchangeRecord(
                 startedAt: monotonicNanoseconds(), method: ByteBuffer(string: "-"), url: ByteBuffer(string: "-"))
+            loop.open(unread, nil, on: self)
         }
         record?.outcome = .refused
         record?.reason = failure.failure
@@ -43,13 +44,17 @@ extension ClientConnection {
     func respondAndClose(_ error: ProxyError) {
         state.mustClose()
         let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
-        var page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
+        let page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
         let length = page.readableBytes
+        var lines = ByteBuffer(string: "Content-Type: text/plain; charset=utf-8\r\n")
+        writeClosingFields(for: error, length: length, to: &lines)
         var out = ByteBuffer()
         MessageWriter.writeStatusLine(error.status, to: &out)
-        out.writeStaticString("Content-Type: text/plain; charset=utf-8\r\n")
-        writeClosingFields(for: error, length: length, to: &out)
-        out.writeBuffer(&page)
+        out.writeImmutableBuffer(lines)
+        out.writeStaticString("\r\n")
+        out.writeImmutableBuffer(page)
+        record?.observed?.head(status: error.status, lines: lines)
+        record?.observed?.body(page)
         write(.byteBuffer(out))
         record?.status = error.status
         record?.bodyBytes = length

@@ -45,6 +45,12 @@ final class LoopContext: @unchecked Sendable {
     private var unflushed: [any BatchedConnection] = []
     /// What this loop's exchanges and transfers add up to.
     var tally = ExchangeTally()
+    /// What sees this loop's exchanges, in the order in which it is told.
+    var observers: [any ExchangeObserver] = [] { didSet { noteObservers() } }
+    /// Exchanges that were begun under the eyes of observers, and are not over.
+    var observedExchanges = 0 { didSet { noteObservers() } }
+    /// Whether there are any of these: all that an exchange pays for where nobody looks on.
+    private(set) var isObserved = false
     var transfers = TransferCounts()
     private var lag = LoopLag()
     /// When timeouts are to be looked at next, in nanoseconds of the monotonic clock.
@@ -114,10 +120,14 @@ final class LoopContext: @unchecked Sendable {
         if batchDepth > 0 { unflushed.append(connection) } else { connection.flushIfNeeded() }
     }
 
-    /// The exchange is over: one more in the counts, one line in the log.
+    /// The exchange is over: one more in the counts, one line in the log, and its observers are told.
+    ///
+    /// Every exchange ends here once, but for straight answers that nobody observes: they have no record, and count by
+    /// ``finish(_:status:bytes:since:)``.
     func finish(_ record: borrowing ExchangeRecord, client: String) {
         let end = finish(record.outcome, status: record.status, bytes: record.bodyBytes, since: record.startedAt)
         if log.isOn { log.write(record, client: client, duration: end.duration, wall: end.wall) }
+        endObservation(of: record, duration: end.duration)
     }
 
     /// The exchange is over: one more in the counts.
@@ -130,6 +140,8 @@ final class LoopContext: @unchecked Sendable {
         tally.add(outcome, status: status, bytes: bytes, duration: duration)
         return (duration, clock.wall(at: now))
     }
+
+    private func noteObservers() { isObserved = !observers.isEmpty || observedExchanges > 0 }
 
     /// What this loop has to tell of itself.
     ///

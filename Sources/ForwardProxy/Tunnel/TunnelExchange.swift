@@ -81,8 +81,8 @@ extension LoopContext {
     ///
     /// - Parameter toClient: what the client gets first: the head of the response that opens the tunnel.
     func relay(_ client: any ExchangeClient, _ descriptor: CInt, toClient: ByteBuffer, status: Int) {
-        let tunnel = makeTunnel(client, status)
         guard let channel = client.takeOver() else { return OriginConnection.close(descriptor) }
+        let tunnel = makeTunnel(client, status, toClient)
         let sides = RelayHandler.pair(tunnel, toClient: toClient)
         add(tunnel)
         OriginConnection.adopt(descriptor, on: eventLoop, handlers: [sides.origin]) { [self] opened in
@@ -98,8 +98,8 @@ extension LoopContext {
 
     /// Joins a client's connection and an origin's, whose protocol was switched, to a tunnel.
     func relay(_ client: any ExchangeClient, _ origin: any Channel, toClient: ByteBuffer, status: Int) {
-        let tunnel = makeTunnel(client, status)
         guard let channel = client.takeOver() else { return origin.close(promise: nil) }
+        let tunnel = makeTunnel(client, status, toClient)
         let sides = RelayHandler.pair(tunnel, toClient: toClient)
         add(tunnel)
         join(origin, sides.origin, replacing: UpgradeTransport.self, tunnel)
@@ -108,9 +108,10 @@ extension LoopContext {
         sides.client.begin(with: unread, inputHasEnded: inputHasEnded)
     }
 
-    private func makeTunnel(_ client: any ExchangeClient, _ status: Int) -> Tunnel {
+    private func makeTunnel(_ client: any ExchangeClient, _ status: Int, _ reply: ByteBuffer) -> Tunnel {
         var record = client.record
         client.record = nil
+        record?.observed?.head(status: status, lines: reply.fieldLinesOfHead)
         let address = client.address
         return Tunnel(
             idleLimit: UInt64(max(0, proxy.configuration.limits.tunnelIdleTimeout.nanoseconds)),

@@ -32,6 +32,9 @@ struct HTTP2NoiseTests {
         // The connections are of all kinds, and many of them are served.
         #expect(outcomes.count > 5 && outcomes["open", default: 0] > 100, "\(outcomes)")
         #expect(outcomes["answers", default: 0] > 300, "\(outcomes)")
+        // Whatever became of them, the exchanges that began have ended, and in order.
+        #expect(stage.watch.all.count > 300)
+        #expect(stage.watch.all.allSatisfy { $0.isInOrder })
         // The next connection is a good one.
         let good =
             Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
@@ -49,6 +52,7 @@ private final class ConnectionStage {
     private let core: ProxyCore
     private let pool = NIOThreadPool(numberOfThreads: 1)
     private let secured: SecureAuthority
+    let watch = ExchangeWatch()
 
     init() throws {
         let text = String(repeating: "large ", count: 20_000)
@@ -70,6 +74,7 @@ private final class ConnectionStage {
             transports: try TransferLoops(configuration))
         context = LoopContext(eventLoop: loop, proxy: core, map: map, tunnelPolicy: TunnelPolicy(map))
         secured = SecureAuthority(Authority(host: "h.test", port: 443))
+        context.observers = [watch]
     }
 
     func stop() {
