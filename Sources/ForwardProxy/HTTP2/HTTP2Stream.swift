@@ -56,7 +56,7 @@ final class HTTP2Stream {
         _ content: ByteBuffer, taking count: Int, isLast: Bool, now: UInt64
     ) throws(HTTP2Violation) {
         let action = try state.receivedData(content.readableBytes, frame: count, isLast: isLast, now: now)
-        loop.tally.receivedBytes &+= UInt64(content.readableBytes)
+        loop.exchangeMetrics.receivedBytes &+= UInt64(content.readableBytes)
         switch action {
         case .deliver:
             if content.readableBytes > 0 { exchange?.receive(content) }

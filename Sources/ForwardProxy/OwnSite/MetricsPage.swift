@@ -1,35 +1,12 @@
 import HTTPCaching
 import NIOCore
-import NIOPosix
 import Substitution
 import Synchronization
-
-/// Everything that `/metrics` shows, gathered from where it is counted.
-struct ProxyFigures: Sendable {
-    var loops: [LoopFigures]
-    var process: ProcessFigures
-
-    /// The exchanges of all event loops.
-    var tally: ExchangeTally {
-        var sum = ExchangeTally()
-        for loop in loops { sum.add(loop.tally) }
-        return sum
-    }
-}
 
 extension LoopContext {
     /// Prometheus's metrics of this proxy.
     func metricsPage() -> EventLoopFuture<OwnPage> {
-        figures().assumeIsolated().map { [self] in proxy.metrics($0, rules: map.ruleCount) }.nonisolated()
-    }
-
-    /// What all event loops have to tell, and the system of the process.
-    func figures() -> EventLoopFuture<ProxyFigures> {
-        proxy.roster.figures(on: eventLoop).flatMap { [proxy, eventLoop] loops in
-            proxy.filePool.runIfActive(eventLoop: eventLoop) {
-                ProxyFigures(loops: loops, process: ProcessFigures.read())
-            }
-        }
+        proxyMetrics().assumeIsolated().map { [self] in proxy.page($0, rules: map.ruleCount) }.nonisolated()
     }
 }
 
@@ -37,28 +14,28 @@ extension ProxyCore {
     /// The page's text. Labels come from closed sets: no host, URL, client or user is among them.
     ///
     /// - Parameter rules: how many the map in force has.
-    fileprivate func metrics(_ figures: ProxyFigures, rules: Int) -> OwnPage {
+    fileprivate func page(_ metrics: ProxyMetrics, rules: Int) -> OwnPage {
         var writer = MetricsWriter()
         writer.family("subproxy_build_info", .gauge, "The version that runs; the value is 1.")
         writer.sample("subproxy_build_info", [("version", configuration.version)], 1)
-        writeExchanges(figures.tally, to: &writer)
-        writeConnections(figures.loops, to: &writer)
+        writeExchanges(metrics.exchanges, to: &writer)
+        writeConnections(metrics.loops, to: &writer)
         writeFiles(to: &writer)
         writeStore(to: &writer)
         writer.single("subproxy_map_rules", .gauge, "Rules of the map in force.", rules)
         writeReloads(to: &writer)
         writeLogs(to: &writer)
         access.map { $0.writeMetrics(to: &writer) }
-        writeProcess(figures.process, to: &writer)
+        writeProcess(metrics.process, to: &writer)
         return OwnPage(type: MetricsWriter.mediaType, body: writer.buffer)
     }
 
-    private func writeExchanges(_ tally: ExchangeTally, to writer: inout MetricsWriter) {
+    private func writeExchanges(_ exchanges: ExchangeMetrics, to writer: inout MetricsWriter) {
         let outcomes = Outcome.allCases.map { (outcome: $0, label: ("outcome", "\($0.name)") as MetricsWriter.Label) }
         writer.family(
             "subproxy_exchanges_total", .counter, "Exchanges that are over, by the log's outcome and class of status.")
         for (outcome, label) in outcomes {
-            for (name, count) in zip(ExchangeTally.classNames, tally.exchanges(outcome)) {
+            for (name, count) in zip(ExchangeMetrics.classNames, exchanges.byStatus(outcome)) {
                 writer.sample("subproxy_exchanges_total", [label, ("class", "\(name)")], count)
             }
         }
@@ -68,21 +45,21 @@ extension ProxyCore {
         let bounds = DurationBuckets.bounds.indices.map { DurationBuckets.bounds[$0] }
         for (outcome, label) in outcomes {
             writer.histogram(
-                "subproxy_exchange_duration_seconds", [label], buckets: tally.durations(outcome), bounds: bounds,
-                nanoseconds: tally.nanoseconds(outcome))
+                "subproxy_exchange_duration_seconds", [label], buckets: exchanges.durations(outcome), bounds: bounds,
+                nanoseconds: exchanges.nanoseconds(outcome))
         }
         writer.family(
             "subproxy_response_body_bytes_total", .counter,
             "Bytes of responses' bodies sent to clients, by outcome; a tunnel's are counted at its end.")
         for (outcome, label) in outcomes {
-            writer.sample("subproxy_response_body_bytes_total", [label], tally.bodyBytes(outcome))
+            writer.sample("subproxy_response_body_bytes_total", [label], exchanges.bodyBytes(outcome))
         }
         writer.single(
             "subproxy_request_body_bytes_total", .counter,
-            "Bytes of requests' bodies read from clients; a tunnel's are counted at its end.", tally.receivedBytes)
+            "Bytes of requests' bodies read from clients; a tunnel's are counted at its end.", exchanges.receivedBytes)
     }
 
-    private func writeConnections(_ loops: [LoopFigures], to writer: inout MetricsWriter) {
+    private func writeConnections(_ loops: [LoopMetrics], to writer: inout MetricsWriter) {
         writer.family("subproxy_connections", .gauge, "Connections of clients, by what they are at.")
         for activity in ConnectionActivity.allCases {
             let count = loops.reduce(0) { $0 &+ $1.connections[activity.rawValue] }
@@ -100,7 +77,7 @@ extension ProxyCore {
             configuration.limits.connections)
         writer.family("subproxy_transfers", .gauge, "Transfers from origins, by what they are at.")
         for stage in TransferStage.allCases {
-            let count = loops.reduce(0) { $0 &+ $1.transfers.counts[stage.rawValue] }
+            let count = loops.reduce(0) { $0 &+ $1.transfers.byStage[stage.rawValue] }
             writer.sample("subproxy_transfers", [("state", "\(stage.name)")], count)
         }
         writer.family(
@@ -141,8 +118,8 @@ extension ProxyCore {
     private func writeReloads(to writer: inout MetricsWriter) {
         writer.family(
             "subproxy_reloads_total", .counter, "Files read anew, by what they are and whether they could be used.")
-        for (subject, counts) in counters.reloads {
-            for (result, count) in [("success", counts.successes), ("failure", counts.failures)] {
+        for (subject, metrics) in counters.reloads {
+            for (result, count) in [("success", metrics.successes), ("failure", metrics.failures)] {
                 writer.sample(
                     "subproxy_reloads_total", [("subject", subject.rawValue), ("result", result)], count)
             }
@@ -158,7 +135,7 @@ extension ProxyCore {
         writer.sample("subproxy_log_lines_dropped_total", [("log", "messages")], messages.droppedLines)
     }
 
-    private func writeProcess(_ process: ProcessFigures, to writer: inout MetricsWriter) {
+    private func writeProcess(_ process: ProcessMetrics, to writer: inout MetricsWriter) {
         writer.single(
             "process_cpu_seconds_total", .counter, "Processor time used, user and system.",
             nanoseconds: process.processorNanoseconds)

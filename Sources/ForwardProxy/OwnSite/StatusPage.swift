@@ -6,14 +6,14 @@ import TLSTermination
 extension LoopContext {
     /// The proxy's state, for a person.
     func statusPage() -> EventLoopFuture<OwnPage> {
-        figures().and(authorityIfAny()).assumeIsolated().map { [self] in statusPage($0, $1) }.nonisolated()
+        proxyMetrics().and(authorityIfAny()).assumeIsolated().map { [self] in statusPage($0, $1) }.nonisolated()
     }
 
     /// - Parameter authority: the certificate authority, or why there is none; nil where nothing is decrypted.
-    private func statusPage(_ figures: ProxyFigures, _ authority: Result<CertificateAuthority, any Error>?) -> OwnPage {
-        let tally = figures.tally
+    private func statusPage(_ metrics: ProxyMetrics, _ authority: Result<CertificateAuthority, any Error>?) -> OwnPage {
+        let exchanges = metrics.exchanges
         let counts = Outcome.allCases.map { outcome in
-            "<tr><th>\(outcome.name)<td>\(tally.exchanges(outcome).reduce(0, &+))"
+            "<tr><th>\(outcome.name)<td>\(exchanges.byStatus(outcome).reduce(0, &+))"
         }
         .joined(separator: "\n")
         let files = proxy.files.statistics

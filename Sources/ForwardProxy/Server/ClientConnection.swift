@@ -203,7 +203,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             if framing == .none { _ = try parser.next() }
             begin(head, framing)
         case .body(let bytes):
-            loop.tally.receivedBytes &+= UInt64(bytes.readableBytes)
+            loop.exchangeMetrics.receivedBytes &+= UInt64(bytes.readableBytes)
             switch state.receivedBody(bytes.readableBytes) {
             case .deliver: exchange?.receive(bytes)
             case .discard: break

@@ -44,14 +44,14 @@ final class LoopContext: @unchecked Sendable {
     private var batchDepth = 0
     private var unflushed: [any BatchedConnection] = []
     /// What this loop's exchanges and transfers add up to.
-    var tally = ExchangeTally()
+    var exchangeMetrics = ExchangeMetrics()
     /// What sees this loop's exchanges, in the order in which it is told.
     var observers: [any ExchangeObserver] = [] { didSet { noteObservers() } }
     /// Exchanges that were begun under the eyes of observers, and are not over.
     var observedExchanges = 0 { didSet { noteObservers() } }
     /// Whether there are any of these: all that an exchange pays for where nobody looks on.
     private(set) var isObserved = false
-    var transfers = TransferCounts()
+    var transfers = TransferMetrics()
     private var lag = LoopLag()
     /// When timeouts are to be looked at next, in nanoseconds of the monotonic clock.
     private var tickIsDue = UInt64.max
@@ -137,7 +137,7 @@ final class LoopContext: @unchecked Sendable {
     func finish(_ outcome: Outcome, status: Int, bytes: Int, since start: UInt64) -> (duration: UInt64, wall: UInt64) {
         let now = monotonicNanoseconds()
         let duration = now >= start ? now &- start : 0
-        tally.add(outcome, status: status, bytes: bytes, duration: duration)
+        exchangeMetrics.add(outcome, status: status, bytes: bytes, duration: duration)
         return (duration, clock.wall(at: now))
     }
 
@@ -146,13 +146,13 @@ final class LoopContext: @unchecked Sendable {
     /// What this loop has to tell of itself.
     ///
     /// - Parameter asked: the monotonic time at which it was asked.
-    func figures(asked: UInt64) -> LoopFigures {
+    func metrics(asked: UInt64) -> LoopMetrics {
         let now = monotonicNanoseconds()
         lag.note(now > asked ? now &- asked : 0, now: now)
         var activities = [Int](repeating: 0, count: ConnectionActivity.allCases.count)
         for connection in connections.values { activities[connection.activity.rawValue] &+= 1 }
-        return LoopFigures(
-            tally: tally, connections: activities, transfers: transfers, lag: lag.largest(now: now))
+        return LoopMetrics(
+            exchanges: exchangeMetrics, connections: activities, transfers: transfers, lag: lag.largest(now: now))
     }
 
     func add(_ connection: any TimedConnection) {

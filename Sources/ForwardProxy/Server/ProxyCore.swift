@@ -68,7 +68,7 @@ final class Counters: Sendable {
     let connections = Atomic<Int>(0)
     let accepted = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
-    private let reloadCounts = Mutex<[ReloadSubject: ReloadCounts]>([:])
+    private let reloadMetrics = Mutex<[ReloadSubject: ReloadMetrics]>([:])
 
     /// Notes that a connection was refused for want of room.
     ///
@@ -76,18 +76,18 @@ final class Counters: Sendable {
     func countRefusedConnection() -> Bool { refused.add(1, ordering: .relaxed).oldValue == 0 }
 
     func count(reloadOf subject: ReloadSubject, succeeded: Bool) {
-        reloadCounts.withLock { counts in
+        reloadMetrics.withLock { metrics in
             if succeeded {
-                counts[subject, default: ReloadCounts()].successes &+= 1
+                metrics[subject, default: ReloadMetrics()].successes &+= 1
             } else {
-                counts[subject, default: ReloadCounts()].failures &+= 1
+                metrics[subject, default: ReloadMetrics()].failures &+= 1
             }
         }
     }
 
     /// The reloads of everything that can be read anew.
-    var reloads: [(subject: ReloadSubject, counts: ReloadCounts)] {
-        reloadCounts.withLock { counts in ReloadSubject.allCases.map { ($0, counts[$0] ?? ReloadCounts()) } }
+    var reloads: [(subject: ReloadSubject, metrics: ReloadMetrics)] {
+        reloadMetrics.withLock { metrics in ReloadSubject.allCases.map { ($0, metrics[$0] ?? ReloadMetrics()) } }
     }
 }
 
@@ -97,7 +97,7 @@ public enum ReloadSubject: String, Sendable, CaseIterable {
 }
 
 /// How many reloads of something could be used, and how many could not.
-struct ReloadCounts {
+struct ReloadMetrics {
     var successes = 0
     var failures = 0
 }

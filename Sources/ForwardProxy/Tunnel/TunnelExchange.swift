@@ -121,7 +121,7 @@ extension LoopContext {
             record?.outcome = .tunnelled
             record?.status = status
             record?.bodyBytes = tunnel.bytesToClient
-            tally.receivedBytes &+= UInt64(tunnel.bytesToOrigin)
+            exchangeMetrics.receivedBytes &+= UInt64(tunnel.bytesToOrigin)
             if let record { finish(record, client: address) }
         }
     }

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Reads files of proc(5), so not on an event loop. What can't be read, because no descriptor is free or `/proc` is not
 /// there, is left out.
-struct ProcessFigures: Sendable {
+struct ProcessMetrics: Sendable {
     var processorNanoseconds: UInt64
     var residentBytes: UInt64?
     var virtualBytes: UInt64?
@@ -14,25 +14,25 @@ struct ProcessFigures: Sendable {
     /// Nanoseconds since 1970.
     var startedAt: UInt64?
 
-    static func read() -> ProcessFigures {
+    static func read() -> ProcessMetrics {
         var usage = rusage()
         getrusage(RUSAGE_SELF.rawValue, &usage)
-        var figures = ProcessFigures(
+        var metrics = ProcessMetrics(
             processorNanoseconds: nanoseconds(usage.ru_utime) &+ nanoseconds(usage.ru_stime))
         if let pages = words(of: "/proc/self/statm"), pages.count > 1, let all = UInt64(pages[0]),
             let resident = UInt64(pages[1])
         {
             let size = UInt64(clamping: sysconf(CInt(_SC_PAGESIZE)))
-            figures.virtualBytes = all &* size
-            figures.residentBytes = resident &* size
+            metrics.virtualBytes = all &* size
+            metrics.residentBytes = resident &* size
         }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            figures.maximumDescriptors = UInt64(limit.rlim_cur)
+            metrics.maximumDescriptors = UInt64(limit.rlim_cur)
         }
-        figures.openDescriptors = countDescriptors()
-        figures.startedAt = ProcessFigures.start
-        return figures
+        metrics.openDescriptors = countDescriptors()
+        metrics.startedAt = ProcessMetrics.start
+        return metrics
     }
 
     /// When the process began: read once, since a wall clock that is set later doesn't move it.

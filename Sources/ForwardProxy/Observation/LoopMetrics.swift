@@ -45,42 +45,42 @@ enum TransferStage: Int, CaseIterable {
 }
 
 /// How many transfers of one event loop are at each stage.
-struct TransferCounts: Sendable {
-    private(set) var counts = [Int](repeating: 0, count: TransferStage.allCases.count)
+struct TransferMetrics: Sendable {
+    private(set) var byStage = [Int](repeating: 0, count: TransferStage.allCases.count)
 
     /// Notes that a transfer has gone on from one stage to another; nil is before its beginning and behind its end.
     mutating func move(_ stage: inout TransferStage?, to next: TransferStage?) {
-        if let stage { counts[stage.rawValue] &-= 1 }
-        if let next { counts[next.rawValue] &+= 1 }
+        if let stage { byStage[stage.rawValue] &-= 1 }
+        if let next { byStage[next.rawValue] &+= 1 }
         stage = next
     }
 
-    mutating func add(_ other: TransferCounts) {
-        for index in counts.indices { counts[index] &+= other.counts[index] }
+    mutating func add(_ other: TransferMetrics) {
+        for index in byStage.indices { byStage[index] &+= other.byStage[index] }
     }
 }
 
 /// What one event loop has to tell of itself.
-struct LoopFigures: Sendable {
-    var tally: ExchangeTally
+struct LoopMetrics: Sendable {
+    var exchanges: ExchangeMetrics
     /// By ``ConnectionActivity``.
     var connections: [Int]
-    var transfers: TransferCounts
+    var transfers: TransferMetrics
     /// In nanoseconds.
     var lag: UInt64
 }
 
-/// The event loops of a proxy, to be asked for their figures.
+/// The event loops of a proxy, to be asked for their metrics.
 final class LoopRoster: Sendable {
     private let contexts = NIOLockedValueBox<[LoopContext]>([])
 
     func fill(_ all: [LoopContext]) { contexts.withLockedValue { $0 = all } }
 
     /// Asks every loop; each answers when it comes to it, and how long that takes is a part of its lag.
-    func figures(on eventLoop: any EventLoop) -> EventLoopFuture<[LoopFigures]> {
+    func metrics(on eventLoop: any EventLoop) -> EventLoopFuture<[LoopMetrics]> {
         let asked = monotonicNanoseconds()
         let answers = contexts.withLockedValue { $0 }.map { context in
-            context.eventLoop.submit { context.figures(asked: asked) }
+            context.eventLoop.submit { context.metrics(asked: asked) }
         }
         return EventLoopFuture.whenAllSucceed(answers, on: eventLoop)
     }

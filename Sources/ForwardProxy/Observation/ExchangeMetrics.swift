@@ -1,6 +1,6 @@
 /// What one event loop has counted of its exchanges: plain numbers in one place, which cost an exchange a few
 /// additions.
-struct ExchangeTally: Sendable {
+struct ExchangeMetrics: Sendable {
     /// The classes of status codes; the first one is for exchanges that ended before a status was sent.
     static let classNames: [StaticString] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"]
 
@@ -29,7 +29,7 @@ struct ExchangeTally: Sendable {
     @inline(__always)
     mutating func add(_ outcome: Outcome, status: Int, bytes: Int, duration: UInt64) {
         let index = UInt(bitPattern: status) / 100
-        ExchangeTally.add(
+        ExchangeMetrics.add(
             to: &sums[Int(outcome.rawValue)], index < 6 ? Int(bitPattern: index) : 0, bytes: bytes, duration: duration)
     }
 
@@ -41,13 +41,13 @@ struct ExchangeTally: Sendable {
         sum.bodyBytes &+= UInt64(bitPattern: Int64(bytes))
     }
 
-    mutating func add(_ other: borrowing ExchangeTally) {
+    mutating func add(_ other: borrowing ExchangeMetrics) {
         for index in sums.indices { sums[index].add(other.sums[index]) }
         receivedBytes &+= other.receivedBytes
     }
 
     /// Exchanges with an outcome, by class of status.
-    func exchanges(_ outcome: Outcome) -> [UInt64] {
+    func byStatus(_ outcome: Outcome) -> [UInt64] {
         let exchanges = sums[Int(outcome.rawValue)].exchanges
         return exchanges.indices.map { exchanges[$0] }
     }
