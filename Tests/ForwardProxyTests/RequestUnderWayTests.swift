@@ -5,6 +5,12 @@ import Testing
 
 @Suite("The request under way on a connection")
 struct RequestUnderWayTests {
+    private func request(_ method: Method, _ version: HTTPVersion = .http1_1) -> RequestUnderWay {
+        var request = RequestUnderWay()
+        request.begin(version, method)
+        return request
+    }
+
     @Test(
         "a response ends where its fields say, at the last chunk, or with the connection of an HTTP/1.0 client",
         arguments: [
@@ -12,7 +18,7 @@ struct RequestUnderWayTests {
             (.http1_0, .none, .told), (.http1_0, .length(5), .told), (.http1_0, .unknown, .close),
         ] as [(HTTPVersion, ResponseStart.Body, RequestUnderWay.Ending)])
     func ending(version: HTTPVersion, body: ResponseStart.Body, ending: RequestUnderWay.Ending) {
-        var request = RequestUnderWay(version: version)
+        var request = request(.get, version)
         request.startResponse(body)
         #expect(request.ending == ending)
         // Whole responses may be followed by the connection's orderly end.
@@ -28,14 +34,14 @@ struct RequestUnderWayTests {
             (.get, 407, true, false),
         ] as [(Method, Int, Bool, Bool)])
     func closing(method: Method, status: Int, hasUnread: Bool, closes: Bool) {
-        let request = RequestUnderWay(method: method)
+        let request = request(method)
         #expect(request.mustClose(behind: status, hasUnread: hasUnread) == closes)
     }
 
     @Test("bytes behind a request are read ahead unless it may become a tunnel, or its answer was sent at once")
     func readingAhead() {
         func reads(_ method: Method, _ fields: FieldSection?) -> Bool {
-            RequestUnderWay(method: method).letsReadAhead(fields)
+            request(method).letsReadAhead(fields)
         }
         let plain = FieldSection()
         #expect(reads(.get, plain) && reads(.post, plain))

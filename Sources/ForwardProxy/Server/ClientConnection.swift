@@ -171,7 +171,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     private func begin(_ head: consuming RequestHead, _ framing: BodyFraming) {
         deadlines.beganRequest()
-        self.request = RequestUnderWay(version: head.version, method: head.method)
+        self.request.begin(head.version, head.method)
         // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
         state.receivedHead(
             isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),

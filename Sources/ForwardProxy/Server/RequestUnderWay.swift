@@ -12,17 +12,21 @@ struct RequestUnderWay: Equatable {
         case close
     }
 
-    private let version: HTTPVersion
-    let isHead: Bool
-    private let isConnect: Bool
+    private var version = HTTPVersion.http1_1
+    private(set) var isHead = false
+    private var isConnect = false
     /// Whether the exchange wants more of the body now.
     private(set) var bodyIsWanted = true
     private(set) var ending = Ending.told
 
-    init(version: HTTPVersion = .http1_1, method: Method = .get) {
+    /// A request begins, in the place of the one before.
+    @inline(__always)
+    mutating func begin(_ version: HTTPVersion, _ method: Method) {
         self.version = version
         isHead = method == .head
         isConnect = method == .connect
+        bodyIsWanted = true
+        ending = .told
     }
 
     /// An HTTP/1.0 client knows neither chunks nor interim responses (RFC 9110 §15.2, RFC 9112 §7.1).
