@@ -117,7 +117,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "HTTP2Tests", dependencies: ["HTTP1", "HTTP2", "HTTPSemantics", nioCore, nioHPACK],
+            name: "HTTP2Tests", dependencies: ["Basics", "HTTP1", "HTTP2", "HTTPSemantics", nioCore, nioHPACK],
             swiftSettings: strict),
         .testTarget(
             name: "SubstitutionTests",

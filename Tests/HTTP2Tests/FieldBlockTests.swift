@@ -1,9 +1,4 @@
-<<<<<<<< HEAD:Tests/ForwardProxyTests/HTTP2/FieldBlockTests.swift
 import Basics
-import HTTP1
-========
->>>>>>>> 46296dd (Give HTTP/2 a target of its own):Tests/HTTP2Tests/FieldBlockTests.swift
-import HTTPSemantics
 import NIOCore
 import NIOHPACK
 import Testing
