@@ -1,3 +1,4 @@
+import Basics
 import HTTPSemantics
 import NIOCore
 import NIOTLS
