@@ -68,17 +68,22 @@ extension LoopContext {
     func open(
         _ record: consuming ExchangeRecord, _ request: @autoclosure () -> RequestHead?, on client: any ExchangeClient
     ) {
-        if isObserved { observe(&record, request(), client) }
-        client.record = record
+        guard isObserved else {
+            client.record = record
+            return
+        }
+        openObserved(record, request(), on: client)
     }
 
     @inline(never)
-    private func observe(_ record: inout ExchangeRecord, _ request: RequestHead?, _ client: any ExchangeClient) {
+    private func openObserved(_ record: ExchangeRecord, _ request: RequestHead?, on client: any ExchangeClient) {
+        var record = record
         if let earlier = client.record {
             record.observed = earlier.observed
         } else {
             record.observed = observe(record, request, client: client.address)
         }
+        client.record = record
     }
 
     private func observe(_ record: ExchangeRecord, _ request: RequestHead?, client: String) -> ObservedExchange? {

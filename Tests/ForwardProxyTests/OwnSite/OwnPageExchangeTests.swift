@@ -10,6 +10,8 @@ struct OwnPageExchangeTests {
     /// What a stream has been told.
     private final class Calls: Sendable {
         let resumed = Mutex(0)
+        /// How often the client took no more.
+        let paused = Mutex(0)
         let cancelled = Mutex(0)
     }
 
@@ -28,6 +30,7 @@ struct OwnPageExchangeTests {
         func resume(_ page: OwnPageExchange) {
             calls.resumed.withLock { $0 += 1 }
             while page.isWritable, !left.isEmpty { page.send(ByteBuffer(string: left.removeFirst())) }
+            if !left.isEmpty { calls.paused.withLock { $0 += 1 } }
             if left.isEmpty, ends { page.finish() }
         }
 
@@ -49,8 +52,8 @@ struct OwnPageExchangeTests {
         return proxy
     }
 
-    private func ask(_ proxy: TestProxy, _ method: String = "GET") throws -> Socket {
-        let socket = try proxy.connect()
+    private func ask(_ proxy: TestProxy, _ method: String = "GET", receiveBuffer: CInt? = nil) throws -> Socket {
+        let socket = try Socket.connect(port: proxy.port, receiveBuffer: receiveBuffer)
         try socket.send("\(method) /parts/all HTTP/1.1\r\nHost: 127.0.0.1:\(proxy.port)\r\nConnection: close\r\n\r\n")
         return socket
     }
@@ -83,11 +86,11 @@ struct OwnPageExchangeTests {
         let calls = Calls()
         let part = String(repeating: "x", count: 64 << 10)
         let proxy = try proxy([String](repeating: part, count: 256), calls)
-        let socket = try ask(proxy)
-        try Wait.until { calls.resumed.withLock { $0 } > 0 }
+        // A buffer of this size stays as small as it is.
+        let socket = try ask(proxy, receiveBuffer: 64 << 10)
+        try Wait.until { calls.paused.withLock { $0 } > 0 }
         let response = TestResponse(try socket.receiveAll())
         #expect(response.dechunked?.utf8.count == 256 * part.utf8.count)
-        // What doesn't fit into the sockets' buffers has waited.
         #expect(calls.resumed.withLock { $0 } > 1)
     }
 
