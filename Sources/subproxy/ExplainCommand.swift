@@ -82,7 +82,7 @@ struct ExplainCommand: ProgramCommand {
             url: url.uri, method: self.method?.text ?? "GET",
             explanation: map.explain(url.uri, method: method, fields: section, scratch: &scratch),
             preview: preview(method, section),
-            connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil, isOffline: offline)
+            connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil)
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }

@@ -20,8 +20,7 @@ struct ExplanationReport {
     ///   - preview: the decision on the request.
     ///   - connect: that on the CONNECT before it, if there is one.
     init(
-        url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?,
-        isOffline: Bool
+        url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?
     ) {
         self.url = url
         self.method = method
@@ -29,8 +28,7 @@ struct ExplanationReport {
         self.connect = connect
         file = explanation.answer.flatMap(FileState.init)
         if let answer = explanation.answer, let file, case .failure(let refusal) = file.size {
-            self.preview = preview.refusing(
-                refusal, path: file.pathBelowRoot, rule: answer.rule, isOffline: isOffline)
+            self.preview = preview.refusing(refusal, path: file.pathBelowRoot, rule: answer.rule)
         } else {
             self.preview = preview
         }

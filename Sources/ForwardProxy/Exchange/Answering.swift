@@ -29,10 +29,9 @@ extension LoopContext {
                 folder(root), path, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
         case .content(let content):
             return serve(make(AnswerContent(content, options: rule.options), use, checkedAt: .max), request, client)
-        case .origin(let url):
-            return forward(
-                request, to: url?.ofRootPage ?? use.uri, client,
-                ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position, headers: rule.options.headers))
+        case .origin:
+            // A rule that asks the origin is forwarded by the decision, with all that this has to be asked before.
+            client.fail(.internalError)
         case .refused(let why) where why.isOfURL:
             client.fail(.noUsableURL(rule: rule.position, why))
         case .refused:

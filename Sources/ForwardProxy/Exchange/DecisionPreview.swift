@@ -28,6 +28,11 @@ public struct DecisionPreview: Sendable {
     /// The status, where it is known: nil where an origin decides, or what the client has already.
     public let status: Int?
 
+    /// Whether the answer is in a file, which may be missing.
+    private let isInFile: Bool
+    /// What happens instead if the file does not exist, where the rule says so; one or none.
+    private let ifMissing: [DecisionPreview]
+
     /// Decides as for a request with these fields; looks at nothing but the map.
     public init(
         _ uri: TargetURI, method: RequestMethod, fields: FieldSection, map: SubstitutionMap,
@@ -57,12 +62,12 @@ public struct DecisionPreview: Sendable {
                 self.init(.internalError)
                 return
             }
-            switch map.answer(match, uri: uri, scratch: scratch) {
+            let answer = map.answer(match, uri: uri, scratch: scratch)
+            let isInFile = if case .file = answer { true } else { false }
+            switch answer {
             case .refused(let reason):
                 self.init(reason.isOfURL ? .noUsableURL(rule: position, reason) : .noSuchFile(rule: position))
-            case .origin(let target):
-                self.init(
-                    asked, to: target?.ofRootPage ?? uri, .bypass, position, "the rule forwards the request", decider)
+            case .origin: self.init(.internalError)
             case .file, .content:
                 let isConditional = !fields.present.isDisjoint(
                     with: FieldNameSet(
@@ -71,7 +76,8 @@ public struct DecisionPreview: Sendable {
                     .substituted,
                     revalidates
                         ? "the rule answers, with its validators checked against the file on disk" : "the rule answers",
-                    status: rule.status == 200 && isConditional ? nil : rule.status
+                    status: rule.status == 200 && isConditional ? nil : rule.status, isInFile: isInFile,
+                    ifMissing: isInFile ? DecisionPreview.ifMissing(rule, asked, decider) : []
                 ) { StatusFields.writeHit(rule: position, to: &$0) }
             }
         case .bypass:
@@ -106,19 +112,27 @@ public struct DecisionPreview: Sendable {
     /// - Parameters:
     ///   - refusal: why.
     ///   - path: the path tried, below the rule's root.
-    public func refusing(_ refusal: FileRefusal, path: [UInt8], rule: Rule, isOffline: Bool) -> DecisionPreview {
-        guard outcome == "substituted" else { return self }
-        let error = ProxyError.file(
-            refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self))
-        guard refusal == .notFound else { return DecisionPreview(error) }
+    public func refusing(_ refusal: FileRefusal, path: [UInt8], rule: Rule) -> DecisionPreview {
+        guard isInFile else { return self }
+        if refusal == .notFound {
+            if let preview = ifMissing.first { return preview }
+            if AnswerContent.looksLikeTraversal(path) { return DecisionPreview(.noSuchFile(rule: rule.position)) }
+        }
+        return DecisionPreview(
+            .file(refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self)))
+    }
+
+    private static func ifMissing(_ rule: Rule, _ asked: AskedRequest, _ decider: Decider) -> [DecisionPreview] {
         switch rule.options.missing {
-        case .error: return DecisionPreview(error)
-        case .notFound: return DecisionPreview(.noSuchFile(rule: rule.position))
-        case .forward where isOffline: return DecisionPreview(.offline)
+        case .error: []
+        case .notFound: [DecisionPreview(.noSuchFile(rule: rule.position))]
+        case .forward where decider.isOffline: [DecisionPreview(.offline)]
         case .forward:
-            return DecisionPreview(
-                .forwarded, "the file does not exist, so the origin answers (missing: forward)", status: nil
-            ) { StatusFields.writeForward(.bypass, detail: rule.position, to: &$0) }
+            [
+                DecisionPreview(
+                    asked, to: asked.uri, .bypass, rule.position,
+                    "the file does not exist, so the origin answers (missing: forward)", decider)
+            ]
         }
     }
 
@@ -131,8 +145,11 @@ public struct DecisionPreview: Sendable {
     // MARK: What a decision comes to
 
     private init(
-        _ outcome: Outcome, _ sentence: String, status: Int?, _ writeCacheStatus: ((inout ByteBuffer) -> Void)? = nil
+        _ outcome: Outcome, _ sentence: String, status: Int?, isInFile: Bool = false,
+        ifMissing: [DecisionPreview] = [], _ writeCacheStatus: ((inout ByteBuffer) -> Void)? = nil
     ) {
+        self.isInFile = isInFile
+        self.ifMissing = ifMissing
         self.outcome = "\(outcome.name)"
         self.sentence = sentence
         self.status = status

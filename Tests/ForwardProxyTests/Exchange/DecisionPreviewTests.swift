@@ -115,7 +115,7 @@ struct DecisionPreviewTests {
             }
             if random.isTrue(1, of: 5) { options.append("when: origin-fails") }
             if random.isTrue(1, of: 4) {
-                options.append("methods: [\(random.one(of: ["POST", "GET, OPTIONS", "PUT"]))]")
+                options.append("methods: [\(random.one(of: ["POST", "GET, OPTIONS", "GET, OPTIONS", "PUT"]))]")
             }
             lines.append("  \"\(host)/\(path)\": { \(options.joined(separator: ", ")) }")
         }
@@ -134,7 +134,7 @@ struct DecisionPreviewTests {
             method = random.one(of: [
                 "GET", "GET", "GET", "GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "TRACE", "PROPFIND",
             ])
-            let path = random.one(of: ["a", "b", "c", "d", "e", "d/f.txt", "d/none", "x.txt", "z", "a?q=1"])
+            let path = random.one(of: ["a", "b", "c", "d", "e", "d/f.txt", "d/none", "x.txt", "z", "a?q=1", "d/a%5Cb"])
             url = random.one(of: [
                 "http://127.0.0.1:\(origin)/\(path)", "http://127.0.0.1:\(origin)/\(path)", "assets://local/\(path)",
                 "https://127.0.0.1:9/\(path)",
@@ -180,8 +180,7 @@ struct DecisionPreviewTests {
                 do throws(FileRefusal) {
                     _ = try FolderRoot(path: root).identity(of: path)
                 } catch {
-                    preview = preview.refusing(
-                        error, path: path, rule: answer.rule, isOffline: settings.isOffline)
+                    preview = preview.refusing(error, path: path, rule: answer.rule)
                 }
             }
             self.preview = preview
