@@ -8,17 +8,16 @@ struct AddressBytes: Sendable, Equatable {
 
     /// The address of an AF_INET or AF_INET6 socket address; nil for other families.
     init?(_ address: UnsafePointer<sockaddr>) {
+        // By the places of the parts, which the kernel has fixed (ip(7), ipv6(7)): the structures belong to Glibc or to a
+        // module of NIO, whichever is loaded first.
+        let bytes = UnsafeRawPointer(address)
         switch CInt(address.pointee.sa_family) {
         case AF_INET:
-            let ipv4 = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self)
-            self.init(ipv4: UInt32(bigEndian: ipv4.sin_addr.s_addr))
+            self.init(ipv4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
         case AF_INET6:
-            let ipv6 = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self)
-            self = withUnsafeBytes(of: ipv6.sin6_addr) { bytes in
-                AddressBytes(
-                    high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                    low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-            }
+            self.init(
+                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
         default: return nil
         }
     }
@@ -44,8 +43,8 @@ struct AddressBytes: Sendable, Equatable {
 
     static func port(_ address: UnsafePointer<sockaddr>) -> UInt16 {
         switch CInt(address.pointee.sa_family) {
-        case AF_INET: UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self).sin_port)
-        case AF_INET6: UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self).sin6_port)
+        case AF_INET, AF_INET6:
+            UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
         default: 0
         }
     }
