@@ -92,7 +92,7 @@ struct OwnSiteTests {
         for secret in ["secret", "hidden", "u:p"] { #expect(!log.contains(secret)) }
     }
 
-    @Test("as JSON each line is an object with the contract's names")
+    @Test("as JSON each line is an object with the documented names")
     func jsonLog() throws {
         let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n") { $0.logFormat = .json }
         _ = try proxy.exchange("GET", "http://m.test/x")
