@@ -63,10 +63,10 @@ extension LoopContext {
     ///   - mayCollapse: whether it may wait for another's response.
     ///   - phase: what came of another's exchange that it has waited for.
     func consult(
-        _ cache: ResponseCache, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient,
+        _ cache: ResponseCache, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient,
         mayCollapse: Bool = true, after phase: Flight.Phase = .waiting
     ) -> (any Exchange)? {
-        let key = cacheKey(uri, client)
+        let key = cacheKey(asked.uri, client)
         let cacheRequest = CacheRequest(request, of: client)
         let entries = cache.store.entries(for: key)
         let now = cacheInstant()
@@ -74,14 +74,14 @@ extension LoopContext {
             cacheRequest, entries: entries, at: now, policy: cache.policy, isOffline: proxy.configuration.isOffline)
         switch decision {
         case .serve(let entry, let permission):
-            if let error = decider.expectationError(AskedRequest(request, uri)) {
+            if let error = decider.expectationError(asked) {
                 client.fail(error)
                 return nil
             }
             entry.noteUse()
             let exchange = serve(entry, .hit(permission), request, key: key, client)
             if permission == .whileRevalidate {
-                refresh(entry, request, uri, key, cache, clientIsLocal: client.isLocal)
+                refresh(entry, request, asked.uri, key, cache, clientIsLocal: client.isLocal)
             }
             return exchange
         case .validate(let entry, let reason):
@@ -94,11 +94,12 @@ extension LoopContext {
             }
             client.record?.reason = "\(reason.reason)"
             return fetch(
-                request, uri, key, FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client,
-                known: entries)
+                request, asked, cacheRequest, key,
+                FetchPlan(reason: .stale, selected: entry, isShared: mayCollapse), cache, client, known: entries)
         case .fetch(let reason):
             return fetch(
-                request, uri, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client, known: entries)
+                request, asked, cacheRequest, key, FetchPlan(reason: reason, isShared: mayCollapse), cache, client,
+                known: entries)
         case .refuse(let error):
             client.fail(error)
             return nil
@@ -109,17 +110,17 @@ extension LoopContext {
     ///
     /// - Parameter known: what was stored when that was decided.
     private func fetch(
-        _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
-        _ client: any ExchangeClient, known: [StoredEntry]
+        _ request: Request, _ asked: AskedRequest, _ cacheRequest: CacheRequest, _ key: CacheKey, _ plan: FetchPlan,
+        _ cache: ResponseCache, _ client: any ExchangeClient, known: [StoredEntry]
     ) -> (any Exchange)? {
-        if let error = decider.refusal(of: AskedRequest(request, uri), to: uri) {
+        if let error = decider.refusal(of: asked, to: asked.uri) {
             client.fail(error)
             return nil
         }
         guard plan.isShared, request.isCollapsible, !client.isConnectionAuthenticated,
             !uncollapsible.contains(key, now: request.receivedAt)
         else {
-            return begin(request, uri, key, plan, cache, client, nil)
+            return begin(request, asked.uri, cacheRequest, key, plan, cache, client, nil)
         }
         let (flight, isNew) = cache.flights.findOrBegin(key)
         guard !isNew else {
@@ -127,27 +128,27 @@ extension LoopContext {
                 // Another exchange has stored a response since this one looked.
                 cache.flights.remove(flight, key)
                 flight.end()
-                return consult(cache, request, uri, client, mayCollapse: false)
+                return consult(cache, request, asked, client, mayCollapse: false)
             }
-            return begin(request, uri, key, plan, cache, client, flight)
+            return begin(request, asked.uri, cacheRequest, key, plan, cache, client, flight)
         }
-        let follower = FollowerExchange(request, key: key, reason: plan.reason, cache: cache, client: client) {
+        let follower = FollowerExchange(cacheRequest, key: key, reason: plan.reason, cache: cache, client: client) {
             [unowned self] client, phase in
-            client.resume { consult(cache, request, uri, client, mayCollapse: false, after: phase) }
+            client.resume { consult(cache, request, asked, client, mayCollapse: false, after: phase) }
         }
         switch follower.begin(flight) {
         case .joined: return follower
         case .answered: return nil
-        case .refused: return consult(cache, request, uri, client, mayCollapse: false)
+        case .refused: return consult(cache, request, asked, client, mayCollapse: false)
         }
     }
 
     private func begin(
-        _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ plan: FetchPlan, _ cache: ResponseCache,
-        _ client: any ExchangeClient, _ flight: Flight?
+        _ request: Request, _ uri: TargetURI, _ cacheRequest: CacheRequest, _ key: CacheKey, _ plan: FetchPlan,
+        _ cache: ResponseCache, _ client: any ExchangeClient, _ flight: Flight?
     ) -> any Exchange {
         let fetch = Fetch(
-            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
+            request, cacheRequest, to: uri, key: key, plan: plan, cache: cache, loop: self, client: client,
             clientIsLocal: client.isLocal)
         fetch.begin(flight: flight)
         return fetch
@@ -162,7 +163,8 @@ extension LoopContext {
         guard isNew else { return }
         let plan = FetchPlan(reason: .stale, selected: entry, isBackground: true)
         let fetch = Fetch(
-            request, to: uri, key: key, plan: plan, cache: cache, loop: self, client: nil, clientIsLocal: clientIsLocal)
+            request, CacheRequest(request, of: nil).unconditional, to: uri, key: key, plan: plan, cache: cache,
+            loop: self, client: nil, clientIsLocal: clientIsLocal)
         fetch.begin(flight: flight)
     }
 

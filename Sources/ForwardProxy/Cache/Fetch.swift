@@ -56,13 +56,15 @@ final class Fetch: Exchange {
     private var abandonment: Scheduled<Void>?
 
     /// - Parameters:
+    ///   - cacheRequest: what the rules of caching know of the request.
     ///   - client: nil for a validation in the background.
     ///   - clientIsLocal: whether the client whose request it is, or was, is on this machine.
     init(
-        _ request: Request, to uri: TargetURI, key: CacheKey, plan: FetchPlan, cache: ResponseCache, loop: LoopContext,
-        client: (any ExchangeClient)?, clientIsLocal: Bool
+        _ request: Request, _ cacheRequest: CacheRequest, to uri: TargetURI, key: CacheKey, plan: FetchPlan,
+        cache: ResponseCache, loop: LoopContext, client: (any ExchangeClient)?, clientIsLocal: Bool
     ) {
         self.request = request
+        self.cacheRequest = cacheRequest
         self.uri = uri
         self.key = key
         self.plan = plan
@@ -70,10 +72,9 @@ final class Fetch: Exchange {
         self.loop = loop
         self.client = client
         self.clientIsLocal = clientIsLocal
-        // For all that is sent of it: what is stored of the response depends on whose connection it came over.
+        // For all that is sent of it. Whoever is given connections of his own here has sent Authorization, so that
+        // `cacheRequest` is authorized already.
         connections = loop.connections(for: request, of: client)
-        let cacheRequest = CacheRequest(request, of: client)
-        self.cacheRequest = plan.isBackground ? cacheRequest.unconditional : cacheRequest
         epoch = cache.store.epoch(for: key)
         requestedAt = loop.cacheInstant()
     }
@@ -282,7 +283,7 @@ extension Request {
 
 extension CacheRequest {
     /// - Parameter client: whose request it is; nil where none waits for the response.
-    init(_ request: Request, of client: (any ExchangeClient)?) {
+    init(_ request: borrowing Request, of client: (any ExchangeClient)?) {
         self.init(
             method: request.head.method, fields: request.head.fields, hasContent: request.hasBody,
             isConnectionAuthenticated: client?.isConnectionAuthenticated ?? false)

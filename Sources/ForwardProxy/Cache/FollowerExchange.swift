@@ -6,7 +6,6 @@ import NIOCore
 ///
 /// Where the response turns out to be none that it may have, or the wait gets too long, the request goes its own way.
 final class FollowerExchange: Exchange {
-    private let request: Request
     private let cacheRequest: CacheRequest
     private let key: CacheKey
     private let reason: ForwardReason
@@ -21,11 +20,11 @@ final class FollowerExchange: Exchange {
     private var goAlone: ((any ExchangeClient, Flight.Phase) -> Void)?
 
     init(
-        _ request: Request, key: CacheKey, reason: ForwardReason, cache: ResponseCache, client: any ExchangeClient,
+        _ cacheRequest: CacheRequest, key: CacheKey, reason: ForwardReason, cache: ResponseCache,
+        client: any ExchangeClient,
         goAlone: @escaping (any ExchangeClient, Flight.Phase) -> Void
     ) {
-        self.request = request
-        cacheRequest = CacheRequest(request, of: client)
+        self.cacheRequest = cacheRequest
         self.key = key
         self.reason = reason
         self.cache = cache

@@ -76,7 +76,9 @@ extension LoopContext {
             case .forward where proxy.configuration.isOffline: exchange.fail(.offline)
             case .forward where mayForward:
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
-                exchange.handOver { client in forward(request, to: use.uri, client, plan) }
+                exchange.handOver { client in
+                    forward(request, AskedRequest(request, use.uri), to: use.uri, client, plan)
+                }
             case .error, .forward: exchange.fail(.file(refusal, rule: rule.position, path: name))
             }
         }

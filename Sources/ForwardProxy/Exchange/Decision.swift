@@ -76,6 +76,8 @@ struct AskedRequest {
     let version: HTTPVersion
     let fields: FieldSection
     let hasBody: Bool
+    /// Whether it is to be tried as an upgrade.
+    let isUpgrade: Bool
 
     init(uri: TargetURI, method: RequestMethod, version: HTTPVersion, fields: FieldSection, hasBody: Bool) {
         self.uri = uri
@@ -83,9 +85,10 @@ struct AskedRequest {
         self.version = version
         self.fields = fields
         self.hasBody = hasBody
+        isUpgrade = UpgradeRequest.isWanted(method.known, version, fields, hasBody: hasBody)
     }
 
-    init(_ request: Request, _ uri: TargetURI) {
+    init(_ request: borrowing Request, _ uri: TargetURI) {
         self.init(
             uri: uri, method: RequestMethod(request.head), version: request.head.version, fields: request.head.fields,
             hasBody: request.hasBody)
@@ -93,19 +96,36 @@ struct AskedRequest {
 }
 
 /// Decides what requests get, from the map and the configuration in force. Pure: it looks at no file and no network.
-struct Decider {
+///
+/// It never changes. It is a class so that a request does not copy all that it holds.
+final class Decider: Sendable {
     let map: SubstitutionMap
     let tunnels: TunnelPolicy
-    var isOffline = false
+    let isOffline: Bool
     /// The bypass mode over the maps' default.
-    var bypass: RuleOptions.Bypass?
+    let bypass: RuleOptions.Bypass?
     /// Whether responses are stored.
-    var hasCache = true
+    let hasCache: Bool
     /// The ports that CONNECT may name beside those that the map names.
-    var connectPorts: Set<UInt16> = []
-    var ownNames = OwnNames()
+    let connectPorts: Set<UInt16>
+    let ownNames: OwnNames
     /// By which a request that has been here is known; nil where there is no proxy.
-    var identity: ProxyIdentity?
+    let identity: ProxyIdentity?
+
+    init(
+        map: SubstitutionMap, tunnels: TunnelPolicy, isOffline: Bool = false, bypass: RuleOptions.Bypass? = nil,
+        hasCache: Bool = true, connectPorts: Set<UInt16> = [], ownNames: OwnNames = OwnNames(),
+        identity: ProxyIdentity? = nil
+    ) {
+        self.map = map
+        self.tunnels = tunnels
+        self.isOffline = isOffline
+        self.bypass = bypass
+        self.hasCache = hasCache
+        self.connectPorts = connectPorts
+        self.ownNames = ownNames
+        self.identity = identity
+    }
 
     /// Decides what a request gets, from its cache directives and the rule found for it.
     ///
@@ -137,13 +157,12 @@ struct Decider {
         let method = asked.method.known
         let isRetrieval = method == .get || method == .head
         guard asked.uri.scheme != .other else { return .refuse(.unsupportedScheme(asked.uri.schemeText)) }
-        let isUpgrade = UpgradeRequest.isWanted(asked)
         if isOffline {
             if let allowed = methodsAnswered(asked) { return .refuse(.methodNotAllowed(allowed)) }
-            guard hasCache, isRetrieval, !isUpgrade else { return .refuse(.offline) }
+            guard hasCache, isRetrieval, !asked.isUpgrade else { return .refuse(.offline) }
         }
         // A connection that changes its protocol is nothing to be stored.
-        if hasCache, isUpgrade { return .forward(.bypass) }
+        if hasCache, asked.isUpgrade { return .forward(.bypass) }
         if hasCache, isRetrieval || method == .post { return .consultStore }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
         if !isRetrieval { return .forward(.method) }
@@ -181,7 +200,7 @@ struct Decider {
         {
             return asked.method.known == .options ? .options : .refused(.trace)
         }
-        return UpgradeRequest.isWanted(asked) ? .upgrade : .request
+        return asked.isUpgrade ? .upgrade : .request
     }
 
     /// Why a request may not go to the origin of a URL; nil where it may.

@@ -241,11 +241,11 @@ public struct DecisionPreview: Sendable {
 }
 
 extension Decider {
-    fileprivate init(_ map: SubstitutionMap, _ settings: DecisionPreview.Settings) {
-        self.init(map: map, tunnels: TunnelPolicy(map))
-        isOffline = settings.isOffline
-        bypass = settings.bypass
-        connectPorts = settings.connectPorts
+    fileprivate convenience init(_ map: SubstitutionMap, _ settings: DecisionPreview.Settings) {
+        var ownNames = OwnNames()
         for address in settings.listeners { ownNames.add(listener: address) }
+        self.init(
+            map: map, tunnels: TunnelPolicy(map), isOffline: settings.isOffline, bypass: settings.bypass,
+            connectPorts: settings.connectPorts, ownNames: ownNames)
     }
 }

@@ -51,8 +51,9 @@ extension LoopContext {
         open(record(request, url: uri), request.head, on: client)
         if match == nil, answerFromStore(request, uri, client) { return nil }
         let use = match.map { RuleUse($0, in: map, uri: uri, table: answers) }
-        let decision = decider.decision(on: AskedRequest(request, uri), rule: use?.rule, scratch: &preflightScratch)
-        return perform(decision, use, request, uri, client)
+        let asked = AskedRequest(request, uri)
+        let decision = decider.decision(on: asked, rule: use?.rule, scratch: &preflightScratch)
+        return perform(decision, use, request, asked, client)
     }
 
     /// Answers a GET whose target was asked for lately, without reading its URL again.
@@ -142,7 +143,7 @@ extension LoopContext {
     }
 
     private func perform(
-        _ decision: Decision, _ use: RuleUse?, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient
+        _ decision: Decision, _ use: RuleUse?, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         if let use { noteRule(use.rule.position, on: client) }
         let position = use?.rule.position ?? ""
@@ -150,7 +151,7 @@ extension LoopContext {
         case .preflight(let rule):
             answerPreflight(rule, request, client)
             return nil
-        case .ownSite: return answerOwnSite(request, uri, client)
+        case .ownSite: return answerOwnSite(request, asked.uri, client)
         case .answer(let revalidates):
             guard let use else { return nil }
             proxy.bypassWatch.reset(client.address)
@@ -159,14 +160,15 @@ extension LoopContext {
             client.record?.reason = "no-cache"
             warnOfBypasses(client)
             return forward(
-                request, to: uri, client,
+                request, asked, to: asked.uri, client,
                 ForwardPlan(reason: .request, outcome: .bypassed, detail: "no-cache \(position)"))
         case .originFirst:
             guard let use else { return nil }
             // By the time that the origin has failed, the captures are another look-up's.
             let source = use.source(scratch)
             return forward(
-                request, to: uri, client, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
+                request, asked, to: asked.uri, client,
+                ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
             ) { [self] failure in
                 client.record?.reason = failure.failure
                 client.resume {
@@ -174,9 +176,9 @@ extension LoopContext {
                 }
             }
         case .consultStore:
-            return proxy.cache.flatMap { consult($0, request, uri, client) }
+            return proxy.cache.flatMap { consult($0, request, asked, client) }
         case .forward(let reason):
-            return forward(request, uri, client, reason, use)
+            return forward(request, asked, client, reason, use)
         case .refuse(let error):
             client.fail(error)
             return nil
@@ -184,16 +186,19 @@ extension LoopContext {
     }
 
     private func forward(
-        _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, _ reason: ForwardReason, _ use: RuleUse?
+        _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient, _ reason: ForwardReason,
+        _ use: RuleUse?
     ) -> (any Exchange)? {
         guard let use else {
-            return forward(request, to: uri, client, ForwardPlan(reason: reason, outcome: .forwarded, detail: ""))
+            return forward(
+                request, asked, to: asked.uri, client,
+                ForwardPlan(reason: reason, outcome: .forwarded, detail: ""))
         }
         let rule = use.rule
         let plan = ForwardPlan(
             reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
         switch use.source(scratch) {
-        case .origin(let other): return forward(request, to: other?.ofRootPage ?? uri, client, plan)
+        case .origin(let other): return forward(request, asked, to: other?.ofRootPage ?? asked.uri, client, plan)
         case .refused(let why):
             client.fail(.noUsableURL(rule: rule.position, why))
             return nil
@@ -206,10 +211,10 @@ extension LoopContext {
 
     /// Hands the request to the origin of `uri`.
     func forward(
-        _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
+        _ request: Request, _ asked: AskedRequest, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
         fallback: ((ProxyError) -> Void)? = nil
     ) -> (any Exchange)? {
-        switch decider.passage(of: AskedRequest(request, uri), to: uri) {
+        switch decider.passage(of: asked, to: uri) {
         case .refused(let error):
             client.fail(error)
             return nil

@@ -212,7 +212,7 @@ final class LoopContext: @unchecked Sendable {
 }
 
 extension Decider {
-    fileprivate init(_ proxy: ProxyCore, _ map: SubstitutionMap, _ tunnels: TunnelPolicy) {
+    fileprivate convenience init(_ proxy: ProxyCore, _ map: SubstitutionMap, _ tunnels: TunnelPolicy) {
         self.init(
             map: map, tunnels: tunnels, isOffline: proxy.configuration.isOffline, bypass: proxy.configuration.bypass,
             hasCache: proxy.cache != nil, connectPorts: proxy.configuration.connectPorts, ownNames: proxy.ownNames,

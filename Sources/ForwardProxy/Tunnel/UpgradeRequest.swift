@@ -10,10 +10,9 @@ enum UpgradeRequest {
     /// pass.
     ///
     /// HTTP/2 in the clear may not: it would carry requests that nobody here sees.
-    static func isWanted(_ asked: AskedRequest) -> Bool {
-        let fields = asked.fields
-        guard fields.contains(.upgrade), asked.method.known == .get, asked.version == .http1_1,
-            !asked.hasBody, HopByHop(fields).options.contains(.upgrade)
+    static func isWanted(_ method: Method, _ version: HTTPVersion, _ fields: FieldSection, hasBody: Bool) -> Bool {
+        guard fields.contains(.upgrade), method == .get, version == .http1_1, !hasBody,
+            HopByHop(fields).options.contains(.upgrade)
         else { return false }
         var isAllowed = false
         var isForbidden = false
