@@ -3,9 +3,8 @@ import HTTPCaching
 import HTTPSemantics
 import NIOCore
 
-extension Fetch: OriginSink {
-    func originSentInterim(_ head: ResponseHead) { client?.pass(interim: head) }
-
+// What the origin sends; ``OriginExchange`` has the rest.
+extension Fetch {
     func originSentHead(_ head: ResponseHead) {
         guard case .awaitingHead = phase else { return }
         guard head.status != 101 else {
@@ -52,16 +51,6 @@ extension Fetch: OriginSink {
     }
 
     func originSentBody(_ body: ByteBuffer) { deliver(body) }
-
-    func originSentTrailers(_ fields: FieldSection) {
-        var lines = ByteBuffer()
-        MessageWriter.writeFields(of: fields, to: &lines) { !TrailerFilter.isForbidden($0, in: fields) }
-        trailers = lines
-    }
-
-    func originWantsBody() { client?.sendContinue() }
-
-    func originTookBody() { client?.setWantsBody(true) }
 
     func originFinished(_ failure: ProxyError?) {
         switch phase {

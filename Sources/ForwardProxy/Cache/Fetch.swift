@@ -21,7 +21,7 @@ struct FetchPlan {
 /// back-pressure.
 ///
 /// Bound to the event loop of the first client.
-final class Fetch: Exchange {
+final class Fetch: OriginExchange {
     enum Phase {
         case awaitingHead
         /// The response goes to the client and is not stored.
@@ -115,15 +115,6 @@ final class Fetch: Exchange {
     }
 
     // MARK: The client's side
-
-    func receive(_ body: ByteBuffer) {
-        guard let transfer else { return }
-        if !transfer.upload(body) { client?.setWantsBody(false) }
-    }
-
-    func receiveEnd(trailers: FieldSection?) {
-        transfer?.endUpload(trailers: trailers.map(ForwardExchange.permitted) ?? [])
-    }
 
     func clientBecameWritable() {
         subscription?.send()

@@ -14,20 +14,20 @@ struct ForwardPlan {
 }
 
 /// Hands one request to the origin and its response to the client, both as streams with bounded memory.
-final class ForwardExchange: Exchange {
+final class ForwardExchange: OriginExchange {
     private let request: Request
     private let target: TargetURI
     private let plan: ForwardPlan
     private let loop: LoopContext
     /// Nil from the end of the exchange on. Not weak: an object that ever had a weak reference is slow to count for
     /// good.
-    private var client: (any ExchangeClient)?
-    private var transfer: (any OriginTransport)?
+    private(set) var client: (any ExchangeClient)?
+    private(set) var transfer: (any OriginTransport)?
     /// Answers in the origin's place when it fails before its response began (`when: origin-fails`).
     private var fallback: ((ProxyError) -> Void)?
     private var hasStarted = false
     private let passage = BodyPassage()
-    private var trailers: ByteBuffer?
+    var trailers: ByteBuffer?
 
     init(
         request: Request, target: TargetURI, plan: ForwardPlan, client: any ExchangeClient,
@@ -48,15 +48,6 @@ final class ForwardExchange: Exchange {
     }
 
     // MARK: The client's side
-
-    func receive(_ body: ByteBuffer) {
-        guard let transfer else { return }
-        if !transfer.upload(body) { client?.setWantsBody(false) }
-    }
-
-    func receiveEnd(trailers: FieldSection?) {
-        transfer?.endUpload(trailers: trailers.map(ForwardExchange.permitted) ?? [])
-    }
 
     func clientBecameWritable() {
         passage.acknowledge(to: transfer)
@@ -111,17 +102,7 @@ final class ForwardExchange: Exchange {
         client.fail(failure)
     }
 
-    /// The field lines of a trailer section that may be passed on (RFC 9110 §6.5.1).
-    static func permitted(_ trailers: FieldSection) -> [[UInt8]] {
-        trailers.lines.compactMap { line in
-            guard !TrailerFilter.isForbidden(line, in: trailers) else { return nil }
-            return trailers.withName(line, { Array($0) }) + [0x3a, 0x20] + trailers.withValue(line, { Array($0) })
-        }
-    }
-}
-
-extension ForwardExchange: OriginSink {
-    func originSentInterim(_ head: ResponseHead) { client?.pass(interim: head) }
+    // MARK: OriginSink
 
     func originSentHead(_ head: ResponseHead) {
         guard head.status != 101 else { return fail(.originProtocol("switched protocols without being asked to")) }
@@ -139,16 +120,6 @@ extension ForwardExchange: OriginSink {
         guard let client else { return }
         passage.pass(body, to: client, from: transfer)
     }
-
-    func originSentTrailers(_ fields: FieldSection) {
-        var lines = ByteBuffer()
-        MessageWriter.writeFields(of: fields, to: &lines) { !TrailerFilter.isForbidden($0, in: fields) }
-        trailers = lines
-    }
-
-    func originWantsBody() { client?.sendContinue() }
-
-    func originTookBody() { client?.setWantsBody(true) }
 
     func originFinished(_ failure: ProxyError?) { end(failure) }
 
