@@ -4,9 +4,10 @@ import NIOCore
 ///
 /// Bound to the client's event loop.
 final class BodySubscription {
-    private weak var client: (any ExchangeClient)?
-    /// Let go of at the end: it leads back to the exchange that holds this.
+    // Let go of at the end: they lead back to the exchange that holds this.
+    private var client: (any ExchangeClient)?
     private var body: SharedBody?
+    private var onEnd: (() -> Void)?
     private var reader: Int?
     private var isSending = false
     private let takesTrailers: Bool
@@ -17,10 +18,12 @@ final class BodySubscription {
     /// - Parameters:
     ///   - client: has been given the response's head.
     ///   - takesTrailers: whether it gets the trailers, which are for the client alone whose request it was.
-    init(_ body: SharedBody, to client: any ExchangeClient, takesTrailers: Bool) {
+    ///   - onEnd: called once, before the client's response is ended.
+    init(_ body: SharedBody, to client: any ExchangeClient, takesTrailers: Bool, onEnd: @escaping () -> Void) {
         self.body = body
         self.client = client
         self.takesTrailers = takesTrailers
+        self.onEnd = onEnd
     }
 
     /// Begins to read; false where the body's start is gone.
@@ -61,8 +64,11 @@ final class BodySubscription {
     /// Ends the sending; nothing more is written to the client.
     func end() {
         let body = body
+        let onEnd = onEnd
         client = nil
         self.body = nil
+        self.onEnd = nil
+        onEnd?()
         guard let reader else { return }
         self.reader = nil
         body?.remove(reader)

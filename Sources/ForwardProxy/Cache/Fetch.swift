@@ -40,7 +40,9 @@ final class Fetch: OriginExchange {
     let cache: ResponseCache
     private(set) var epoch: StoreEpoch
     var flight: Flight?
-    weak var client: (any ExchangeClient)?
+    /// Nil for a validation in the background, and from the end of the client's exchange on. Not weak: see
+    /// ``ForwardExchange``.
+    var client: (any ExchangeClient)?
     let clientIsLocal: Bool
     var phase = Phase.awaitingHead
     var transfer: (any OriginTransport)?
@@ -200,7 +202,7 @@ final class Fetch: OriginExchange {
                         detail: "", to: &lines)
                     lines.writeImmutableBuffer(loop.proxy.identity.viaLine(head.version))
                 })
-            let subscription = BodySubscription(body, to: client, takesTrailers: true)
+            let subscription = BodySubscription(body, to: client, takesTrailers: true) { [self] in self.client = nil }
             self.subscription = subscription
             _ = subscription.begin()
             subscription.send()

@@ -11,7 +11,8 @@ final class FollowerExchange: Exchange {
     private let reason: ForwardReason
     private let cache: ResponseCache
     private let loop: LoopContext
-    private weak var client: (any ExchangeClient)?
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
     private var flight: Flight?
     private var ticket: Int?
     private var timer: Scheduled<Void>?
@@ -114,7 +115,9 @@ final class FollowerExchange: Exchange {
         guard let client, Reuse.isShareable(response.stored, with: cacheRequest, at: now, policy: cache.policy) else {
             return false
         }
-        let subscription = BodySubscription(response.body, to: client, takesTrailers: false)
+        let subscription = BodySubscription(response.body, to: client, takesTrailers: false) { [self] in
+            self.client = nil
+        }
         guard subscription.begin() else { return false }
         self.subscription = subscription
         goAlone = nil

@@ -12,7 +12,8 @@ final class StoredExchange: Exchange {
     private let entry: StoredEntry
     private let cache: ResponseCache
     private let plan: AnswerPlan
-    private weak var client: (any ExchangeClient)?
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
     private var slices: ArraySlice<ByteBuffer> = []
     private var isSending = false
     private(set) var isFinished = false

@@ -37,7 +37,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     /// As many bytes may wait for the client before the transfer is paused.
     private let mark: Int
 
-    private weak var sink: (any OriginSink)?
+    /// Nil from the end on. Not weak: see ``ForwardExchange``.
+    private var sink: (any OriginSink)?
     private var transfer: Transfer?
     private var thread: TransferLoop?
     private var stage: TransferStage?
@@ -83,7 +84,11 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             loop.transfers.move(&stage, to: .waiting)
         } catch {
             loop.proxy.logger.error("\(error)")
-            loop.eventLoop.execute { self.sink?.originFinished(.internalError) }
+            loop.eventLoop.execute {
+                let sink = self.sink
+                self.sink = nil
+                sink?.originFinished(.internalError)
+            }
         }
     }
 

@@ -4,7 +4,8 @@ import NIOCore
 /// A page of the proxy's own that takes more than a write: it is made from what comes from other event loops or another
 /// thread, or its body is made while it is sent.
 final class OwnPageExchange: Exchange {
-    private weak var client: (any ExchangeClient)?
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
     private let isHead: Bool
     private var stream: (any OwnPageStream)?
 

@@ -7,7 +7,8 @@ import Substitution
 /// Serves a CONNECT request: connects, answers 200, and relays bytes untouched (RFC 9110 §9.3.6).
 final class TunnelExchange: Exchange {
     private let loop: LoopContext
-    private weak var client: (any ExchangeClient)?
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
     private var connecting: OriginConnection?
 
     init(client: any ExchangeClient) {

@@ -26,7 +26,8 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
     private let clientIsLocal: Bool
     private let authority: Authority
     private var parser: ResponseParser
-    private weak var sink: (any OriginSink)?
+    /// Nil from the end on. Not weak: see ``ForwardExchange``.
+    private var sink: (any OriginSink)?
     private var connecting: OriginConnection?
     private var context: ChannelHandlerContext?
     private var unacknowledged = 0
@@ -275,8 +276,7 @@ extension LoopContext {
             request: request, head: OriginRequest.upgradeHead(request, to: uri, identity: proxy.identity),
             authority: Authority(host: uri.host, port: uri.port), isHTTPS: uri.scheme == .https, loop: self,
             clientIsLocal: client.isLocal)
-        transport.onSwitch = { [weak client, self] head, channel, rest in
-            guard let client else { return channel.close(promise: nil) }
+        transport.onSwitch = { [self] head, channel, rest in
             var reply = ByteBuffer()
             MessageWriter.writeStatusLine(101, to: &reply)
             let hopByHop = HopByHop(head.fields)
