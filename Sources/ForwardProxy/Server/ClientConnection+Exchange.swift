@@ -11,7 +11,7 @@ extension ClientConnection: ExchangeClient {
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
     var takesSerialisedResponse: Bool {
-        request.isHTTP11 && state.isPersistent && !state.isStopping && !state.awaitsContinue
+        underWay.isHTTP11 && state.isPersistent && !state.isStopping && !state.awaitsContinue
     }
 
     var takesFieldBlocks: Bool { false }
@@ -28,7 +28,7 @@ extension ClientConnection: ExchangeClient {
 
     func sendInterim(status: Int, lines: ByteBuffer) {
         // An HTTP/1.0 client does not know interim responses (RFC 9110 §15.2).
-        guard request.isHTTP11 else { return }
+        guard underWay.isHTTP11 else { return }
         var out = ByteBuffer()
         MessageWriter.writeStatusLine(status, to: &out)
         out.writeImmutableBuffer(lines)
@@ -56,8 +56,8 @@ extension ClientConnection: ExchangeClient {
     }
 
     func start(_ response: ResponseStart) {
-        request.startResponse(response.body)
-        if request.ending == .close { state.mustClose() }
+        underWay.startResponse(response.body)
+        if underWay.ending == .close { state.mustClose() }
         let isPersistent = state.startedResponse()
         var out = ByteBuffer()
         out.reserveCapacity(response.lines.readableBytes &+ 160)
@@ -67,7 +67,7 @@ extension ClientConnection: ExchangeClient {
             MessageWriter.writeStatusLine(response.status, to: &out)
         }
         out.writeImmutableBuffer(response.lines)
-        if request.ending == .chunked { out.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        if underWay.ending == .chunked { out.writeStaticString("Transfer-Encoding: chunked\r\n") }
         if !isPersistent {
             out.writeStaticString("Connection: close\r\n")
         }
@@ -81,7 +81,7 @@ extension ClientConnection: ExchangeClient {
         guard body.readableBytes > 0 else { return }
         record?.bodyBytes &+= body.readableBytes
         record?.observed?.body(body)
-        guard request.ending == .chunked else { return write(.byteBuffer(body)) }
+        guard underWay.ending == .chunked else { return write(.byteBuffer(body)) }
         var chunk = ByteBuffer()
         MessageWriter.writeChunkHead(body.readableBytes, to: &chunk)
         if body.readableBytes <= 16 << 10 {
@@ -112,7 +112,7 @@ extension ClientConnection: ExchangeClient {
     }
 
     func finish(trailers: ByteBuffer?) {
-        if request.ending == .chunked {
+        if underWay.ending == .chunked {
             var out = ByteBuffer()
             out.writeStaticString("0\r\n")
             if let trailers { out.writeImmutableBuffer(trailers) }
@@ -134,7 +134,7 @@ extension ClientConnection: ExchangeClient {
 
     var hasSentAll: Bool { !output.needsFlush && pendingBytes == 0 }
 
-    var takesBodyAsItIs: Bool { direct != nil && request.ending != .chunked && record?.observed == nil }
+    var takesBodyAsItIs: Bool { direct != nil && underWay.ending != .chunked && record?.observed == nil }
 
     func duplicateSocket() -> CInt? {
         guard takesBodyAsItIs, channel?.isActive == true else { return nil }
@@ -142,7 +142,7 @@ extension ClientConnection: ExchangeClient {
     }
 
     func setWantsBody(_ wants: Bool) {
-        guard request.setWantsBody(wants), wants else { return }
+        guard underWay.setWantsBody(wants), wants else { return }
         if state.awaitsBody { expect(.body) }
         resumeReading()
     }
@@ -158,12 +158,12 @@ extension ClientConnection: ExchangeClient {
 
     func fail(_ error: ProxyError) {
         guard !responseHasStarted else { return abort() }
-        if request.mustClose(behind: error.status, hasUnread: parser.hasBufferedBytes) { state.mustClose() }
+        if underWay.mustClose(behind: error.status, hasUnread: parser.hasBufferedBytes) { state.mustClose() }
         let response = ErrorResponse(error, asked: record, fields: requestFields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure
-        start(response.start(isHead: request.isHead))
-        if !request.isHead { send(response.page) }
+        start(response.start(isHead: underWay.isHead))
+        if !underWay.isHead { send(response.page) }
         finish(trailers: nil)
     }
 

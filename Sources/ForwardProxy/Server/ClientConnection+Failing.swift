@@ -69,7 +69,7 @@ extension ClientConnection {
     func cutOff() {
         flushIfNeeded()
         guard let context else { return }
-        guard request.ending == .close else { return context.close(promise: nil) }
+        guard underWay.ending == .close else { return context.close(promise: nil) }
         let reset = linger(l_onoff: 1, l_linger: 0)
         _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(reset)
         // From the socket's side of TLS, which would else be ended in order first.

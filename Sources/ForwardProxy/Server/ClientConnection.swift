@@ -23,7 +23,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     var parser: RequestParser
     var exchange: (any Exchange)?
     var context: ChannelHandlerContext?
-    var request = RequestUnderWay()
+    var underWay = RequestUnderWay()
     /// The header section of the request under way, for an error page.
     var requestFields: FieldSection?
     var output = ClientOutput()
@@ -116,14 +116,14 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private var isHeldBack: Bool { output.channelMayHavePending && state.isIdle && !isWritable }
 
     private var wantsBytes: Bool {
-        (state.wantsBytes(bodyIsWanted: request.bodyIsWanted) || mayReadAhead) && !isHeldBack
+        (state.wantsBytes(bodyIsWanted: underWay.bodyIsWanted) || mayReadAhead) && !isHeldBack
     }
 
     /// Whether a next request may be read once, and kept, while this one is answered: not to read costs two calls of
     /// epoll_ctl(2) an exchange.
     private var mayReadAhead: Bool {
         guard case .exchange(requestIsComplete: true, _) = state.phase else { return false }
-        return !parser.hasBufferedBytes && request.letsReadAhead(requestFields)
+        return !parser.hasBufferedBytes && underWay.letsReadAhead(requestFields)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -171,7 +171,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
 
     private func begin(_ head: consuming RequestHead, _ framing: BodyFraming) {
         deadlines.beganRequest()
-        self.request.begin(head.version, head.method)
+        underWay.begin(head.version, head.method)
         // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
         state.receivedHead(
             isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
@@ -303,7 +303,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// The exchange has written its last byte.
     func responseIsComplete() {
         exchange = nil
-        request.endResponse()
+        underWay.endResponse()
         // Nothing of the request is held on to, so that the next one is read into the same memory.
         requestFields = nil
         deadlines.endedResponse()
@@ -335,7 +335,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     private func timedOut() {
-        switch deadlines.timedOut(state, bodyIsWanted: request.bodyIsWanted, pending: pendingBytes) {
+        switch deadlines.timedOut(state, bodyIsWanted: underWay.bodyIsWanted, pending: pendingBytes) {
         case .none: break
         case .renew: return expect(deadlines.wait)
         case .abort: perform(state.aborted())
@@ -361,7 +361,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     /// Asks a client that has closed its output whether it is still there: an interim response to a closed socket is
     /// answered by a reset, and one that is only half closed ignores it (RFC 9110 §15.2).
     private func probe() {
-        guard exchange != nil, !responseHasStarted, request.isHTTP11 else { return }
+        guard exchange != nil, !responseHasStarted, underWay.isHTTP11 else { return }
         write(.byteBuffer(ByteBuffer(string: "HTTP/1.1 102 Processing\r\n\r\n")))
         flushIfNeeded()
     }
