@@ -46,6 +46,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
         // Its header is the system's; the library itself is opened at first need.
         .target(name: "CCurl"),
@@ -54,13 +55,18 @@ let package = Package(
         .target(name: "Diagnostics", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "YAML", dependencies: ["Basics", "CYAML", "Diagnostics"], swiftSettings: strict),
         .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
+        .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
+        .target(
+            name: "Database", dependencies: ["Basics", "CSQLite", "Diagnostics", "Patterns", "SQLite"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
         .target(name: "HTTP1", dependencies: ["Basics", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTP2", dependencies: ["HTTP1", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTPCaching", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
             name: "Substitution",
-            dependencies: ["Basics", "Diagnostics", "HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto],
+            dependencies: [
+                "Basics", "Database", "Diagnostics", "HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto,
+            ],
             swiftSettings: strict),
         .target(
             name: "TLSTermination", dependencies: ["Basics", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
@@ -72,7 +78,7 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "Basics", "CLinux", "Curl", "Diagnostics", "HTTP1", "HTTP2", "HTTPCaching",
+                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "HTTP1", "HTTP2", "HTTPCaching",
                 "HTTPSemantics",
                 "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
@@ -92,6 +98,9 @@ let package = Package(
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"], swiftSettings: strict),
         .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
+        .testTarget(
+            name: "DatabaseTests", dependencies: ["Basics", "CSQLite", "Database", "Diagnostics", "SQLite"],
+            swiftSettings: strict),
         .testTarget(name: "PatternsTests", dependencies: ["Patterns", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(
             name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "ProxyTestKit", nioCore], swiftSettings: strict),

@@ -40,6 +40,8 @@ public final class RawOrigin: Sendable {
     /// An origin that sends back what it gets, as it comes.
     public static func echo() throws -> RawOrigin {
         try RawOrigin { socket in
+            // A tunnel may be idle for as long as its test takes elsewhere; stop() ends the wait.
+            socket.setTimeout(0)
             while case let bytes = try socket.receive(), !bytes.isEmpty { try socket.send(bytes) }
         }
     }

@@ -27,14 +27,15 @@ enum AnswerFields {
         if let location = content.location {
             fields.append(Field(name: "Location", value: location, isContent: false))
         }
-        if status == 200 {
+        if status == 200, content.isConditional {
             fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
             fields.append(Field(name: "ETag", value: body.etag, isContent: false))
             if let lastModified = body.lastModified {
                 fields.append(Field(name: "Last-Modified", value: HTTPDate.bytes(lastModified), isContent: false))
             }
         }
-        fields.append(Field(name: "Cache-Control", value: Array("no-cache".utf8), isContent: false))
+        for field in content.fields { fields.append(Field(name: field.name, value: field.value, isContent: false)) }
+        fields.append(Field(name: "Cache-Control", value: Array("\(content.cacheControl)".utf8), isContent: false))
         if content.isOwnWording {
             fields.append(Field(name: "X-Content-Type-Options", value: Array("nosniff".utf8), isContent: false))
         }

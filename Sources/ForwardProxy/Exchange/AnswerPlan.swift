@@ -34,6 +34,8 @@ struct AnswerPlan {
         /// What If-Modified-Since is compared with: Last-Modified, or for a stored response without one its Date (RFC
         /// 9111 §4.3.2); Unix seconds.
         var modificationDate: Int64?
+        /// Whether conditions and ranges of the request are for it.
+        var isConditional = true
         /// Whether the fields are added that let scripts of other origins read the response.
         var answersCORS: Bool
     }
@@ -44,7 +46,8 @@ struct AnswerPlan {
         return make(
             Source(
                 representation: variant, status: answer.status, tail: date.line, now: date.unixSeconds,
-                date: date.unixSeconds, modificationDate: variant.lastModified, answersCORS: answer.answersCORS),
+                date: date.unixSeconds, modificationDate: variant.lastModified, isConditional: answer.isConditional,
+                answersCORS: answer.answersCORS),
             for: request)
     }
 
@@ -60,7 +63,7 @@ struct AnswerPlan {
         var plan = AnswerPlan(
             status: answer.status, lines: ByteBuffer(), pieces: [.range(0..<variant.size)], length: variant.size,
             variant: variant)
-        guard answer.status == 200 else {
+        guard answer.status == 200, answer.isConditional else {
             if answer.status == 204 || answer.status == 304 { plan.length = nil }
             plan.pieces = variant.size > 0 ? plan.pieces : []
             plan.writeLines(content: true, answer, fields)

@@ -20,7 +20,7 @@ extension LoopContext {
         let rule = use.rule
         noteRule(rule.position, on: client)
         client.record?.outcome = .substituted
-        if let ready = use.ready, ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
+        if use.rule.options.database == nil, let ready = use.ready, ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
             return serve(ready, request, client)
         }
         switch source() {
@@ -29,6 +29,8 @@ extension LoopContext {
                 folder(root), path, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
         case .content(let content):
             return serve(make(AnswerContent(content, options: rule.options), use, checkedAt: .max), request, client)
+        case .database(let call):
+            return answer(call, use, revalidates: revalidates, request, client)
         case .origin:
             // A rule that asks the origin is forwarded by the decision, with all that this has to be asked before.
             client.fail(.internalError)
@@ -41,7 +43,7 @@ extension LoopContext {
     }
 
     /// Serves a ready answer, at once where it is in memory and the rule doesn't ask for time.
-    private func serve(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
+    func serve(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
         if answer.isPlain {
             let plan = AnswerPlan.make(answer, for: request, date: dateStamp())
             if plan.variant.body != nil || request.isHead {
@@ -128,6 +130,7 @@ extension LoopContext {
 
     /// Looks at the file of an answer that is about to need it, while the answer is still served.
     func refresh(_ answer: ReadyAnswer) {
+        if let data = answer.data { return refresh(answer, data) }
         guard let loaded = answer.file else { return }
         answer.isChecking = true
         let files = proxy.files
@@ -158,7 +161,7 @@ extension LoopContext {
         }
     }
 
-    private func folder(_ path: String) -> FolderRoot {
+    func folder(_ path: String) -> FolderRoot {
         if let folder = folders[path] { return folder }
         let folder = proxy.folder(path)
         folders[path] = folder

@@ -202,7 +202,7 @@ extension LoopContext {
         case .refused(let why):
             client.fail(.noUsableURL(rule: rule.position, why))
             return nil
-        case .file, .content:
+        case .file, .content, .database:
             // Of a rule that forwards: nothing else was to be asked for.
             client.fail(.internalError)
             return nil

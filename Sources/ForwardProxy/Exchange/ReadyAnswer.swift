@@ -9,12 +9,16 @@ final class ReadyAnswer {
     let options: RuleOptions
     let position: String
     private(set) var file: LoadedFile?
+    /// The data that it is made from, of which it holds while they stay what they are; nil for other answers.
+    let data: AnswerData?
     let variants: [ReadyRepresentation]
     let status: Int
     /// Whether a plain GET is answered by the ready bytes: nothing of the rule asks for more.
     let isPlain: Bool
     /// Whether it is, besides, taken from memory at once and by nothing but the rule.
     let isStraight: Bool
+    /// Whether conditions and ranges of a request are for it.
+    let isConditional: Bool
     /// Whether the rule answers cross-origin requests by itself.
     let answersCORS: Bool
     /// When the file was last seen to be as loaded, monotonic nanoseconds; `.max` where there is nothing to see.
@@ -32,8 +36,10 @@ final class ReadyAnswer {
         self.options = options
         self.position = position
         file = content.file
+        data = content.data
+        isConditional = content.isConditional
         self.checkedAt = checkedAt
-        let status = options.status ?? content.defaultStatus
+        let status = content.isProblem ? content.defaultStatus : options.status ?? content.defaultStatus
         self.status = status
         isPlain = options.delay == .zero && options.rate == nil
         let allowsOrigin = options.headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
@@ -53,10 +59,14 @@ final class ReadyAnswer {
         checkedAt = loaded.isPinned ? .max : time
     }
 
-    func isFresh(_ now: UInt64) -> Bool { checkedAt == .max || now &- checkedAt < ReadyAnswer.freshFor }
+    func isFresh(_ now: UInt64) -> Bool {
+        if let data { return data.isFresh(now) }
+        return checkedAt == .max || now &- checkedAt < ReadyAnswer.freshFor
+    }
 
     func wantsRefresh(_ now: UInt64) -> Bool {
-        checkedAt != .max && !isChecking && now &- checkedAt > ReadyAnswer.refreshAfter
+        if let data { return data.wantsRefresh(now) }
+        return checkedAt != .max && !isChecking && now &- checkedAt > ReadyAnswer.refreshAfter
     }
 
     /// Writes the full response of the identity variant.
@@ -96,6 +106,16 @@ struct AnswerContent {
     /// A Location of a redirect.
     var location: [UInt8]?
     var file: LoadedFile?
+    /// The data that it is made from; nil for other answers, and where the same request may get another one.
+    var data: AnswerData?
+    /// Fields beside those that every answer has.
+    var fields: [(name: String, value: [UInt8])] = []
+    /// The value of Cache-Control.
+    var cacheControl: StaticString = "no-cache"
+    /// Whether it says why there is no other answer: then the rule's `status` has no part in it.
+    var isProblem = false
+    /// Whether conditions and ranges of a request are for it, and not for what the request has changed.
+    var isConditional = true
     /// Whether the proxy words it, and not the map or a file.
     var isOwnWording = false
 }

@@ -46,6 +46,7 @@ extension AnswerTable {
         switch rule.dependency {
         case .nothing: find(rule.id)
         case .path: uri.withBytes { find(rule.id, url: rule.kept($0, uri)) }
+        case .url: uri.withBytes { find(rule.id, url: $0) }
         case .request: nil
         }
     }
@@ -54,6 +55,7 @@ extension AnswerTable {
         switch rule.dependency {
         case .nothing: insert(answer, for: rule.id)
         case .path: uri.withBytes { insert(answer, for: rule.id, url: rule.kept($0, uri)) }
+        case .url: uri.withBytes { insert(answer, for: rule.id, url: $0) }
         case .request: break
         }
     }
@@ -62,6 +64,7 @@ extension AnswerTable {
         switch rule.dependency {
         case .nothing: remove(rule.id)
         case .path: uri.withBytes { remove(rule.id, url: rule.kept($0, uri)) }
+        case .url: uri.withBytes { remove(rule.id, url: $0) }
         case .request: break
         }
     }

@@ -14,6 +14,7 @@ final class ProxyCore: Sendable {
     let logSink: LogSink
     let logger: Logger
     let files: RetainedFiles
+    let databases: Databases
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool
@@ -50,6 +51,7 @@ final class ProxyCore: Sendable {
         self.logSink = logSink
         self.logger = logger
         self.files = files
+        databases = Databases(memory: files.limits.memory)
         cache = configuration.cache.isOn ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
         secureTunnels = SecureTunnels(

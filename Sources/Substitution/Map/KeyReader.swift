@@ -35,6 +35,12 @@ struct RuleKey {
     var captureCount: Int { expression?.groupCount ?? pattern?.groupCount ?? 0 }
     var captureNames: [String: Int] { expression?.groupNames ?? [:] }
 
+    /// Whether there is a capture of a number or a name.
+    func has(capture: String) -> Bool {
+        if captureNames[capture] != nil { return true }
+        return Int(capture).map { (1...max(captureCount, 1)).contains($0) && captureCount > 0 } ?? false
+    }
+
     init(_ kind: RuleKind, _ text: Range<Int>) {
         self.kind = kind
         self.text = text

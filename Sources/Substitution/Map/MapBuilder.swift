@@ -21,7 +21,8 @@ final class MapBuilder {
     private var numbers: [GivenOptions: Int] = [:]
     /// The numbers of the options of a mere file name, by whether the URL is exact.
     private var plainNumbers: (exact: Int?, other: Int?) = (nil, nil)
-    private var fileStart = 0
+    /// The first rule of the file being read.
+    private(set) var fileStart = 0
     private var fileNumber = 0
     private var finalNumbers: [GivenOptions: Int] = [:]
 

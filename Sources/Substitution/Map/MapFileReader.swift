@@ -155,8 +155,13 @@ struct MapFileReader {
                 diagnostics.error("\(key) can't be a default: it is what answers for one rule", at: key.span)
                 continue
             }
+            if let name = CompanionName(rawValue: key.string) {
+                CompanionReader(diagnostics: diagnostics).read(name, entry.value, into: &defaults)
+                continue
+            }
             guard let name = OptionName(key) else {
-                diagnostics.error(OptionName.refusal(key, among: OptionName.allCases.map(\.rawValue)), at: key.span)
+                let names = OptionName.allCases.map(\.rawValue) + CompanionName.allCases.map(\.rawValue)
+                diagnostics.error(OptionName.refusal(key, among: names), at: key.span)
                 continue
             }
             reader.read(name, entry.value, into: &defaults)

@@ -47,6 +47,7 @@ struct MapLoader {
     /// The identities of the files read.
     private var loaded: Set<String> = []
     private var intercept: [MapStorage.Intercepted] = []
+    private var databases = DatabaseConflicts()
 
     init(_ options: MapLoadOptions) {
         var options = options
@@ -145,6 +146,7 @@ struct MapLoader {
         setRoot(reader.root, found)
         builder.applyDefaults(reader.defaults)
         let keys = builder.keys
+        databases.check(builder.storage, from: builder.fileStart, keys, found)
         builder.keys = []
         indexer.index(keys, &builder.storage, found)
         for (host, line) in reader.intercept where !intercept.contains(where: { $0.host == host }) {

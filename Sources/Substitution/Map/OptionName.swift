@@ -9,7 +9,7 @@ enum OptionName: String, CaseIterable {
     case bypass, missing, when, retain
 
     /// Options that a later version will have; a map that uses one is told so.
-    static let unsupported = ["template", "values", "sqlite"]
+    static let unsupported = ["template", "values"]
 
     init?(_ key: YAMLScalar) {
         self.init(rawValue: key.string)

@@ -48,6 +48,8 @@ public struct Rule: Sendable {
         case nothing
         /// The URL, without its query unless the rule is a regular expression.
         case path
+        /// The URL with its query.
+        case url
         /// More than that, so that it is made anew for each request.
         case request
     }
@@ -55,6 +57,7 @@ public struct Rule: Sendable {
     public var dependency: Dependency {
         let traits = record.source.traits
         if traits.contains(.dependsOnRequest) { return .request }
+        if traits.contains(.dependsOnURL) { return .url }
         return traits.contains(.dependsOnPath) && (record.kind == .folder || record.isTemplate) ? .path : .nothing
     }
 
@@ -64,7 +67,7 @@ public struct Rule: Sendable {
     /// The status of an answer by the rule where nothing else decides: the one that the map sets, or its source's.
     public var status: Int { options.status ?? record.source.kind.status }
 
-    /// The option that says what answers: `file`, `text`, `json`, `base64`, `forward`, `redirect` or `block`.
+    /// The option that says what answers: such as `file` or `text`.
     public var sourceName: String { record.source.kind.option }
 
     /// What answers, as the map has it: a path below the root, a URL, both with their captures; empty for a body.

@@ -64,6 +64,8 @@ public final class RuleOptions: Sendable {
     public let missing: Missing
     public let when: When
     public let retain: Retain
+    /// What a rule with a database says of it; nil for other rules.
+    public let database: DatabaseSettings?
 
     init(_ given: GivenOptions) {
         methods = given.methods ?? .retrieval
@@ -81,6 +83,7 @@ public final class RuleOptions: Sendable {
         missing = given.missing ?? .error
         when = given.when ?? .always
         retain = given.retain ?? .whileUnchanged
+        database = given.database.map { DatabaseSettings($0) }
     }
 
     /// The names of the methods that are answered, as in an Allow field; empty where every method is.
@@ -108,6 +111,7 @@ struct GivenOptions: Hashable, Sendable {
     var missing: RuleOptions.Missing?
     var when: RuleOptions.When?
     var retain: RuleOptions.Retain?
+    var database: DatabaseOptions?
 
     /// These options over those that `defaults` of the file gives.
     ///
@@ -116,8 +120,8 @@ struct GivenOptions: Hashable, Sendable {
     /// `when` to blocks.
     func over(_ defaults: GivenOptions) -> GivenOptions {
         var merged = self
-        merged.methods = methods ?? defaults.methods ?? source.kind.methods
-        merged.query = query ?? defaults.query ?? (isExact ? .exact : .ignore)
+        merged.methods = methods ?? defaults.methods ?? source.kind.methods(self)
+        merged.query = query ?? defaults.query ?? source.kind.query(isExact: isExact)
         merged.fieldConditions = fieldConditions ?? defaults.fieldConditions
         merged.status = status ?? defaults.status.flatMap { source.kind.accepts(status: $0) ? $0 : nil }
         merged.type = type ?? defaults.type
@@ -130,6 +134,8 @@ struct GivenOptions: Hashable, Sendable {
         merged.missing = missing ?? defaults.missing
         merged.when = when ?? defaults.when
         merged.retain = retain ?? defaults.retain
+        let usesCompanions = !source.kind.companions.isEmpty
+        merged.database = usesCompanions ? (database ?? DatabaseOptions()).over(defaults.database) : nil
         source.kind.settle(&merged)
         // They have done their part; equal options are to be shared whatever they were.
         merged.source = .file

@@ -73,6 +73,7 @@ struct RuleReader {
         var given = GivenOptions()
         var source: (id: SourceID, text: RuleBody.Text?)?
         var named: [(name: OptionName, entry: YAMLNode.Entry)] = []
+        var companions: [(name: CompanionName, entry: YAMLNode.Entry)] = []
         var isRefused = false
         var isUnknown = false
         for entry in entries {
@@ -91,6 +92,8 @@ struct RuleReader {
             } else if let scalar = entry.key.scalar, let name = OptionName(scalar) {
                 named.append((name, entry))
                 options.read(name, entry.value, into: &given)
+            } else if let scalar = entry.key.scalar, let name = CompanionName(rawValue: scalar.string) {
+                companions.append((name, entry))
             } else {
                 isUnknown = true
                 refuse(entry.key)
@@ -106,11 +109,28 @@ struct RuleReader {
             }
             return nil
         }
+        read(companions, of: source.id.kind, reader(source.id, keySpan), into: &given)
         check(named, source.id.kind, given)
         guard let text = source.text, !isRefused else { return nil }
+        source.id.kind.check(given, reader(source.id, entries.first?.key.span ?? keySpan))
         given.source = source.id
         given.isExact = key?.kind == .exact
         return RuleBody(source: source.id, text: text, options: builder.number(of: given), line: line)
+    }
+
+    /// Reads the options that go with the source, and refuses those that go with another.
+    private func read(
+        _ companions: [(name: CompanionName, entry: YAMLNode.Entry)], of source: any SourceKind, _ reader: SourceReader,
+        into given: inout GivenOptions
+    ) {
+        for (name, entry) in companions {
+            guard source.companions.contains(name) else {
+                diagnostics.error(
+                    "'\(name.rawValue)' goes with \(name.owners), not with '\(source.option)'", at: entry.key.span)
+                continue
+            }
+            CompanionReader(diagnostics: diagnostics, source: reader).read(name, entry.value, into: &given)
+        }
     }
 
     private func refuse(_ key: YAMLNode) {
@@ -118,7 +138,7 @@ struct RuleReader {
             diagnostics.error("an option's name is a word, not \(key.kind)", at: key.span)
             return
         }
-        let names = SourceID.options + OptionName.allCases.map(\.rawValue)
+        let names = SourceID.options + OptionName.allCases.map(\.rawValue) + CompanionName.allCases.map(\.rawValue)
         diagnostics.error(OptionName.refusal(scalar, among: names), at: scalar.span)
     }
 

@@ -9,7 +9,7 @@ import YAML
 struct FileSource: SourceKind {
     let option = "file"
     let traits: SourceTraits = [.namesFile, .dependsOnPath, .isShown]
-    var methods: MethodSet { .retrieval }
+    func methods(_ given: GivenOptions) -> MethodSet { .retrieval }
 
     func read(_ value: YAMLNode, _ reader: SourceReader) -> RuleBody.Text? {
         guard let scalar = value.scalar else {

@@ -13,8 +13,15 @@ protocol SourceKind: Sendable {
     var traits: SourceTraits { get }
     /// The status of its answers where the map sets none.
     var status: Int { get }
+    /// The options that go with this source and hardly another.
+    var companions: Set<CompanionName> { get }
+
     /// The methods that a rule answers which names none.
-    var methods: MethodSet { get }
+    func methods(_ given: GivenOptions) -> MethodSet
+    /// What a rule wants of the query that doesn't say.
+    ///
+    /// - Parameter isExact: whether the rule's URL is exact.
+    func query(isExact: Bool) -> QueryCondition
 
     /// Reads the option's value.
     ///
@@ -22,6 +29,8 @@ protocol SourceKind: Sendable {
     func read(_ value: YAMLNode, _ reader: SourceReader) -> RuleBody.Text?
     /// What another option of a rule does with this source.
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect
+    /// Reports what is missing of a rule's options, and what doesn't go together.
+    func check(_ given: GivenOptions, _ reader: SourceReader)
     /// Whether an answer may have the status; asked of those from 200 to 599.
     func accepts(status: Int) -> Bool
     /// Puts right what the defaults of a file can't mean for this source.
@@ -35,7 +44,10 @@ protocol SourceKind: Sendable {
 extension SourceKind {
     var traits: SourceTraits { [] }
     var status: Int { 200 }
-    var methods: MethodSet { .all }
+    var companions: Set<CompanionName> { [] }
+    func methods(_ given: GivenOptions) -> MethodSet { .all }
+    func query(isExact: Bool) -> QueryCondition { isExact ? .exact : .ignore }
+    func check(_ given: GivenOptions, _ reader: SourceReader) {}
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect { usualEffect(of: option) }
     func accepts(status: Int) -> Bool { true }
     func settle(_ options: inout GivenOptions) {}
@@ -64,6 +76,8 @@ struct SourceTraits: OptionSet, Sendable {
     static let dependsOnRequest = SourceTraits(rawValue: 8)
     /// The text is no body, but what the map's user wrote, and can be shown.
     static let isShown = SourceTraits(rawValue: 16)
+    /// The answer depends on the URL with its query.
+    static let dependsOnURL = SourceTraits(rawValue: 32)
 }
 
 /// What an option does with a source that it stands beside.
@@ -85,6 +99,7 @@ struct SourceID: RawRepresentable, Hashable, Sendable {
     /// Every kind of source. The first one is what a mere file name stands for.
     static let kinds: [any SourceKind] = [
         FileSource(), TextSource(), JSONSource(), Base64Source(), ForwardSource(), RedirectSource(), BlockSource(),
+        SQLiteSource(),
     ]
     /// The traits of each kind, by number: they are asked for with each request.
     static let traits = ContiguousArray(kinds.map(\.traits))

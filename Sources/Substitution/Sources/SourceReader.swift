@@ -25,6 +25,12 @@ struct SourceReader {
         value.span.start.offset == value.span.end.offset ? keySpan : value.span
     }
 
+    /// Whether a key is of http or https.
+    func isOfHTTP(_ key: RuleKey) -> Bool {
+        let text = builder.storage.arena[key.text].prefix(8)
+        return text.starts(with: "http://".utf8) || text.starts(with: "https://".utf8)
+    }
+
     /// A scalar that is text by the core schema; nil where the value is none, which is reported.
     func text(_ value: YAMLNode) -> YAMLScalar? {
         guard let scalar = value.scalar, scalar.value == .text else {

@@ -41,6 +41,44 @@ struct SourceRequest {
         return output
     }
 
+    /// A text of the rule's with its captures filled in, as they stand in the URL.
+    func expanded(_ template: CaptureTemplate) -> [UInt8] {
+        var output: [UInt8] = []
+        uri.withBytes { url in template.expand(into: &output, captures: scratch.captures, of: url) }
+        return output
+    }
+
+    /// The captures of the key, decoded: by number from 1 on, then by name.
+    var captures: [(name: String, value: [UInt8])] {
+        var values: [(name: String, value: [UInt8])] = []
+        uri.withBytes { url in
+            guard scratch.captures.count > 1 else { return }
+            for group in 1..<scratch.captures.count {
+                guard let range = scratch.captures[group] else { continue }
+                var value: [UInt8] = []
+                PercentDecoding.append(url[range.clamped(to: 0..<url.count)], to: &value)
+                values.append((String(group), value))
+            }
+        }
+        guard record.kind == .expression else { return values }
+        let names = map.storage.expressions.first { $0.record == match.id.rawValue }?.expression.groupNames ?? [:]
+        for (name, group) in names {
+            if let value = values.first(where: { $0.name == String(group) }) { values.append((name, value.value)) }
+        }
+        return values
+    }
+
+    /// The URL's host and path, as in `products/42` of `sqlite://products/42`.
+    var hostAndPath: [UInt8] {
+        uri.withBytes { url in
+            Array(url[uri.hostRange.clamped(to: 0..<url.count)])
+                + Array(url[min(uri.pathStart, url.count)..<min(uri.pathEnd, url.count)])
+        }
+    }
+
+    /// How the rule is answered.
+    var options: RuleOptions { map.storage.options[Int(record.options)] }
+
     /// Of a folder, what follows its key in the URL's path, as it stands there; else empty.
     var rest: [UInt8] {
         guard kind == .folder else { return [] }

@@ -1,0 +1,36 @@
+/// What answers a request of a database.
+public struct DatabaseAnswer: Sendable {
+    /// The status code.
+    public var status: Int
+    /// The body; empty for none.
+    public var body: [UInt8]
+    /// The media type of the body.
+    public var type = "application/json"
+    /// Fields beside those that every answer has.
+    public var fields: [AnswerField] = []
+    /// What the log says of it, as `products: 12 rows`.
+    public var note = ""
+    /// Whether the same request gets the same answer while the data stay what they are.
+    public var isRepeatable = true
+
+    /// Whether it says why there is no other answer.
+    public private(set) var isProblem = false
+    /// Whether it is what GET asks for, and not what came of a change.
+    public internal(set) var isRetrieval = true
+
+    init(_ status: Int, _ body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+
+    /// A problem document.
+    public init(_ problem: Problem) {
+        status = problem.status
+        body = problem.document
+        type = "application/problem+json"
+        fields = problem.fields
+        note = problem.status == 502 ? problem.detail : problem.title
+        isRepeatable = false
+        isProblem = true
+    }
+}

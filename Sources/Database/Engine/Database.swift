@@ -1,0 +1,247 @@
+import Basics
+import Glibc
+import SQLite
+
+/// A database that answers requests: a file, or what stands in memory in its place.
+///
+/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own;
+/// what is in memory is read by the thread that writes it. The threads wait for work, and end with the database.
+public final class Database: @unchecked Sendable {
+    // The lock guards what follows it; the rest is never changed, or belongs to a thread.
+    let file: any DatabaseFile
+    /// The state of the data.
+    public let version = DataVersion()
+    /// Makes the entity tag of an answer, with its quotes.
+    let entityTag: @Sendable ([UInt8]) -> [UInt8]
+    /// What the database is made from where there is no file.
+    let seeds: SeedSource?
+    /// The bytes that a database in memory may have.
+    let memoryLimit: Int
+
+    /// Threads that read at most.
+    static let maximumReaderCount = 4
+    /// Requests that wait at most, beside those that run.
+    static let maximumWaitingCount = 256
+
+    private let lock = ConditionLock()
+    private var readQueue = JobQueue()
+    private var writeQueue = JobQueue()
+    private var readers = 0
+    private var idleReaders = 0
+    private var hasWriter = false
+    private var isClosed = false
+    /// Whether what answers is in memory.
+    private var isInMemory = false
+
+    /// - Parameters:
+    ///   - seeds: what it is made from where there is no file.
+    ///   - entityTag: makes the entity tag of a body, with its quotes.
+    public init(
+        _ file: any DatabaseFile, seeds: SeedSource? = nil, memoryLimit: Int,
+        entityTag: @escaping @Sendable ([UInt8]) -> [UInt8]
+    ) {
+        self.file = file
+        self.seeds = seeds
+        self.memoryLimit = memoryLimit
+        self.entityTag = entityTag
+    }
+
+    /// What messages call it.
+    public var name: String { file.name }
+
+    // MARK: Asking
+
+    /// Has a request answered.
+    ///
+    /// - Parameter completion: called once, by another thread or by this one.
+    /// - Returns: what ends it.
+    @discardableResult
+    public func submit(
+        _ request: DatabaseRequest, _ completion: @escaping @Sendable (DatabaseResult) -> Void
+    ) -> DatabaseTicket {
+        enqueue(Job(.request(request), completion))
+    }
+
+    /// Looks whether the data have changed, for answers that are kept.
+    @discardableResult
+    public func check(_ completion: @escaping @Sendable () -> Void) -> DatabaseTicket {
+        enqueue(Job(.check) { _ in completion() })
+    }
+
+    /// Drops what is in memory, so that the file or its seeds answer again.
+    public func reset(_ completion: @escaping @Sendable () -> Void) {
+        enqueue(Job(.reset) { _ in completion() })
+    }
+
+    /// Lets the threads end when they have done what they have begun; what waits is refused.
+    public func close() {
+        let waiting = lock.locked { () -> [Job] in
+            isClosed = true
+            let waiting = readQueue.removeAll() + writeQueue.removeAll()
+            lock.wakeAll()
+            return waiting
+        }
+        for job in waiting { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
+    }
+
+    @discardableResult
+    private func enqueue(_ job: Job) -> DatabaseTicket {
+        enum Next { case wait, startReader, startWriter, refuse }
+        let next = lock.locked { () -> Next in
+            guard !isClosed, readQueue.count + writeQueue.count < Database.maximumWaitingCount else { return .refuse }
+            if job.isWrite || isInMemory {
+                writeQueue.append(job)
+                if !hasWriter {
+                    hasWriter = true
+                    return .startWriter
+                }
+            } else {
+                readQueue.append(job)
+                if idleReaders < readQueue.count, readers < Database.maximumReaderCount {
+                    readers += 1
+                    return .startReader
+                }
+            }
+            lock.wakeAll()
+            return .wait
+        }
+        switch next {
+        case .wait: break
+        case .refuse: job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil))
+        case .startReader: startThread(writes: false)
+        case .startWriter: startThread(writes: true)
+        }
+        return DatabaseTicket(job: job)
+    }
+
+    // MARK: Threads
+
+    private func startThread(writes: Bool) {
+        let worker = Worker(self, writes: writes)
+        let argument = Unmanaged.passRetained(worker).toOpaque()
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Worker>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, argument)
+        guard code != 0 else {
+            pthread_detach(thread)
+            return
+        }
+        Unmanaged<Worker>.fromOpaque(argument).release()
+        let stranded = lock.locked { () -> [Job] in
+            if writes {
+                hasWriter = false
+                return writeQueue.removeAll()
+            }
+            readers -= 1
+            return readers == 0 ? readQueue.removeAll() : []
+        }
+        for job in stranded { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
+    }
+
+    /// The next thing to do for a thread, which waits for it; nil where the thread has to end.
+    func take(writes: Bool) -> Job? {
+        lock.locked {
+            while true {
+                if writes, let job = writeQueue.removeFirst() { return job }
+                if !writes, let job = readQueue.removeFirst() {
+                    guard isInMemory else { return job }
+                    // The data have moved to memory since it was asked.
+                    writeQueue.append(job)
+                    lock.wakeAll()
+                    continue
+                }
+                guard !isClosed else {
+                    if writes { hasWriter = false } else { readers -= 1 }
+                    return nil
+                }
+                if !writes { idleReaders += 1 }
+                lock.wait()
+                if !writes { idleReaders -= 1 }
+            }
+        }
+    }
+
+    /// Moves what answers to memory, or back to the file.
+    ///
+    /// - Parameter isFixed: nobody but this process can change it.
+    func setInMemory(_ value: Bool, isFixed: Bool) {
+        version.setFixed(isFixed)
+        lock.locked { isInMemory = value }
+        version.change()
+    }
+
+    /// Hands a job to the thread that writes: what it reads can't be had otherwise.
+    func hand(overToWriter job: Job) {
+        let mustStart = lock.locked { () -> Bool in
+            writeQueue.append(job)
+            defer { hasWriter = true }
+            lock.wakeAll()
+            return !hasWriter
+        }
+        if mustStart { startThread(writes: true) }
+    }
+}
+
+/// Jobs in the order that they came in.
+struct JobQueue {
+    private var jobs: [Job] = []
+    private var first = 0
+
+    var count: Int { jobs.count - first }
+
+    mutating func append(_ job: Job) { jobs.append(job) }
+
+    mutating func removeFirst() -> Job? {
+        guard first < jobs.count else { return nil }
+        let job = jobs[first]
+        first += 1
+        if first > 64, first * 2 > jobs.count {
+            jobs.removeFirst(first)
+            first = 0
+        }
+        return job
+    }
+
+    mutating func removeAll() -> [Job] {
+        let waiting = Array(jobs[first...])
+        jobs = []
+        first = 0
+        return waiting
+    }
+}
+
+/// A lock with a condition (pthread_cond_wait(3)).
+final class ConditionLock: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    func locked<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
+    /// Waits for a wake-up; to be called with the lock held.
+    func wait() { pthread_cond_wait(condition, mutex) }
+
+    func wakeAll() { pthread_cond_broadcast(condition) }
+}

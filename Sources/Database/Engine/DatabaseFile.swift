@@ -1,0 +1,34 @@
+/// The place of a database's file, looked at as strictly as other files of a map.
+public protocol DatabaseFile: Sendable {
+    /// What messages call it.
+    var name: String { get }
+
+    /// Looks at the file, without opening it. Blocks.
+    ///
+    /// - Throws: Why nobody gets it.
+    func look() throws(DatabaseFileProblem) -> DatabaseFileIdentity
+
+    /// The path to open it by: absolute, with no symbolic link on it. Blocks.
+    ///
+    /// - Throws: Why nobody gets it.
+    func path() throws(DatabaseFileProblem) -> String
+}
+
+/// Which file stands at a path: another one has another identity.
+public struct DatabaseFileIdentity: Sendable, Hashable {
+    public var device: UInt64
+    public var inode: UInt64
+
+    public init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+}
+
+/// Why nobody gets a database's file.
+public enum DatabaseFileProblem: Error, Sendable, Equatable {
+    /// Nothing stands at the path.
+    case missing
+    /// What stands there isn't given out, such as a symbolic link.
+    case refused(String)
+}

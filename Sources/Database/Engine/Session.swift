@@ -1,0 +1,241 @@
+import Basics
+import Glibc
+import SQLite
+
+/// A connection with what is kept beside it: prepared statements, the schema, and what ends a statement.
+///
+/// One thread at a time uses it.
+final class Session {
+    let connection: SQLiteConnection
+    /// What messages call the database.
+    let name: String
+    private var statements: [String: SQLiteStatement] = [:]
+    private var recency: [String] = []
+    private var matchers: [TextMatcher] = []
+    private(set) var schema: Schema?
+    private var views: [(rule: DatabaseRule, view: SchemaView)] = []
+    /// The connection's own PRAGMAs and transactions are let through.
+    private var isOwn = false
+    /// Set by a statement whose rows differ from call to call, at the time that it is prepared.
+    private var callsVolatile = false
+    private var volatileStatements: Set<String> = []
+    /// Whether a statement of the running request gives other rows at each call.
+    private(set) var isVolatile = false
+    /// The request that runs; asked whether it goes on.
+    var guardian: Guardian?
+
+    /// Prepared statements that are kept.
+    static let maximumStatementCount = 128
+    /// Rules whose view of the schema is kept.
+    private static let maximumViewCount = 256
+
+    /// - Throws: What SQLite says.
+    init(_ connection: SQLiteConnection, name: String) throws(SQLiteError) {
+        self.connection = connection
+        self.name = name
+        connection.defend()
+        connection.goesOn = { [unowned self] in guardian?.goesOn() ?? true }
+        connection.waitsForLock = { [unowned self] attempts in guardian?.waitsForLock(attempts) ?? false }
+        try connection.register("subproxy_matches") { [unowned self] number, text in
+            let number = Int(clamping: number)
+            return matchers.indices.contains(number) && matchers[number].matches(text)
+        }
+        connection.authorizer = { [unowned self] action in allows(action) }
+        connection.restrict()
+        try own("PRAGMA cell_size_check=ON")
+        try own("PRAGMA foreign_keys=ON")
+    }
+
+    // MARK: Statements
+
+    /// A statement that is kept prepared, at its beginning.
+    ///
+    /// - Throws: What is wrong with it.
+    func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        if let kept = statements[sql] {
+            if volatileStatements.contains(sql) { isVolatile = true }
+            return kept
+        }
+        callsVolatile = false
+        let made = try connection.prepare(sql, isKept: true)
+        if callsVolatile {
+            volatileStatements.insert(sql)
+            isVolatile = true
+        }
+        if recency.count >= Session.maximumStatementCount {
+            let oldest = recency.removeFirst()
+            statements[oldest] = nil
+            volatileStatements.remove(oldest)
+        }
+        statements[sql] = made
+        recency.append(sql)
+        return made
+    }
+
+    /// A statement with its values bound.
+    func statement(_ sql: SQLBuilder) throws(SQLiteError) -> SQLiteStatement {
+        matchers = sql.matchers
+        let statement = try statement(sql.text)
+        for (index, value) in sql.values.enumerated() { try statement.bind(value, to: index + 1) }
+        return statement
+    }
+
+    /// Runs a statement of the proxy's own, which the authorizer lets through.
+    @discardableResult
+    func own(_ sql: String) throws(SQLiteError) -> Int64? {
+        isOwn = true
+        defer { isOwn = false }
+        let statement = try statement(sql)
+        var result: Int64?
+        while try statement.step() { result = statement.integer(0) }
+        return result
+    }
+
+    /// Does something in a transaction: committed if it succeeds, rolled back if not.
+    ///
+    /// - Parameter begin: `BEGIN` or `BEGIN IMMEDIATE`.
+    func transaction<Result, Failure: Error>(
+        _ begin: String, failure: (SQLiteError) -> Failure, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        isVolatile = false
+        do throws(SQLiteError) { try own(begin) } catch { throw failure(error) }
+        let result: Result
+        do throws(Failure) {
+            result = try body()
+        } catch {
+            rollBack()
+            throw error
+        }
+        do throws(SQLiteError) {
+            try own("COMMIT")
+        } catch {
+            rollBack()
+            throw failure(error)
+        }
+        return result
+    }
+
+    private func rollBack() {
+        // A statement that isn't at its beginning would keep it from ending.
+        for statement in statements.values { statement.reset() }
+        guard connection.isInTransaction else { return }
+        let current = guardian
+        guardian = nil
+        _ = try? own("ROLLBACK")
+        guardian = current
+    }
+
+    // MARK: Schema
+
+    /// The schema as a rule shows it; read anew if it has changed.
+    ///
+    /// - Parameter looks: whether to look if it has: after somebody else has written.
+    func view(for rule: DatabaseRule, looks: Bool) throws(SQLiteError) -> SchemaView {
+        if looks || schema == nil {
+            let version = try own("PRAGMA main.schema_version") ?? 0
+            if schema?.version != version {
+                isOwn = true
+                defer { isOwn = false }
+                schema = try Schema.read(connection)
+                views = []
+            }
+        }
+        if let found = views.first(where: { $0.rule == rule }) { return found.view }
+        let made = SchemaView(schema ?? Schema(tables: [], version: 0), rule)
+        if views.count >= Session.maximumViewCount { views.removeFirst() }
+        views.append((rule, made))
+        return made
+    }
+
+    // MARK: The authorizer
+
+    /// The functions whose value differs from call to call.
+    private static let volatileFunctions: Set<String> = [
+        "random", "randomblob", "date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff",
+        "current_date", "current_time", "current_timestamp", "changes", "total_changes", "last_insert_rowid",
+    ]
+
+    private func allows(_ action: SQLiteAction) -> Bool {
+        switch SQLiteActionKind(action.code) {
+        case .attach, .detach: return false
+        case .transaction: return isOwn
+        case .pragma:
+            let name = action.first.asciiLowercased
+            return isOwn || name == "data_version"
+        case .function:
+            let name = (action.second ?? "").asciiLowercased
+            if Session.volatileFunctions.contains(name) { callsVolatile = true }
+            return name != "load_extension"
+        case .other: return true
+        }
+    }
+}
+
+/// What ends a request's statements: its time, its client, or the lock that it waits for.
+final class Guardian {
+    private let deadline: UInt64
+    private let lockDeadline: UInt64
+    private let isCancelled: () -> Bool
+    /// Why it ended a statement; nil while it goes on.
+    private(set) var hasEnded: End?
+
+    enum End { case time, lock, client }
+
+    /// - Parameters:
+    ///   - now: nanoseconds of the steady clock.
+    init(limits: DatabaseRule.Limits, now: UInt64, isCancelled: @escaping () -> Bool) {
+        deadline = now &+ limits.time
+        lockDeadline = now &+ limits.wait
+        self.isCancelled = isCancelled
+    }
+
+    func goesOn() -> Bool {
+        if isCancelled() {
+            hasEnded = .client
+            return false
+        }
+        guard monotonicNanoseconds() < deadline else {
+            hasEnded = .time
+            return false
+        }
+        return true
+    }
+
+    /// Sleeps a while, longer from time to time.
+    ///
+    /// - Returns: whether to try for the lock again.
+    func waitsForLock(_ attempts: Int) -> Bool {
+        guard !isCancelled() else {
+            hasEnded = .client
+            return false
+        }
+        guard monotonicNanoseconds() < lockDeadline else {
+            hasEnded = .lock
+            return false
+        }
+        usleep(UInt32(min(20_000, 500 << min(attempts, 6))))
+        return true
+    }
+}
+
+extension Session {
+    /// What an error of SQLite's means for a request.
+    func problem(_ error: SQLiteError) -> Problem { Problem(error, of: name, guardian) }
+}
+
+extension Problem {
+    /// What an error of SQLite's means for a request.
+    ///
+    /// - Parameter name: what messages call the database.
+    init(_ error: SQLiteError, of name: String, _ guardian: Guardian?) {
+        switch guardian?.hasEnded {
+        case .time?: self.init(503, "query took too long", "\(name): the query was ended at its limit of time")
+        case .client?: self.init(503, "query took too long", "\(name): the client has gone")
+        case .lock?: self.init(503, "database locked", "\(name): another program holds a lock")
+        case nil where error.isConstraint: self.init(error.isOfInput ? 400 : 409, "constraint", error.message)
+        case nil where error.isLock: self.init(503, "database locked", "\(name): \(error.message)")
+        case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
+        case nil: self.init(502, "database error", "\(name): \(error)")
+        }
+    }
+}

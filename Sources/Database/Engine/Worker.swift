@@ -1,0 +1,378 @@
+import Basics
+import Glibc
+import SQLite
+
+/// A thread of a database, with its connection.
+final class Worker {
+    private let database: Database
+    private let writes: Bool
+    /// The connection to the file, and which file that is.
+    private var opened: Opened?
+    /// What is in memory; only the thread that writes has it.
+    private var memory: Memory?
+    /// PRAGMA data_version when it was last asked.
+    private var dataVersion: Int64 = 0
+
+    private struct Opened {
+        let session: Session
+        let identity: DatabaseFileIdentity
+        let log: DatabaseFileIdentity?
+        /// It is opened for writing.
+        let writes: Bool
+    }
+
+    private struct Memory {
+        let session: Session
+        /// The seeds' state where it was made from them; nil for a copy of the file.
+        let seeds: [UInt64]?
+    }
+
+    init(_ database: Database, writes: Bool) {
+        self.database = database
+        self.writes = writes
+    }
+
+    func run() {
+        while let job = database.take(writes: writes) { perform(job) }
+    }
+
+    private func perform(_ job: Job) {
+        guard !job.isCancelled else { return job.completion(.answer(DatabaseAnswer(.busy(database.file.name)), version: nil)) }
+        switch job.work {
+        case .check:
+            check()
+            job.completion(.missing)
+        case .reset:
+            memory = nil
+            database.setInMemory(false, isFixed: false)
+            job.completion(.missing)
+        case .request(let request):
+            do throws(Failure) {
+                job.completion(try answer(request, job))
+            } catch {
+                switch error {
+                case .problem(let problem): job.completion(.answer(DatabaseAnswer(problem), version: nil))
+                case .missing: job.completion(.missing)
+                case .refused(let why): job.completion(.refused(why))
+                case .needsWriter: database.hand(overToWriter: job)
+                }
+            }
+        }
+    }
+
+    private enum Failure: Error {
+        case problem(Problem), missing, refused(String)
+        /// There is no file, and the thread that writes makes what answers from seeds.
+        case needsWriter
+    }
+
+    // MARK: Answers
+
+    private func answer(_ request: DatabaseRequest, _ job: Job) throws(Failure) -> DatabaseResult {
+        let guardian = Guardian(limits: request.rule.limits, now: monotonicNanoseconds()) { job.isCancelled }
+        if !request.isWrite { return try read(request, guardian) }
+        let session = try writable(request, guardian)
+        session.guardian = guardian
+        defer { session.guardian = nil }
+        var answer: DatabaseAnswer
+        do throws(Problem) {
+            answer = try session.transaction("BEGIN IMMEDIATE", failure: session.problem) { () throws(Problem) in
+                let view: SchemaView
+                do throws(SQLiteError) { view = try session.view(for: request.rule, looks: true) } catch {
+                    throw session.problem(error)
+                }
+                return try Writer(session: session, request: request, schema: view, entityTag: database.entityTag)
+                    .answer()
+            }
+        } catch {
+            throw .problem(error)
+        }
+        database.version.change()
+        answer.isRetrieval = false
+        return .answer(answer, version: nil)
+    }
+
+    private func read(_ request: DatabaseRequest, _ guardian: Guardian) throws(Failure) -> DatabaseResult {
+        let started = monotonicNanoseconds()
+        let session = try readable(request.rule.writes, guardian)
+        // Read before the transaction begins: what changes from here on makes the answer one of an old state.
+        let before = database.version.current
+        session.guardian = guardian
+        defer { session.guardian = nil }
+        var state: UInt64? = before
+        do throws(Problem) {
+            let answer = try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
+                let view: SchemaView
+                do throws(SQLiteError) {
+                    if memory == nil, try noteDataVersion(session) { state = database.version.change(from: before) }
+                    view = try session.view(for: request.rule, looks: state != before || memory != nil)
+                } catch {
+                    throw session.problem(error)
+                }
+                return try Reader(session, view, url: request.url, query: request.query).answer(request)
+            }
+            database.version.checked(at: started)
+            return .answer(answer, version: answer.isRepeatable && !session.isVolatile ? state : nil)
+        } catch {
+            if error.status == 502 { opened = nil }
+            throw .problem(error)
+        }
+    }
+
+    /// Asks for the data's version.
+    ///
+    /// - Returns: whether somebody else has changed the data since it was last asked.
+    private func noteDataVersion(_ session: Session) throws(SQLiteError) -> Bool {
+        let version = try session.own("PRAGMA main.data_version") ?? 0
+        defer { dataVersion = version }
+        return version != dataVersion
+    }
+
+    private func check() {
+        let started = monotonicNanoseconds()
+        let guardian = Guardian(limits: DatabaseRule.Limits(), now: started) { false }
+        do throws(Failure) {
+            let session = try readable(.off, guardian)
+            session.guardian = guardian
+            defer { session.guardian = nil }
+            guard memory == nil else { return database.version.checked(at: started) }
+            do throws(SQLiteError) {
+                if try noteDataVersion(session) { database.version.change() }
+            } catch {
+                throw .problem(session.problem(error))
+            }
+        } catch {
+            // Whatever keeps it from being looked at: answers that are kept can't be told to be the newest.
+            database.version.change()
+            return
+        }
+        database.version.checked(at: started)
+    }
+
+    // MARK: Connections
+
+    /// A connection to read from.
+    private func readable(_ mode: DatabaseRule.Writes, _ guardian: Guardian) throws(Failure) -> Session {
+        if let memory {
+            if let seeds = memory.seeds, let source = database.seeds, source.state != seeds {
+                try fillMemory(source, guardian)
+            }
+            if let memory = self.memory { return memory.session }
+        }
+        let identity: DatabaseFileIdentity
+        do throws(DatabaseFileProblem) {
+            identity = try database.file.look()
+        } catch {
+            opened = nil
+            guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
+            guard writes else { throw .needsWriter }
+            if mode == .file { return try open(try makeFile(seeds, guardian), writes: true, guardian) }
+            try fillMemory(seeds, guardian)
+            guard let memory else { throw .missing }
+            return memory.session
+        }
+        return try open(identity, writes: false, guardian)
+    }
+
+    private func failure(_ problem: DatabaseFileProblem) -> Failure {
+        switch problem {
+        case .missing: .missing
+        case .refused(let why): .refused(why)
+        }
+    }
+
+    private func open(
+        _ identity: DatabaseFileIdentity, writes: Bool, _ guardian: Guardian
+    ) throws(Failure) -> Session {
+        if let opened, opened.identity == identity, opened.writes || !writes { return opened.session }
+        let previous = opened
+        opened = nil
+        let path: String
+        do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
+        let log = DatabaseFileIdentity(ofFile: path + "-wal")
+        if let previous, previous.identity != identity, let old = previous.log, old == log {
+            throw .problem(
+                Problem(
+                    502, "database error",
+                    "\(database.file.name) is another file now, but \(database.file.name)-wal is still that of the one before; remove it"))
+        }
+        do throws(SQLiteError) {
+            let session = try Session(try connect(path, writes: writes, guardian), name: database.file.name)
+            session.guardian = guardian
+            defer { session.guardian = nil }
+            // What is known of the data before it was opened is nothing.
+            _ = try session.own("PRAGMA main.data_version").map { dataVersion = $0 }
+            database.version.change()
+            opened = Opened(
+                session: session, identity: identity, log: DatabaseFileIdentity(ofFile: path + "-wal"), writes: writes)
+            return session
+        } catch {
+            throw .problem(problem(error, guardian))
+        }
+    }
+
+    /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.
+    private func connect(
+        _ path: String, writes: Bool, _ guardian: Guardian
+    ) throws(SQLiteError) -> SQLiteConnection {
+        do throws(SQLiteError) {
+            let connection = try SQLiteConnection(path, mode: writes ? .readWrite : .readOnly)
+            connection.waitsForLock = { guardian.waitsForLock($0) }
+            connection.goesOn = { guardian.goesOn() }
+            // Nothing is read before the first statement.
+            _ = try connection.integer("PRAGMA schema_version")
+            return connection
+        } catch {
+            guard !writes, error.name == "SQLITE_CANTOPEN" else { throw error }
+            let connection = try SQLiteConnection(SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)
+            _ = try connection.integer("PRAGMA schema_version")
+            return connection
+        }
+    }
+
+    // MARK: Writing
+
+    /// A connection to write to.
+    private func writable(_ request: DatabaseRequest, _ guardian: Guardian) throws(Failure) -> Session {
+        if request.rule.writes == .memory {
+            if memory == nil { try copyToMemory(guardian) }
+            guard let memory else { throw .missing }
+            return memory.session
+        }
+        let identity: DatabaseFileIdentity
+        do throws(DatabaseFileProblem) {
+            identity = try database.file.look()
+        } catch {
+            guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
+            identity = try makeFile(seeds, guardian)
+        }
+        return try open(identity, writes: true, guardian)
+    }
+
+    private func makeFile(_ seeds: SeedSource, _ guardian: Guardian) throws(Failure) -> DatabaseFileIdentity {
+        let path: String
+        do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
+        do throws(Problem) {
+            try Worker.makeFile(path, seeds, name: database.file.name, guardian)
+        } catch {
+            throw .problem(error)
+        }
+        do throws(DatabaseFileProblem) { return try database.file.look() } catch { throw failure(error) }
+    }
+
+    private func copyToMemory(_ guardian: Guardian) throws(Failure) {
+        let source = try readable(.memory, guardian)
+        guard memory == nil else { return }
+        source.guardian = guardian
+        defer { source.guardian = nil }
+        do throws(SQLiteError) {
+            let connection = try SQLiteConnection("", mode: .memory)
+            let pageSize = try source.own("PRAGMA main.page_size") ?? 4096
+            let limit = Int64(database.memoryLimit) / max(pageSize, 512)
+            connection.waitsForLock = { guardian.waitsForLock($0) }
+            var isTooLarge = false
+            do throws(SQLiteError) {
+                try connection.copy(from: source.connection) { pages in
+                    isTooLarge = Int64(pages) > limit
+                    return !isTooLarge && guardian.goesOn()
+                }
+            } catch {
+                guard isTooLarge else { throw error }
+                let size = (try source.own("PRAGMA main.page_count") ?? 0) * pageSize
+                throw SQLiteError(code: 13, message: tooLarge(size))
+            }
+            memory = Memory(session: try inMemory(connection, limit: limit), seeds: nil)
+        } catch {
+            throw .problem(
+                error.isFull ? Problem(507, "database too large", error.message) : problem(error, guardian))
+        }
+        database.setInMemory(true, isFixed: true)
+    }
+
+    private func fillMemory(_ source: SeedSource, _ guardian: Guardian) throws(Failure) {
+        let state = source.state
+        let limit = Int64(database.memoryLimit) / 4096
+        let connection: SQLiteConnection
+        do throws(SQLiteError) {
+            connection = try SQLiteConnection("", mode: .memory)
+            connection.goesOn = { guardian.goesOn() }
+            _ = try connection.integer("PRAGMA max_page_count=\(limit)")
+        } catch {
+            throw .problem(problem(error, guardian))
+        }
+        do throws(Problem) {
+            try source.fill(connection, name: database.file.name, guardian)
+        } catch {
+            throw .problem(error)
+        }
+        do throws(SQLiteError) {
+            memory = Memory(session: try inMemory(connection, limit: limit), seeds: state)
+        } catch {
+            throw .problem(
+                error.isFull
+                    ? Problem(507, "database too large", tooLarge(nil))
+                    : problem(error, guardian))
+        }
+        database.setInMemory(true, isFixed: false)
+    }
+
+    private func inMemory(_ connection: SQLiteConnection, limit: Int64) throws(SQLiteError) -> Session {
+        let session = try Session(connection, name: database.file.name)
+        _ = try session.own("PRAGMA main.max_page_count=\(limit)")
+        return session
+    }
+
+    private func problem(_ error: SQLiteError, _ guardian: Guardian) -> Problem {
+        Problem(error, of: database.file.name, guardian)
+    }
+
+    private func tooLarge(_ size: Int64?) -> String {
+        let name = database.file.name
+        let has = size.map { "\(name) has \(ByteCount.measured($0))" } ?? "\(name) outgrows its limit"
+        return "\(has); 'limits: { memory: … }' is \(ByteCount.written(Int64(database.memoryLimit)))"
+    }
+}
+
+extension DatabaseFileIdentity {
+    /// The identity of what stands at a path; nil where nothing does, and for an empty file.
+    init?(ofFile path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_size > 0 else { return nil }
+        self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+}
+
+/// Paths as SQLite takes them.
+enum SQLitePath {
+    /// A `file:` URI (https://sqlite.org/uri.html §3).
+    static func uri(_ path: String, parameters: String) -> String {
+        var uri: [UInt8] = Array("file:".utf8)
+        for (index, segment) in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { uri.append(UInt8(ascii: "/")) }
+            PercentCoding.appendSegment(segment, to: &uri)
+        }
+        return String(decoding: uri, as: UTF8.self) + "?" + parameters
+    }
+}
+
+/// Sizes in messages.
+enum ByteCount {
+    /// A size that somebody wrote: `256 MiB`.
+    static func written(_ bytes: Int64) -> String {
+        for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] as [(Int64, String)]
+        where bytes >= 1 << shift && bytes & ((1 << shift) - 1) == 0 {
+            return "\(bytes >> shift) \(unit)"
+        }
+        return measured(bytes)
+    }
+
+    /// A size that was measured: `1.2 GB`.
+    static func measured(_ bytes: Int64) -> String {
+        for (size, unit) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")] as [(Int64, String)]
+        where bytes >= size {
+            let tenths = bytes / (size / 10)
+            return "\(tenths / 10).\(tenths % 10) \(unit)"
+        }
+        return "\(bytes) bytes"
+    }
+}

@@ -1,0 +1,331 @@
+import Basics
+import SQLite
+
+/// Compiles what filters ask of columns to SQL.
+struct ConditionCompiler {
+    let view: TableView
+    private(set) var sql = SQLBuilder()
+    private(set) var count = 0
+
+    /// Conditions of a request at most; a parameter that is repeated counts each time.
+    static let maximumCount = 100
+    /// Values of one `in` at most.
+    static let maximumListCount = 1000
+
+    init(_ view: TableView) { self.view = view }
+
+    /// Counts one condition more.
+    ///
+    /// - Throws: 400 where there are too many.
+    mutating func countOne() throws(Problem) {
+        count += 1
+        guard count <= ConditionCompiler.maximumCount else {
+            throw .badValue("more than \(ConditionCompiler.maximumCount) conditions")
+        }
+    }
+
+    mutating func append(_ text: String) { sql.append(text) }
+    mutating func bind(_ value: SQLiteValue) { sql.bind(value) }
+
+    /// Appends that an operand equals a value of the query.
+    mutating func appendEquality(_ operand: Operand, _ value: [UInt8]) throws(Problem) {
+        try append(operand, equals: value)
+    }
+
+    mutating func append(_ operand: Operand) { operand.sql(&sql) }
+
+    /// Appends that a text stands in a column, which is part of one search and doesn't count.
+    mutating func appendSearched(_ column: Int, _ text: [UInt8]) {
+        let operand = Operand(ColumnPath(column: column, in: view), in: view)
+        sql.append("(typeof(")
+        operand.sql(&sql)
+        sql.append(")<>'blob' AND ")
+        append(operand, like: .contains, text)
+        sql.append(")")
+    }
+
+    /// Appends a condition on a column by a value of the query.
+    ///
+    /// - Throws: 400 where the column can't be compared so, or with that.
+    mutating func append(_ path: ColumnPath, _ operation: Operator, _ value: [UInt8]) throws(Problem) {
+        try countOne()
+        let operand = Operand(path, in: view)
+        switch operation {
+        case .eq: try append(operand, equals: value)
+        case .ne:
+            sql.append("NOT coalesce(")
+            try append(operand, equals: value)
+            sql.append(",0)")
+        case .in: try append(operand, isIn: value)
+        case .lt, .lte, .gt, .gte: try append(operand, operation, value)
+        case .contains, .startsWith, .endsWith:
+            try refuseBlob(operand, operation)
+            append(operand, like: operation, value)
+        case .like:
+            try refuseBlob(operand, operation)
+            match(operand, try TextMatcher(expression: value))
+        }
+    }
+
+    private mutating func match(_ operand: Operand, _ matcher: TextMatcher) {
+        sql.append("subproxy_matches(")
+        sql.bindMatcher(matcher)
+        sql.append(",")
+        operand.sql(&sql)
+        sql.append(")")
+    }
+
+    /// Appends `expression LIKE …` for a text anywhere, at the beginning or at the end.
+    private mutating func append(_ operand: Operand, like operation: Operator, _ value: [UInt8]) {
+        // LIKE ends at a NUL.
+        guard !value.contains(0) else { return match(operand, TextMatcher(operation, value)) }
+        operand.sql(&sql)
+        sql.append(" LIKE ")
+        sql.bind(.text(ConditionCompiler.likePattern(operation, value)))
+        sql.append(" ESCAPE '\\'")
+    }
+
+    /// A pattern of LIKE in which the value's `%` and `_` are themselves.
+    static func likePattern(_ operation: Operator, _ value: [UInt8]) -> [UInt8] {
+        var pattern: [UInt8] = operation == .startsWith ? [] : [UInt8(ascii: "%")]
+        for byte in value {
+            if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "\\") {
+                pattern.append(UInt8(ascii: "\\"))
+            }
+            pattern.append(byte)
+        }
+        if operation != .endsWith { pattern.append(UInt8(ascii: "%")) }
+        return pattern
+    }
+
+    private func refuseBlob(_ operand: Operand, _ operation: Operator) throws(Problem) {
+        guard operand.form == .blob else { return }
+        throw .badValue("'\(operand.path.written)' is a BLOB, which is compared with eq, ne and in alone, not \(operation.rawValue)")
+    }
+
+    // MARK: Equality
+
+    private mutating func append(_ operand: Operand, equals value: [UInt8]) throws(Problem) {
+        if value.elementsEqual("null".utf8) {
+            sql.append("(")
+            operand.sql(&sql)
+            sql.append(" IS NULL)")
+            return
+        }
+        sql.append("(")
+        for (index, alternative) in try operand.alternatives(value).enumerated() {
+            if index > 0 { sql.append(" OR ") }
+            operand.sql(&sql)
+            sql.append("=")
+            sql.bind(alternative)
+        }
+        if let type = operand.booleanType(value) {
+            sql.append(" OR ")
+            operand.sqlOfType(&sql)
+            sql.append(type ? "='true'" : "='false'")
+        }
+        sql.append(")")
+    }
+
+    private mutating func append(_ operand: Operand, isIn list: [UInt8]) throws(Problem) {
+        let items = list.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Array.init).map(\.trimmed)
+        guard items.count <= ConditionCompiler.maximumListCount else {
+            throw .badValue("'\(operand.path.written)' has \(items.count) values; at most \(ConditionCompiler.maximumListCount) are compared")
+        }
+        let values = items.filter { !$0.elementsEqual("null".utf8) }
+        sql.append("(")
+        operand.sql(&sql)
+        sql.append(" IN (")
+        var isFirst = true
+        for item in values {
+            for alternative in try operand.alternatives(item) {
+                if !isFirst { sql.append(",") }
+                isFirst = false
+                sql.bind(alternative)
+            }
+        }
+        sql.append(")")
+        if values.count < items.count {
+            sql.append(" OR ")
+            operand.sql(&sql)
+            sql.append(" IS NULL")
+        }
+        sql.append(")")
+    }
+
+    // MARK: Order
+
+    private mutating func append(_ operand: Operand, _ operation: Operator, _ value: [UInt8]) throws(Problem) {
+        try refuseBlob(operand, operation)
+        let comparison = operation.comparison ?? "="
+        guard operand.hasNoAffinity else {
+            if operand.affinity == .integer || operand.affinity == .real, operand.form != .boolean {
+                guard SQLNumber(value) != nil else {
+                    throw .badValue(
+                        "'\(operand.path.written):\(operation.rawValue)' needs a number, not '\(String(decoding: value, as: UTF8.self))'")
+                }
+            }
+            operand.sql(&sql)
+            sql.append(comparison)
+            sql.bind(try operand.alternatives(value).first ?? .null)
+            return
+        }
+        // Each storage class is compared with the value in its form.
+        sql.append("(typeof(")
+        operand.sql(&sql)
+        sql.append(")='text' AND ")
+        operand.sql(&sql)
+        sql.append(comparison)
+        sql.bind(.text(value))
+        if let number = SQLNumber(value) {
+            sql.append(" OR typeof(")
+            operand.sql(&sql)
+            sql.append(") IN ('integer','real') AND ")
+            operand.sql(&sql)
+            sql.append(comparison)
+            sql.bind(number.value)
+        }
+        sql.append(")")
+    }
+}
+
+/// What is compared: a column, or a member of the JSON value in one.
+struct Operand {
+    let path: ColumnPath
+    let affinity: Affinity
+    let form: ValueForm
+    private let column: String
+
+    init(_ path: ColumnPath, in view: TableView) {
+        self.path = path
+        let isMember = !path.members.isEmpty
+        affinity = isMember ? .none : view.table.columns[path.column].affinity
+        form = isMember ? .plain : view.forms[path.column]
+        column = view.sql(path.column)
+    }
+
+    /// Whether values are compared as they are stored.
+    var hasNoAffinity: Bool { affinity == .none && form != .boolean && form != .blob }
+
+    /// Appends the expression.
+    func sql(_ sql: inout SQLBuilder) {
+        guard !path.members.isEmpty else { return sql.append(column) }
+        sql.append("CASE WHEN json_valid(\(column)) THEN ")
+        let byIndex = JSONPath.text(path.members, indices: true)
+        let byName = JSONPath.text(path.members, indices: false)
+        if byIndex != byName {
+            sql.append("coalesce(json_extract(\(column),")
+            sql.bind(.text(byIndex))
+            sql.append("),json_extract(\(column),")
+            sql.bind(.text(byName))
+            sql.append("))")
+        } else {
+            sql.append("json_extract(\(column),")
+            sql.bind(.text(byName))
+            sql.append(")")
+        }
+        sql.append(" END")
+    }
+
+    /// Appends the type of a member.
+    func sqlOfType(_ sql: inout SQLBuilder) {
+        sql.append("CASE WHEN json_valid(\(column)) THEN json_type(\(column),")
+        sql.bind(.text(JSONPath.text(path.members, indices: true)))
+        sql.append(") END")
+    }
+
+    /// Whether a value means true or false of a member.
+    func booleanType(_ value: [UInt8]) -> Bool? {
+        guard !path.members.isEmpty else { return nil }
+        if value.elementsEqual("true".utf8) { return true }
+        return value.elementsEqual("false".utf8) ? false : nil
+    }
+
+    /// The values that equal a value of the query.
+    ///
+    /// - Throws: 400 where it is none that the column has.
+    func alternatives(_ value: [UInt8]) throws(Problem) -> [SQLiteValue] {
+        switch form {
+        case .boolean:
+            switch String(decoding: value, as: UTF8.self) {
+            case "true", "1": return [.integer(1)]
+            case "false", "0": return [.integer(0)]
+            case let other: throw .badValue("'\(path.written)' is true or false, not '\(other)'")
+            }
+        case .blob:
+            guard let bytes = Base64.decoded(value) else {
+                throw .badValue("'\(path.written)' is a BLOB, and is compared with Base64 (RFC 4648)")
+            }
+            return [.blob(bytes)]
+        case .plain, .json, .text:
+            guard affinity == .none, let number = SQLNumber(value) else { return [.text(value)] }
+            return [.text(value), number.value]
+        }
+    }
+}
+
+/// A path into a JSON value as SQLite reads it (https://sqlite.org/json1.html §3.3).
+enum JSONPath {
+    /// - Parameter indices: whether digits are the index of an array, or a member's name.
+    static func text(_ members: [String], indices: Bool) -> String {
+        var path = "$"
+        for member in members {
+            if indices, member.utf8.count <= 9, member.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+                path += "[\(member)]"
+            } else {
+                // SQLite knows no escape for a quote in a name: such a name finds nothing.
+                path += ".\"\(member.contains("\"") ? "\u{0}" : member)\""
+            }
+        }
+        return path
+    }
+}
+
+/// A text in the form of a number, as SQLite's affinity takes it.
+struct SQLNumber {
+    let value: SQLiteValue
+
+    init?(_ text: [UInt8]) {
+        var index = 0
+        func isDigit(_ position: Int) -> Bool { position < text.count && (0x30...0x39).contains(text[position]) }
+        if index < text.count, text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") { index += 1 }
+        let begin = index
+        while isDigit(index) { index += 1 }
+        var digits = index - begin
+        var isInteger = true
+        if index < text.count, text[index] == UInt8(ascii: ".") {
+            isInteger = false
+            index += 1
+            let fraction = index
+            while isDigit(index) { index += 1 }
+            digits += index - fraction
+        }
+        guard digits > 0 else { return nil }
+        if index < text.count, text[index] | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            index += 1
+            if index < text.count, text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") { index += 1 }
+            guard isDigit(index) else { return nil }
+            while isDigit(index) { index += 1 }
+        }
+        guard index == text.count else { return nil }
+        let string = String(decoding: text, as: UTF8.self)
+        if isInteger, let integer = Int64(string) {
+            value = .integer(integer)
+        } else {
+            // Swift's Double takes ".5" and "5." as strtod does.
+            guard let real = Double(string) else { return nil }
+            value = .real(real)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Without blanks at both ends.
+    var trimmed: [UInt8] {
+        guard let first = firstIndex(where: { $0 != 0x20 && $0 != 0x09 }),
+            let last = lastIndex(where: { $0 != 0x20 && $0 != 0x09 })
+        else { return [] }
+        return Array(self[first...last])
+    }
+}

@@ -1,0 +1,226 @@
+import Diagnostics
+import SQLite
+
+/// A request for rows of a table: its parameters, read by the table's columns.
+struct ListQuery {
+    let view: TableView
+    /// What follows WHERE; empty where every row matches.
+    let condition: SQLBuilder
+    /// What follows ORDER BY; empty where the order is as it comes.
+    let order: SQLBuilder
+    let controls: Controls
+
+    /// - Parameters:
+    ///   - reference: a column whose value the rows have to have, for children.
+    /// - Throws: 400 for what the table hasn't, and what can't be compared.
+    init(
+        _ parameters: [Parameter], of view: TableView, reference: (column: Int, value: SQLiteValue)? = nil,
+        ignoresUnknown: Bool
+    ) throws(Problem) {
+        self.view = view
+        var controls = Controls()
+        var filters: [Filter] = []
+        for parameter in parameters {
+            switch try ListQuery.meaning(of: parameter.name, in: view) {
+            case .filter(let path, let operation):
+                if let index = filters.firstIndex(where: { $0.path.written == path.written && $0.operation == operation }) {
+                    filters[index].values.append(parameter.value)
+                } else {
+                    filters.append(Filter(path: path, operation: operation, values: [parameter.value]))
+                }
+            case .control: try controls.take(parameter)
+            case .nothing: break
+            case .unknown(let problem): if !ignoresUnknown { throw problem }
+            }
+        }
+        try controls.settle()
+        var compiler = ConditionCompiler(view)
+        var parts = 0
+        func separate() {
+            if parts > 0 { compiler.append(" AND ") }
+            parts += 1
+        }
+        if let reference {
+            separate()
+            compiler.append(view.sql(reference.column) + "=")
+            compiler.bind(reference.value)
+        }
+        for filter in filters {
+            separate()
+            // Of a parameter that comes several times any holds, of `ne` all.
+            compiler.append("(")
+            for (index, value) in filter.values.enumerated() {
+                if index > 0 { compiler.append(filter.operation == .ne ? " AND " : " OR ") }
+                try compiler.append(filter.path, filter.operation, value)
+            }
+            compiler.append(")")
+        }
+        if let condition = controls.condition {
+            guard filters.isEmpty else {
+                throw .badValue("'_where' takes the place of the filters: they can't stand beside it")
+            }
+            separate()
+            try compiler.append(where: condition)
+        }
+        var isRanked = false
+        if let search = controls.search {
+            isRanked = view.table.isFullText && !ListQuery.words(search).isEmpty
+            if !(view.table.isFullText && ListQuery.words(search).isEmpty) {
+                separate()
+                try compiler.append(search: search)
+            }
+        }
+        condition = compiler.sql
+        order = try ListQuery.order(controls.orders, in: view, isRanked: isRanked)
+        self.controls = controls
+    }
+
+    private struct Filter {
+        var path: ColumnPath
+        var operation: Operator
+        var values: [[UInt8]]
+    }
+
+    // MARK: Names
+
+    private enum Meaning {
+        case filter(ColumnPath, Operator)
+        case control
+        case nothing
+        case unknown(Problem)
+    }
+
+    /// What a parameter's name means: a column, a control, a column with an operator.
+    private static func meaning(of name: String, in view: TableView) throws(Problem) -> Meaning {
+        if let path = ColumnPath(name, in: view) {
+            // Which members a JSON value has is told by no schema: an operator behind a member is one.
+            if !path.members.isEmpty, let filter = withOperator(name, in: view) { return filter }
+            return .filter(path, .eq)
+        }
+        if Controls.names.contains(name) { return .control }
+        // jQuery's parameter against caches.
+        if name == "_" { return .nothing }
+        if let colon = name.lastIndex(of: ":") {
+            let column = String(name[..<colon])
+            let word = String(name[name.index(after: colon)...])
+            guard let path = ColumnPath(column, in: view) else { return .unknown(unknownColumn(column, view)) }
+            guard let operation = Operator(rawValue: word) else {
+                return .unknown(unknownParameter(name, word, Operator.allCases.map(\.rawValue), prefix: column + ":"))
+            }
+            return .filter(path, operation)
+        }
+        if let filter = withOperator(name, in: view) { return filter }
+        if name.hasPrefix("_") { return .unknown(unknownParameter(name, name, Controls.names, prefix: "")) }
+        return .unknown(unknownColumn(name, view))
+    }
+
+    /// A column with an operator behind `:` or `_`.
+    private static func withOperator(_ name: String, in view: TableView) -> Meaning? {
+        if let colon = name.lastIndex(of: ":"),
+            let operation = Operator(rawValue: String(name[name.index(after: colon)...])),
+            let path = ColumnPath(String(name[..<colon]), in: view)
+        {
+            return .filter(path, operation)
+        }
+        if let underscore = name.lastIndex(of: "_"), underscore != name.startIndex,
+            let operation = Operator(suffix: name[name.index(after: underscore)...]),
+            let path = ColumnPath(String(name[..<underscore]), in: view)
+        {
+            return .filter(path, operation)
+        }
+        return nil
+    }
+
+    static func unknownColumn(_ name: String, _ view: TableView) -> Problem {
+        let hint = didYouMean(name, among: view.columnNames).map { "; did you mean '\($0)'?" } ?? ""
+        return Problem(
+            400, "unknown column", "\(view.table.name) has no column '\(name)'\(hint)",
+            names: ("columns", view.columnNames))
+    }
+
+    static func unknownParameter(_ name: String, _ word: String, _ known: [String], prefix: String) -> Problem {
+        let hint = didYouMean(word, among: known).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
+        return Problem(400, "unknown parameter", "'\(name)' is no parameter\(hint)")
+    }
+
+    // MARK: Order
+
+    private static func order(
+        _ orders: [Controls.Order], in view: TableView, isRanked: Bool
+    ) throws(Problem) -> SQLBuilder {
+        var sql = SQLBuilder()
+        for order in orders {
+            guard let path = ColumnPath(order.name, in: view) else { throw unknownColumn(order.name, view) }
+            if !sql.text.isEmpty { sql.append(",") }
+            Operand(path, in: view).sql(&sql)
+            if order.isDescending { sql.append(" DESC") }
+        }
+        if orders.isEmpty, isRanked { sql.append("rank") }
+        if !view.order.isEmpty { sql.append(sql.text.isEmpty ? view.order : "," + view.order) }
+        return sql
+    }
+
+    /// The words of a search, without blanks.
+    static func words(_ search: [UInt8]) -> [[UInt8]] {
+        search.split { $0 == 0x20 || (0x09...0x0D).contains($0) || $0 == 0 }.map(Array.init)
+    }
+
+    // MARK: SQL
+
+    /// The statement for the rows.
+    ///
+    /// - Parameters:
+    ///   - limit: the rows at most.
+    ///   - offset: the rows that are passed over.
+    func rows(limit: Int64, offset: Int64) -> SQLBuilder {
+        var sql = SQLBuilder("SELECT \(view.selection) FROM \(view.name)")
+        if !condition.text.isEmpty {
+            sql.append(" WHERE ")
+            sql.append(condition)
+        }
+        if !order.text.isEmpty {
+            sql.append(" ORDER BY ")
+            sql.append(order)
+        }
+        sql.append(" LIMIT ")
+        sql.bind(.integer(limit))
+        if offset > 0 {
+            sql.append(" OFFSET ")
+            sql.bind(.integer(offset))
+        }
+        return sql
+    }
+
+    /// The statement for the number of rows that match.
+    var count: SQLBuilder {
+        var sql = SQLBuilder("SELECT count(*) FROM \(view.name)")
+        if !condition.text.isEmpty {
+            sql.append(" WHERE ")
+            sql.append(condition)
+        }
+        return sql
+    }
+}
+
+extension ConditionCompiler {
+    /// Appends that a text stands in any column but BLOBs; in a full-text table that all its words do.
+    mutating func append(search: [UInt8]) throws(Problem) {
+        try countOne()
+        if view.table.isFullText {
+            // Each word is a string of FTS5's language, so nothing in it is an operator.
+            let words = ListQuery.words(search).map { word in
+                "\"" + String(decoding: word, as: UTF8.self).split(separator: "\"", omittingEmptySubsequences: false)
+                    .joined(separator: "\"\"") + "\""
+            }
+            append("\(view.name) MATCH ")
+            bind(.text(words.joined(separator: " ")))
+            return
+        }
+        append("(0")
+        for index in view.table.columns.indices where view.forms[index] != .blob {
+            append(" OR ")
+            appendSearched(index, search)
+        }
+        append(")")
+    }
+}

@@ -1,0 +1,304 @@
+import SQLite
+
+/// Answers GET from a connection, inside a transaction.
+struct Reader {
+    let session: Session
+    let schema: SchemaView
+    /// Absolute, without the query: what links begin with.
+    let url: [UInt8]
+    /// The query as it came.
+    let query: [UInt8]
+    private var limits: DatabaseRule.Limits { schema.rule.limits }
+
+    init(_ session: Session, _ schema: SchemaView, url: [UInt8], query: [UInt8]) {
+        self.session = session
+        self.schema = schema
+        self.url = url
+        self.query = query
+    }
+
+    /// - Throws: Why there is no answer.
+    func answer(_ request: DatabaseRequest) throws(Problem) -> DatabaseAnswer {
+        if let statement = schema.rule.statement {
+            return try StatementRunner(session, statement, schema.rule).answer(request)
+        }
+        let resource = try Resource(try ResourcePath(request.path), in: schema)
+        guard request.method == .options else {
+            guard request.method == .get else { throw readOnly(request.method, resource) }
+            return try answer(resource)
+        }
+        var answer = DatabaseAnswer(204, [])
+        answer.fields.append(
+            AnswerField("Allow", resource.methods(schema.rule.writes).joined(separator: ", ")))
+        answer.isRepeatable = false
+        return answer
+    }
+
+    private func readOnly(_ method: DatabaseRequest.Method, _ resource: Resource) -> Problem {
+        let methods = resource.methods(schema.rule.writes).joined(separator: ", ")
+        var problem = Problem(
+            405, "method not allowed",
+            "\(session.name) is read only here; 'writes: memory' or 'writes: file' lets \(method.rawValue) in")
+        problem.fields.append(AnswerField("Allow", methods))
+        return problem
+    }
+
+    /// - Throws: Why there is no answer.
+    func answer(_ resource: Resource) throws(Problem) -> DatabaseAnswer {
+        let parameters = query.isEmpty ? [] : try Parameter.parse(query)
+        switch resource {
+        case .tables: return tables(parameters)
+        case .list(let view): return try list(view, parameters, reference: nil)
+        case .row(let view, let key): return try row(view, key, parameters)
+        case .children(let child, let foreignKey, let parent, let key):
+            let value = try reference(foreignKey, parent, key)
+            guard let column = child.table.index(of: foreignKey.column) else { throw .noRow(parent.table.name) }
+            return try list(child, parameters, reference: (column, value))
+        }
+    }
+
+    // MARK: Tables
+
+    private func tables(_ parameters: [Parameter]) -> DatabaseAnswer {
+        var output = JSONOutput()
+        output.append("[")
+        for (index, view) in schema.tables.enumerated() {
+            if index > 0 { output.append(",") }
+            output.append("{\"name\":")
+            output.append(string: view.table.name)
+            output.append(",\"kind\":")
+            output.append(string: view.table.kind.rawValue)
+            output.append(",\"key\":[")
+            switch view.key {
+            case .columns(let columns):
+                for (index, column) in columns.enumerated() {
+                    if index > 0 { output.append(",") }
+                    output.append(string: view.table.columns[column].name)
+                }
+            case .rowID(let name): output.append(string: name)
+            case .none: break
+            }
+            output.append("],\"columns\":[")
+            for (index, column) in view.table.columns.enumerated() {
+                if index > 0 { output.append(",") }
+                output.append("{\"name\":")
+                output.append(string: column.name)
+                output.append(",\"type\":")
+                output.append(string: column.declaredType)
+                output.append("}")
+            }
+            output.append("]}")
+        }
+        output.append("]")
+        var answer = DatabaseAnswer(200, output.bytes)
+        answer.fields.append(AnswerField("X-Total-Count", String(schema.tables.count)))
+        answer.note = "\(schema.tables.count) tables"
+        return answer
+    }
+
+    // MARK: Rows
+
+    private func row(
+        _ view: TableView, _ key: [[UInt8]], _ parameters: [Parameter]
+    ) throws(Problem) -> DatabaseAnswer {
+        var controls = Controls()
+        for parameter in parameters where parameter.name != "_" {
+            if parameter.name == "_embed" || parameter.name == "_expand" {
+                try controls.take(parameter)
+            } else if !schema.rule.ignoresUnknownParameters {
+                throw ListQuery.unknownParameter(parameter.name, parameter.name, ["_embed", "_expand"], prefix: "")
+            }
+        }
+        let joins = try joins(controls.joined, view)
+        guard let found = view.condition(key: key) else { throw noRow(view, key) }
+        var output = JSONOutput()
+        try run {
+            () throws(SQLiteError) in
+            let statement = try session.statement(
+                "SELECT \(view.selection) FROM \(view.name) WHERE \(found.sql) LIMIT 1")
+            for (index, value) in found.values.enumerated() { try statement.bind(value, to: index + 1) }
+            defer { statement.reset() }
+            guard try statement.step() else { return }
+            if joins.isEmpty {
+                output.append(row: statement, of: view)
+            } else {
+                try append(statement, of: view, joins, to: &output, rows: 1)
+            }
+        }
+        guard output.count > 0 else { throw noRow(view, key) }
+        try checkSize(output.count)
+        var answer = DatabaseAnswer(200, output.bytes)
+        answer.note = "\(view.table.name): 1 row"
+        return answer
+    }
+
+    private func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
+        .noRow(view.table.name + "/" + key.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
+    }
+
+    /// The value that rows of a child refer to.
+    func reference(
+        _ foreignKey: ForeignKey, _ parent: TableView, _ key: [[UInt8]]
+    ) throws(Problem) -> SQLiteValue {
+        guard let found = parent.condition(key: key), let target = schema.target(of: foreignKey, in: parent) else {
+            throw noRow(parent, key)
+        }
+        var value: SQLiteValue?
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement(
+                "SELECT \(parent.sql(target)) FROM \(parent.name) WHERE \(found.sql) LIMIT 1")
+            for (index, value) in found.values.enumerated() { try statement.bind(value, to: index + 1) }
+            if try statement.step() { value = statement.value(0) }
+            statement.reset()
+        }
+        guard let value else { throw noRow(parent, key) }
+        return value
+    }
+
+    // MARK: Lists
+
+    private func list(
+        _ view: TableView, _ parameters: [Parameter], reference: (column: Int, value: SQLiteValue)?
+    ) throws(Problem) -> DatabaseAnswer {
+        let query = try ListQuery(
+            parameters, of: view, reference: reference, ignoresUnknown: schema.rule.ignoresUnknownParameters)
+        let joins = try joins(query.controls.joined, view)
+        let part = Window(query.controls.part)
+        let most = Int64(limits.rows)
+        // One more than may be shows that there are too many.
+        let limit = min(part.count ?? .max, most &+ 1)
+        var output = JSONOutput(capacity: 4096)
+        var rows = 0
+        var tooLarge = false
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement(query.rows(limit: limit, offset: part.start))
+            defer { statement.reset() }
+            output.append("[")
+            while try statement.step() {
+                if rows > 0 { output.append(",") }
+                rows += 1
+                if joins.isEmpty {
+                    output.append(row: statement, of: view)
+                } else {
+                    rows = try append(statement, of: view, joins, to: &output, rows: rows)
+                }
+                if rows > limits.rows || output.count > limits.bytes {
+                    tooLarge = true
+                    return
+                }
+            }
+            output.append("]")
+        }
+        // All rows that match are here unless a part of them was asked for.
+        let isWhole = part.start == 0 && joins.isEmpty && Int64(rows) < limit && !tooLarge
+        let total = isWhole ? Int64(rows) : try count(query)
+        if tooLarge {
+            guard rows > limits.rows else { throw tooManyBytes }
+            throw Problem(
+                400, "too many rows", "\(total) rows; ask for pages, as ?_page=1&_limit=100")
+        }
+        try checkSize(output.count)
+        let pages = Pages(query.controls.part, total: total)
+        var answer: DatabaseAnswer
+        if let pages, pages.isWrapped {
+            var wrapped = JSONOutput(capacity: output.count + 128)
+            pages.append(to: &wrapped, rows: output.bytes)
+            answer = DatabaseAnswer(200, wrapped.bytes)
+        } else {
+            answer = DatabaseAnswer(200, output.bytes)
+        }
+        answer.fields.append(AnswerField("X-Total-Count", String(total)))
+        if let links = pages?.links(url: url, query: self.query) { answer.fields.append(AnswerField("Link", links)) }
+        answer.note = "\(view.table.name): \(rows) \(rows == 1 ? "row" : "rows")"
+        return answer
+    }
+
+    private func count(_ query: ListQuery) throws(Problem) -> Int64 {
+        var count: Int64 = 0
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement(query.count)
+            if try statement.step() { count = statement.integer(0) }
+            statement.reset()
+        }
+        return count
+    }
+
+    // MARK: Joins
+
+    private func joins(_ names: [String], _ view: TableView) throws(Problem) -> [Join] {
+        var joins: [Join] = []
+        for name in names { joins.append(try Join(name, to: view, in: schema)) }
+        return joins
+    }
+
+    /// Writes a row with what is added to it.
+    ///
+    /// - Returns: the number of rows with those that were added.
+    @discardableResult
+    private func append(
+        _ statement: SQLiteStatement, of view: TableView, _ joins: [Join], to output: inout JSONOutput, rows: Int
+    ) throws(SQLiteError) -> Int {
+        var rows = rows
+        for column in view.forms.indices {
+            output.append(bytes: view.prefixes[column])
+            if let join = joins.first(where: { $0.replaced == column }) {
+                rows = try append(join, statement.value(join.source), to: &output, rows: rows)
+            } else {
+                output.append(value: statement, column, view.forms[column])
+            }
+        }
+        for join in joins where join.replaced == nil {
+            output.append(",")
+            output.append(bytes: join.prefix)
+            rows = try append(join, statement.value(join.source), to: &output, rows: rows)
+        }
+        output.append("}")
+        return rows
+    }
+
+    private func append(
+        _ join: Join, _ value: SQLiteValue, to output: inout JSONOutput, rows: Int
+    ) throws(SQLiteError) -> Int {
+        var rows = rows
+        let statement = try session.statement(join.sql)
+        try statement.bind(value, to: 1)
+        defer { statement.reset() }
+        guard join.isList else {
+            if value != .null, try statement.step() {
+                rows += 1
+                output.append(row: statement, of: join.view)
+            } else {
+                output.append("null")
+            }
+            return rows
+        }
+        output.append("[")
+        var isFirst = true
+        while try statement.step() {
+            if !isFirst { output.append(",") }
+            isFirst = false
+            rows += 1
+            output.append(row: statement, of: join.view)
+            // The list ends the reading: it looks after each of its rows.
+            guard rows <= limits.rows, output.count <= limits.bytes else { break }
+        }
+        output.append("]")
+        return rows
+    }
+
+    // MARK: Errors
+
+    private var tooManyBytes: Problem {
+        Problem(
+            400, "answer too large",
+            "more than \(limits.bytes) bytes; ask for pages, as ?_page=1&_limit=100")
+    }
+
+    private func checkSize(_ count: Int) throws(Problem) {
+        if count > limits.bytes { throw tooManyBytes }
+    }
+
+    private func run(_ body: () throws(SQLiteError) -> Void) throws(Problem) {
+        do throws(SQLiteError) { try body() } catch { throw session.problem(error) }
+    }
+}

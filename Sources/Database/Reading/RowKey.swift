@@ -1,0 +1,104 @@
+import Basics
+import SQLite
+
+extension TableView {
+    /// The condition that names a row, and the values to bind; nil where no row can have such a key.
+    ///
+    /// - Parameter segments: the key's segments, decoded.
+    func condition(key segments: [[UInt8]]) -> (sql: String, values: [SQLiteValue])? {
+        switch key {
+        case .none: return nil
+        case .rowID(let name):
+            guard let segment = segments.first, let integer = RowKeyText.integer(segment) else { return nil }
+            return ("\(self.name).\(name)=?", [.integer(integer)])
+        case .columns(let columns):
+            var sql = ""
+            var values: [SQLiteValue] = []
+            for (column, segment) in zip(columns, segments) {
+                guard let alternatives = keyValues(column, segment) else { return nil }
+                if !sql.isEmpty { sql += " AND " }
+                let name = self.sql(column)
+                sql += alternatives.count == 1 ? "\(name)=?" : "(\(name)=? OR \(name)=?)"
+                values += alternatives
+            }
+            return (sql, values)
+        }
+    }
+
+    /// What a segment can stand for in a column; nil where it is nothing that the column can have.
+    private func keyValues(_ column: Int, _ segment: [UInt8]) -> [SQLiteValue]? {
+        if forms[column] == .blob {
+            return RowKeyText.blob(segment).map { [.blob($0)] }
+        }
+        let affinity = table.columns[column].affinity
+        guard affinity != .text else { return [.text(segment)] }
+        if let number = SQLNumber(segment) {
+            // A number has one name: 042, +1 and 1.0 are no row's.
+            guard RowKeyText.text(number.value) == segment else { return affinity == .none ? [.text(segment)] : nil }
+            // These columns keep a whole number as an integer.
+            if case .real(let real) = number.value, affinity == .integer || affinity == .numeric,
+                Int64(exactly: real) != nil
+            {
+                return nil
+            }
+            return affinity == .none ? [number.value, .text(segment)] : [number.value]
+        }
+        // In a column of numbers a text with blanks around a number would be made one.
+        guard !affinity.isNumeric || segment.trimmed.count == segment.count else { return nil }
+        return [.text(segment)]
+    }
+
+    /// The row's URL below the table's, such as `42` or `de/1`; nil where the row has no name.
+    func keyText(_ values: [SQLiteValue]) -> [UInt8]? {
+        var text: [UInt8] = []
+        for (index, value) in values.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: "/")) }
+            guard let segment = RowKeyText.text(value), !segment.isEmpty else { return nil }
+            PercentCoding.appendSegment(segment, to: &text)
+        }
+        return text
+    }
+}
+
+/// A key's value in a URL.
+enum RowKeyText {
+    /// An integer as SQLite writes it; nil for another form.
+    static func integer(_ text: [UInt8]) -> Int64? {
+        guard let integer = Int64(String(decoding: text, as: UTF8.self)), Array(String(integer).utf8) == text else {
+            return nil
+        }
+        return integer
+    }
+
+    /// The bytes of base64url without padding (RFC 4648 §5); nil for another form.
+    static func blob(_ text: [UInt8]) -> [UInt8]? {
+        guard text.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") }) else {
+            return nil
+        }
+        let standard = text.map { byte -> UInt8 in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        return Base64.decoded(standard, .token68)
+    }
+
+    /// A value's text; nil for NULL.
+    static func text(_ value: SQLiteValue) -> [UInt8]? {
+        switch value {
+        case .null: return nil
+        case .integer(let integer): return Array(String(integer).utf8)
+        case .real(let real):
+            var output = JSONOutput()
+            output.append(real)
+            return output.bytes
+        case .text(let text): return text
+        case .blob(let blob):
+            var text: [UInt8] = []
+            Base64.appendURLSafe(blob, to: &text)
+            return text
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// A column of a table or view, as the schema declares it.
+struct Column: Sendable, Hashable {
+    var name: String
+    /// As it is written; empty where there is none.
+    var declaredType: String
+    var isNotNull: Bool
+    /// The expression of its default; nil where there is none.
+    var defaultValue: String?
+    /// It is computed from others, and can't be written.
+    var isGenerated: Bool
+
+    var affinity: Affinity { Affinity(declaredType: declaredType) }
+}
+
+/// What SQLite does with values that are put into a column, and compared with one ("Datatypes In SQLite" §3.1).
+enum Affinity: Sendable, Hashable {
+    case integer, real, numeric, text, blob
+    /// No declared type: values stay what they are.
+    case none
+
+    init(declaredType: String) {
+        let type = declaredType.asciiUppercased
+        if type.isEmpty {
+            self = .none
+        } else if type.contains("INT") {
+            self = .integer
+        } else if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") {
+            self = .text
+        } else if type.contains("BLOB") {
+            self = .blob
+        } else if type.contains("REAL") || type.contains("FLOA") || type.contains("DOUB") {
+            self = .real
+        } else {
+            self = .numeric
+        }
+    }
+
+    /// Whether a text in a number's form becomes a number.
+    var isNumeric: Bool { self == .integer || self == .real || self == .numeric }
+}
+
+/// How a column's values are written in JSON and read from it.
+public enum ValueForm: String, Sendable, Hashable {
+    /// As their storage class says.
+    case plain
+    /// 0 and 1 are false and true.
+    case boolean
+    /// Text is a JSON value.
+    case json
+    /// Integers are strings.
+    case text
+    /// Text is Base64 of a BLOB.
+    case blob
+
+    /// What a declared type means without an option of the rule.
+    init(declaredType: String) {
+        switch declaredType.asciiUppercased {
+        case "BOOL", "BOOLEAN": self = .boolean
+        case "JSON", "JSONB": self = .json
+        case let type where type.contains("BLOB"): self = .blob
+        default: self = .plain
+        }
+    }
+}
+
+extension String {
+    /// The text with ASCII letters in lower case, as SQLite compares names.
+    var asciiLowercased: String {
+        guard utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return self }
+        return String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// The text with ASCII letters in upper case.
+    var asciiUppercased: String {
+        guard utf8.contains(where: { (0x61...0x7A).contains($0) }) else { return self }
+        return String(decoding: utf8.map { (0x61...0x7A).contains($0) ? $0 & 0xDF : $0 }, as: UTF8.self)
+    }
+
+    /// The text as a name in SQL.
+    var quotedName: String { "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\"" }
+
+    /// The text as a string in SQL; only for what the schema says, never for what a client says.
+    var quotedText: String { "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'" }
+}

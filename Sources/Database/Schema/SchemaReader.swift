@@ -1,0 +1,83 @@
+import SQLite
+
+extension Schema {
+    /// Reads the schema of a connection's main database.
+    ///
+    /// - Throws: What SQLite says of the file, such as SQLITE_NOTADB.
+    static func read(_ connection: SQLiteConnection) throws(SQLiteError) -> Schema {
+        let version = try connection.integer("PRAGMA main.schema_version") ?? 0
+        let list = try connection.prepare("PRAGMA main.table_list")
+        var found: [(name: String, type: String, hasRowID: Bool)] = []
+        while try list.step() {
+            let name = list.string(1)
+            guard list.string(0) == "main", !name.asciiLowercased.hasPrefix("sqlite_") else { continue }
+            let type = list.string(2)
+            guard type != "shadow" else { continue }
+            found.append((name, type, list.integer(4) == 0))
+        }
+        found.sort { $0.name < $1.name }
+        let fullText = try fullTextTables(connection)
+        var tables: [Table] = []
+        for entry in found {
+            // A view over a table that is gone, or a virtual table of an unknown module, has no columns to tell: it
+            // isn't shown, and the others are.
+            guard let table = try? read(entry, isFullText: fullText.contains(entry.name), connection) else { continue }
+            tables.append(table)
+        }
+        return Schema(tables: tables, version: version)
+    }
+
+    private static func fullTextTables(_ connection: SQLiteConnection) throws(SQLiteError) -> Set<String> {
+        let statement = try connection.prepare(
+            "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'")
+        var names: Set<String> = []
+        while try statement.step() { names.insert(statement.string(0)) }
+        return names
+    }
+
+    private static func read(
+        _ entry: (name: String, type: String, hasRowID: Bool), isFullText: Bool, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> Table? {
+        let information = try connection.prepare("PRAGMA main.table_xinfo(\(entry.name.quotedName))")
+        var columns: [Column] = []
+        var hidden: Set<String> = []
+        var key: [(order: Int64, index: Int)] = []
+        while try information.step() {
+            let kind = information.integer(6)
+            let name = information.string(1)
+            guard kind != 1 else {
+                hidden.insert(name.asciiLowercased)
+                continue
+            }
+            let order = information.integer(5)
+            if order > 0 { key.append((order, columns.count)) }
+            columns.append(
+                Column(
+                    name: name, declaredType: information.string(2), isNotNull: information.integer(3) != 0,
+                    defaultValue: information.storageClass(4) == .null ? nil : information.string(4), isGenerated: kind > 1))
+        }
+        guard !columns.isEmpty else { return nil }
+        key.sort { $0.order < $1.order }
+        let names = Set(columns.map { $0.name.asciiLowercased }).union(hidden)
+        let isView = entry.type == "view"
+        return Table(
+            name: entry.name, kind: isView ? .view : .table, columns: columns, primaryKey: key.map(\.index),
+            rowID: isView || !entry.hasRowID
+                ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) },
+            foreignKeys: isView ? [] : try foreignKeys(entry.name, connection), isFullText: isFullText)
+    }
+
+    private static func foreignKeys(
+        _ table: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> [ForeignKey] {
+        let list = try connection.prepare("PRAGMA main.foreign_key_list(\(table.quotedName))")
+        var keys: [Int64: [ForeignKey]] = [:]
+        while try list.step() {
+            let target = list.storageClass(4) == .null ? nil : list.string(4)
+            keys[list.integer(0), default: []].append(
+                ForeignKey(column: list.string(3), table: list.string(2), target: target))
+        }
+        // SQLite numbers them from the last one declared.
+        return keys.sorted { $0.key > $1.key }.compactMap { $0.value.count == 1 ? $0.value.first : nil }
+    }
+}

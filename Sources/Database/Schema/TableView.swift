@@ -1,0 +1,111 @@
+/// A table as a rule shows it: how values are written, which columns name a row, and the SQL that never changes.
+final class TableView: Sendable {
+    /// What names a row in a URL.
+    enum RowKey: Sendable, Hashable {
+        case rowID(String)
+        case columns([Int])
+        /// There are no rows to ask for, as of a view.
+        case none
+    }
+
+    let table: Table
+    /// For each column how its values are written.
+    let forms: [ValueForm]
+    let key: RowKey
+    /// What stands before each column's value: `{"id":`, `,"name":`.
+    let prefixes: [[UInt8]]
+    /// The columns in SQL, with the table's name before each.
+    let selection: String
+    /// The table's name in SQL.
+    let name: String
+    /// SQL by which rows are in order unless a request says how; empty where the order is as it comes.
+    let order: String
+
+    init(_ table: Table, keys: [DatabaseRule.Key], forms: [DatabaseRule.Form]) {
+        self.table = table
+        let name = table.name.quotedName
+        self.name = name
+        let own = table.name.asciiLowercased
+        self.forms = table.columns.map { column in
+            forms.last { $0.table.asciiLowercased == own && $0.column.asciiLowercased == column.name.asciiLowercased }?
+                .form ?? ValueForm(declaredType: column.declaredType)
+        }
+        prefixes = table.columns.enumerated().map { index, column in
+            var output = JSONOutput()
+            output.append(byte: index == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
+            output.append(string: column.name)
+            output.append(byte: UInt8(ascii: ":"))
+            return output.bytes
+        }
+        selection = table.columns.map { "\(name).\($0.name.quotedName)" }.joined(separator: ",")
+        let chosen = keys.last { $0.table.asciiLowercased == own }?.columns.compactMap { table.index(of: $0) }
+        if let chosen, !chosen.isEmpty {
+            key = .columns(chosen)
+        } else if !table.primaryKey.isEmpty {
+            key = .columns(table.primaryKey)
+        } else if let rowID = table.rowID {
+            key = .rowID(rowID)
+        } else {
+            key = .none
+        }
+        if let rowID = table.rowID {
+            order = "\(name).\(rowID)"
+        } else {
+            order = table.primaryKey.map { "\(name).\(table.columns[$0].name.quotedName)" }.joined(separator: ",")
+        }
+    }
+
+    /// The number of segments that name a row.
+    var keyCount: Int {
+        switch key {
+        case .rowID: 1
+        case .columns(let columns): columns.count
+        case .none: 0
+        }
+    }
+
+    /// A column in SQL.
+    func sql(_ column: Int) -> String { "\(name).\(table.columns[column].name.quotedName)" }
+
+    /// The columns' names, for problems.
+    var columnNames: [String] { table.columns.map(\.name) }
+}
+
+/// A schema as a rule shows it.
+final class SchemaView: Sendable {
+    let schema: Schema
+    let rule: DatabaseRule
+    /// Those that there are for clients, in the order of their names.
+    let tables: [TableView]
+    private let indices: [String: Int]
+
+    init(_ schema: Schema, _ rule: DatabaseRule) {
+        self.schema = schema
+        self.rule = rule
+        let shown = rule.tables.map { Set($0.map(\.asciiLowercased)) }
+        tables = schema.tables
+            .filter { shown?.contains($0.name.asciiLowercased) ?? true }
+            .map { TableView($0, keys: rule.keys, forms: rule.forms) }
+        var indices: [String: Int] = [:]
+        for (index, view) in tables.enumerated() { indices[view.table.name.asciiLowercased] = index }
+        self.indices = indices
+    }
+
+    /// A table by its name, without ASCII case.
+    func table(_ name: String) -> TableView? { (indices[name] ?? indices[name.asciiLowercased]).map { tables[$0] } }
+
+    /// The names of the tables, for problems.
+    var names: [String] { tables.map(\.table.name) }
+
+    /// The foreign key by which rows of `child` refer to rows of `parent`, if there is just one.
+    func foreignKey(from child: TableView, to parent: TableView) -> ForeignKey? {
+        let keys = child.table.foreignKeys.filter { $0.table.asciiLowercased == parent.table.name.asciiLowercased }
+        return keys.count == 1 ? keys.first : nil
+    }
+
+    /// The column that a foreign key refers to.
+    func target(of key: ForeignKey, in parent: TableView) -> Int? {
+        if let target = key.target { return parent.table.index(of: target) }
+        return parent.table.primaryKey.count == 1 ? parent.table.primaryKey.first : nil
+    }
+}

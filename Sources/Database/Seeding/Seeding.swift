@@ -1,0 +1,102 @@
+import CSQLite
+import Diagnostics
+public import SQLite
+
+/// Fills databases from files.
+public enum Seeding {
+    /// Runs or reads files in their order, all in one transaction.
+    ///
+    /// Foreign keys aren't enforced meanwhile, so that tables may come in any order; before the end all of them are
+    /// checked.
+    ///
+    /// Of the connection's settings, `authorizer` is put back, `goesOn` is kept, and asked between the rows too. PRAGMA
+    /// max_page_count holds for temporary tables as well; where a script sets the size of pages, it is changed, so that
+    /// the limit in bytes stays. Double-quoted names don't stand for strings afterwards, as
+    /// ``SQLiteConnection/defend()`` has it.
+    ///
+    /// - Parameter connection: a connection to an empty database, outside of a transaction.
+    /// - Throws: What is wrong with the first file that something is wrong with. The database is as it was.
+    public static func run(_ files: [SeedFile], on connection: SQLiteConnection) throws(SeedError) {
+        guard let first = files.first, let last = files.last else { return }
+        let authorizer = connection.authorizer
+        connection.authorizer = nil
+        defer { connection.authorizer = authorizer }
+        let enforces = try first.database(at: nil) { () throws(SQLiteError) in
+            try connection.integer("PRAGMA foreign_keys") == 1
+        }
+        // Within the transaction, to ask for it would settle the size of pages.
+        let byteLimit = try first.database(at: nil) { () throws(SQLiteError) in
+            try (connection.integer("PRAGMA max_page_count") ?? 0) &* (connection.integer("PRAGMA page_size") ?? 0)
+        }
+        defer { if enforces { try? connection.execute("PRAGMA foreign_keys = ON") } }
+        try first.database(at: nil) { () throws(SQLiteError) in
+            // Within a transaction it can't be changed.
+            try connection.execute("PRAGMA foreign_keys = OFF")
+            // Not IMMEDIATE: the first write decides the size of the pages and the encoding, which a script may set.
+            try connection.execute("BEGIN")
+        }
+        // There is no transaction any more where it was committed, or where SQLite itself has rolled it back.
+        defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
+        for file in files { try run(file, on: connection, byteLimit: byteLimit) }
+        try ForeignKeyCheck.run(on: connection, naming: last)
+        try last.database(at: nil) { () throws(SQLiteError) in try connection.execute("COMMIT") }
+    }
+
+    private static func run(
+        _ file: SeedFile, on connection: SQLiteConnection, byteLimit: Int64
+    ) throws(SeedError) {
+        switch SeedFile.kind(of: file.name) {
+        case .sql: try SQLSeed.run(file, on: connection, byteLimit: byteLimit)
+        case .json: try JSONSeed.run(file, on: connection)
+        case .csv: try CSVSeed.run(file, on: connection)
+        case nil: throw SeedError("a seed is a file of .sql, .json or .csv", in: file, at: nil)
+        }
+    }
+
+    /// Asks whether to go on, for work that SQLite has no part in.
+    static func checkTime(_ connection: SQLiteConnection) throws(SQLiteError) {
+        guard connection.goesOn?() ?? true else { throw SQLiteError(code: SQLITE_INTERRUPT, message: "interrupted") }
+    }
+}
+
+/// Looks for rows that refer to rows that aren't there.
+enum ForeignKeyCheck {
+    /// - Throws: An error about the first one that is found, in the name of a file.
+    static func run(on connection: SQLiteConnection, naming file: SeedFile) throws(SeedError) {
+        try file.database(at: nil) { () throws(SQLiteError) in
+            let check = try connection.prepare("PRAGMA foreign_key_check")
+            guard try check.step() else { return }
+            let table = check.string(0)
+            let row = check.storageClass(1) == .null ? nil : check.integer(1)
+            let parent = check.string(2)
+            let key = check.integer(3)
+            check.reset()
+            let reference = try reference(of: table, row: row, key: key, on: connection)
+            throw SQLiteError(
+                code: SQLITE_CONSTRAINT | 3 << 8,
+                message: "\(table)\(reference) refers to a row that \(parent) doesn't have")
+        }
+    }
+
+    /// Names a row and what it refers with: ` row 7: product = 99`.
+    private static func reference(
+        of table: String, row: Int64?, key: Int64, on connection: SQLiteConnection
+    ) throws(SQLiteError) -> String {
+        guard let row else { return "" }
+        let name = quotedIdentifier(Array(table.utf8))
+        // id, seq, table, from, to …
+        let keys = try connection.prepare("PRAGMA main.foreign_key_list(\(name))")
+        var columns: [String] = []
+        while try keys.step() { if keys.integer(0) == key { columns.append(keys.string(3)) } }
+        guard !columns.isEmpty else { return " row \(row)" }
+        let list = columns.map { quotedIdentifier(Array($0.utf8)) }.joined(separator: ", ")
+        let values = try connection.prepare(
+            "SELECT \(list) FROM main.\(name) WHERE rowid = ?1")
+        try values.bind(.integer(row), to: 1)
+        guard try values.step() else { return " row \(row)" }
+        let pairs = columns.enumerated().map { index, column in
+            "\(column) = \(values.withText(index) { visibleText(of: $0, limit: 40) })"
+        }
+        return " row \(row): \(pairs.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,358 @@
+import SQLite
+
+/// Answers what changes data, inside a transaction.
+struct Writer {
+    let session: Session
+    let request: DatabaseRequest
+    let schema: SchemaView
+    /// Makes the entity tag of a row.
+    let entityTag: ([UInt8]) -> [UInt8]
+
+    private var body: DatabaseRequest.Body { request.body }
+
+    /// - Throws: Why nothing was changed.
+    func answer() throws(Problem) -> DatabaseAnswer {
+        if let statement = request.rule.statement {
+            return try StatementRunner(session, statement, request.rule).answer(request)
+        }
+        let resource = try Resource(try ResourcePath(request.path), in: schema)
+        switch (resource, request.method) {
+        case (.list(let view), .post) where view.table.kind == .table: return try insert(view, reference: nil)
+        case (.children(let child, let key, let parent, let segments), .post) where child.table.kind == .table:
+            let value = try Reader(session, schema, url: request.url, query: []).reference(key, parent, segments)
+            return try insert(child, reference: child.table.index(of: key.column).map { ($0, value) })
+        case (.row(let view, let key), .put) where view.table.kind == .table: return try replace(view, key)
+        case (.row(let view, let key), .patch) where view.table.kind == .table: return try patch(view, key)
+        case (.row(let view, let key), .delete) where view.table.kind == .table: return try delete(view, key)
+        default: throw Writer.notAllowed(request.method, resource, request.rule.writes)
+        }
+    }
+
+    /// 405 with the methods that the resource has.
+    static func notAllowed(
+        _ method: DatabaseRequest.Method, _ resource: Resource, _ writes: DatabaseRule.Writes
+    ) -> Problem {
+        let methods = resource.methods(writes)
+        var problem = Problem(
+            405, "method not allowed", "\(method.rawValue) does nothing here; \(methods.joined(separator: ", ")) do")
+        problem.fields.append(AnswerField("Allow", methods.joined(separator: ", ")))
+        return problem
+    }
+
+    /// A write has no parameters.
+    private func refuseParameters() throws(Problem) {
+        guard !request.query.isEmpty, !request.rule.ignoresUnknownParameters else { return }
+        for parameter in try Parameter.parse(request.query) where parameter.name != "_" {
+            throw Problem(400, "unknown parameter", "'\(parameter.name)' is no parameter of a write")
+        }
+    }
+
+    // MARK: POST
+
+    private func insert(_ view: TableView, reference: (column: Int, value: SQLiteValue)?) throws(Problem) -> DatabaseAnswer {
+        try refuseParameters()
+        let (rows, isArray) = try BodyReader(view, body).rows()
+        var written: [(row: [UInt8], key: [UInt8]?)] = []
+        for var row in rows {
+            if let reference {
+                if let given = row[reference.column], RowKeyText.text(given) != RowKeyText.text(reference.value) {
+                    throw .badBody("'\(view.table.columns[reference.column].name)' is another than that of the URL")
+                }
+                row.set(reference.column, reference.value)
+            }
+            written.append(try insert(row, into: view))
+        }
+        var answer: DatabaseAnswer
+        if isArray {
+            var output = JSONOutput()
+            output.append("[")
+            for (index, row) in written.enumerated() {
+                if index > 0 { output.append(",") }
+                output.append(bytes: row.row)
+            }
+            output.append("]")
+            answer = created(output.bytes)
+        } else {
+            answer = created(written.first?.row ?? [])
+            if let row = written.first {
+                addEntityTag(of: row.row, to: &answer)
+                if let key = row.key { answer.fields.append(AnswerField("Location", location(view, key))) }
+            }
+        }
+        answer.note = "\(view.table.name): \(rows.count) inserted"
+        return answer
+    }
+
+    /// Inserts a row.
+    ///
+    /// - Returns: the row as it then is, and its key's URL.
+    private func insert(_ row: BodyReader.Row, into view: TableView) throws(Problem) -> (row: [UInt8], key: [UInt8]?) {
+        let table = view.table
+        for column in table.primaryKey where (row[column] ?? .null) == .null {
+            let declared = table.columns[column]
+            // An INTEGER PRIMARY KEY is the rowid, which SQLite chooses.
+            guard !(table.primaryKey.count == 1 && declared.declaredType.asciiUppercased == "INTEGER") else { continue }
+            guard row[column] == nil, declared.defaultValue != nil else {
+                throw .badBody("'\(declared.name)' is the key, and needs a value")
+            }
+        }
+        let columns = row.columns
+        let names = columns.map { table.columns[$0].name.quotedName }.joined(separator: ",")
+        let places = columns.map { _ in "?" }.joined(separator: ",")
+        var sql = "INSERT INTO \(view.name)" + (columns.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
+        let key = table.primaryKey
+        let returns = table.rowID == nil && !key.isEmpty
+        if returns { sql += " RETURNING " + key.map { table.columns[$0].name.quotedName }.joined(separator: ",") }
+        var condition = ""
+        var values: [SQLiteValue] = []
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement(sql)
+            for (index, column) in columns.enumerated() { try statement.bind(row[column] ?? .null, to: index + 1) }
+            while try statement.step() {
+                if returns { values = key.indices.map { statement.value($0) } }
+            }
+        }
+        if returns {
+            condition = key.map { "\(view.sql($0))=?" }.joined(separator: " AND ")
+        } else {
+            condition = "\(view.name).\(table.rowID ?? "rowid")=?"
+            values = [.integer(session.connection.lastInsertRowID)]
+        }
+        guard session.connection.changes > 0 || table.isFullText, let found = try read(view, condition, values) else {
+            throw Problem(409, "constraint", "a trigger of \(table.name) dropped the row")
+        }
+        return found
+    }
+
+    // MARK: PUT, PATCH, DELETE
+
+    private func replace(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
+        try refuseParameters()
+        guard let found = view.condition(key: key) else { throw noRow(view, key) }
+        let before = try read(view, found.sql, found.values)
+        var row = try BodyReader(view, body).row()
+        try checkKey(&row, view, key, found.values)
+        guard let before else {
+            guard body.ifNoneMatch.map({ EntityTags.isAny($0) }) == true, body.ifMatch == nil else {
+                throw noRow(view, key)
+            }
+            let written = try insert(row, into: view)
+            var answer = created(written.row)
+            addEntityTag(of: written.row, to: &answer)
+            answer.note = "\(view.table.name): 1 inserted"
+            return answer
+        }
+        try checkPreconditions(before.row)
+        var sets: [(column: Int, value: SQLiteValue?)] = []
+        let keyColumns = Set(keyColumns(view))
+        for column in view.table.columns.indices
+        where !keyColumns.contains(column) && !view.table.columns[column].isGenerated {
+            sets.append((column, row[column]))
+        }
+        return try update(view, found, sets)
+    }
+
+    private func patch(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
+        try refuseParameters()
+        guard let found = view.condition(key: key), let before = try read(view, found.sql, found.values) else {
+            throw noRow(view, key)
+        }
+        try checkPreconditions(before.row)
+        var reader = BodyReader(view, body)
+        if body.type == "application/merge-patch+json" {
+            reader.current = { column throws(Problem) in
+                try value(view, column, found.sql, found.values)
+            }
+        }
+        var row = try reader.row()
+        try checkKey(&row, view, key, found.values)
+        let keyColumns = Set(keyColumns(view))
+        let sets = row.columns.filter { !keyColumns.contains($0) }.map { ($0, row[$0]) }
+        return try update(view, found, sets)
+    }
+
+    private func update(
+        _ view: TableView, _ found: (sql: String, values: [SQLiteValue]), _ sets: [(column: Int, value: SQLiteValue?)]
+    ) throws(Problem) -> DatabaseAnswer {
+        if !sets.isEmpty {
+            let text = sets.map { set in
+                let column = view.table.columns[set.column]
+                // What is left out gets its default: the schema's own words, which SQLite has no other name for.
+                return "\(column.name.quotedName)=" + (set.value == nil ? "(\(column.defaultValue ?? "NULL"))" : "?")
+            }.joined(separator: ",")
+            try run { () throws(SQLiteError) in
+                let statement = try session.statement("UPDATE \(view.name) SET \(text) WHERE \(found.sql)")
+                var number = 1
+                for case let value? in sets.map(\.value) + found.values.map(Optional.some) {
+                    try statement.bind(value, to: number)
+                    number += 1
+                }
+                while try statement.step() {}
+            }
+        }
+        guard let after = try read(view, found.sql, found.values) else {
+            throw Problem(409, "constraint", "a trigger of \(view.table.name) dropped the row")
+        }
+        var answer = changed(after.row)
+        addEntityTag(of: after.row, to: &answer)
+        answer.note = "\(view.table.name): 1 updated"
+        return answer
+    }
+
+    private func delete(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
+        try refuseParameters()
+        guard let found = view.condition(key: key), let before = try read(view, found.sql, found.values) else {
+            throw noRow(view, key)
+        }
+        try checkPreconditions(before.row)
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement("DELETE FROM \(view.name) WHERE \(found.sql)")
+            for (index, value) in found.values.enumerated() { try statement.bind(value, to: index + 1) }
+            while try statement.step() {}
+        }
+        var answer = changed(before.row)
+        answer.note = "\(view.table.name): 1 deleted"
+        return answer
+    }
+
+    // MARK: Rows
+
+    /// A row as GET answers it, and its key's URL.
+    private func read(
+        _ view: TableView, _ condition: String, _ values: [SQLiteValue]
+    ) throws(Problem) -> (row: [UInt8], key: [UInt8]?)? {
+        var result: (row: [UInt8], key: [UInt8]?)?
+        let extra: String
+        switch view.key {
+        case .rowID(let name): extra = ",\(view.name).\(name)"
+        case .columns, .none: extra = ""
+        }
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement(
+                "SELECT \(view.selection)\(extra) FROM \(view.name) WHERE \(condition) LIMIT 1")
+            for (index, value) in values.enumerated() { try statement.bind(value, to: index + 1) }
+            defer { statement.reset() }
+            guard try statement.step() else { return }
+            var output = JSONOutput()
+            output.append(row: statement, of: view)
+            switch view.key {
+            case .rowID: result = (output.bytes, view.keyText([statement.value(view.forms.count)]))
+            case .columns(let columns): result = (output.bytes, view.keyText(columns.map { statement.value($0) }))
+            case .none: result = (output.bytes, nil)
+            }
+        }
+        return result
+    }
+
+    private func value(
+        _ view: TableView, _ column: Int, _ condition: String, _ values: [SQLiteValue]
+    ) throws(Problem) -> SQLiteValue {
+        var result = SQLiteValue.null
+        try run { () throws(SQLiteError) in
+            let statement = try session.statement("SELECT \(view.sql(column)) FROM \(view.name) WHERE \(condition) LIMIT 1")
+            for (index, value) in values.enumerated() { try statement.bind(value, to: index + 1) }
+            if try statement.step() { result = statement.value(0) }
+            statement.reset()
+        }
+        return result
+    }
+
+    private func keyColumns(_ view: TableView) -> [Int] {
+        if case .columns(let columns) = view.key { columns } else { [] }
+    }
+
+    /// Refuses a body whose key is another than the URL's, and gives it the URL's.
+    private func checkKey(
+        _ row: inout BodyReader.Row, _ view: TableView, _ key: [[UInt8]], _ values: [SQLiteValue]
+    ) throws(Problem) {
+        for (index, column) in keyColumns(view).enumerated() {
+            if let given = row[column], RowKeyText.text(given) != key[index], view.forms[column] != .blob {
+                throw .badBody("'\(view.table.columns[column].name)' is another than that of the URL")
+            }
+            guard values.count == key.count else { continue }
+            row.set(column, values[index])
+        }
+    }
+
+    private func checkPreconditions(_ row: [UInt8]) throws(Problem) {
+        guard body.ifMatch != nil || body.ifNoneMatch != nil else { return }
+        let tag = entityTag(row)
+        if let ifMatch = body.ifMatch, !EntityTags.contains(ifMatch, tag, weakly: false) {
+            throw Problem(412, "precondition failed", "the row is another now: \(String(decoding: tag, as: UTF8.self))")
+        }
+        if let ifNoneMatch = body.ifNoneMatch, EntityTags.contains(ifNoneMatch, tag, weakly: true) {
+            throw Problem(412, "precondition failed", "the row exists: \(String(decoding: tag, as: UTF8.self))")
+        }
+    }
+
+    private func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
+        .noRow(view.table.name + "/" + key.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
+    }
+
+    private func run(_ body: () throws(SQLiteError) -> Void) throws(Problem) {
+        do throws(SQLiteError) { try body() } catch { throw session.problem(error) }
+    }
+
+    // MARK: Answers
+
+    private func created(_ row: [UInt8]) -> DatabaseAnswer { preferred(DatabaseAnswer(201, row)) }
+
+    private func changed(_ row: [UInt8]) -> DatabaseAnswer {
+        preferred(DatabaseAnswer(body.prefersMinimal == true ? 204 : 200, row))
+    }
+
+    private func preferred(_ answer: DatabaseAnswer) -> DatabaseAnswer {
+        guard let isMinimal = body.prefersMinimal else { return answer }
+        var answer = answer
+        if isMinimal { answer.body = [] }
+        answer.fields.append(
+            AnswerField("Preference-Applied", isMinimal ? "return=minimal" : "return=representation"))
+        return answer
+    }
+
+    private func addEntityTag(of row: [UInt8], to answer: inout DatabaseAnswer) {
+        answer.fields.append(AnswerField("ETag", String(decoding: entityTag(row), as: UTF8.self)))
+    }
+
+    /// The URL of a row of a table.
+    private func location(_ view: TableView, _ key: [UInt8]) -> String {
+        var url = request.url
+        while url.last == UInt8(ascii: "/") { url.removeLast() }
+        var path = request.path
+        while path.last == UInt8(ascii: "/") { path.removeLast() }
+        if !path.isEmpty, url.count > path.count, url.suffix(path.count).elementsEqual(path),
+            path.contains(UInt8(ascii: "/"))
+        {
+            // Of children: the table's own URL stands beside that of the parent.
+            url.removeLast(path.count)
+            PercentCoding.appendSegment(view.table.name.utf8, to: &url)
+        }
+        return String(decoding: url, as: UTF8.self) + "/" + String(decoding: key, as: UTF8.self)
+    }
+}
+
+/// Lists of entity tags (RFC 9110 §13.1.1).
+enum EntityTags {
+    static func isAny(_ value: [UInt8]) -> Bool { value.trimmed.elementsEqual("*".utf8) }
+
+    /// Whether a list has a tag, or is `*`.
+    static func contains(_ list: [UInt8], _ tag: [UInt8], weakly: Bool) -> Bool {
+        if isAny(list) { return true }
+        var index = 0
+        while index < list.count {
+            var isWeak = false
+            if list[index] == UInt8(ascii: "W"), index + 2 < list.count, list[index + 1] == UInt8(ascii: "/") {
+                isWeak = true
+                index += 2
+            }
+            guard list[index] == UInt8(ascii: "\"") else {
+                index += 1
+                continue
+            }
+            guard let end = list[(index + 1)...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
+            if list[index...end].elementsEqual(tag), weakly || !isWeak { return true }
+            index = end + 1
+        }
+        return false
+    }
+}

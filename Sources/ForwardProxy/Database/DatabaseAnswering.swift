@@ -1,0 +1,226 @@
+import Database
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+extension LoopContext {
+    /// Answers a request by a rule with a database.
+    ///
+    /// - Parameters:
+    ///   - revalidates: whether an answer that is kept may be older than the data.
+    ///   - body: what the request has brought, where another exchange has read it.
+    func answer(
+        _ call: DatabaseCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient,
+        body: [UInt8]? = nil
+    ) -> (any Exchange)? {
+        let asked = DatabaseAsking(call, request, use.uri)
+        let database = proxy.databases.database(call, in: folder(call.root), use.map)
+        if let problem = asked.refusal(isLocal: client.isLocal, hasAccessControl: proxy.access != nil, database.name) {
+            return serve(make(problem, use), request, client)
+        }
+        let exchange = DatabaseExchange(asked, use, database, request, client)
+        exchange.begin(body: body, ready: asked.isRetrieval && !revalidates ? use.ready : nil)
+        return exchange.isOver ? nil : exchange
+    }
+
+    /// An answer that is not kept.
+    func make(_ problem: Problem, _ use: RuleUse) -> ReadyAnswer {
+        make(DatabaseAnswer(problem), use, status: problem.status, data: nil)
+    }
+
+    /// An answer of a database, ready to send.
+    ///
+    /// - Parameter data: the data that it holds as long as; nil where it is for one request.
+    func make(_ answer: DatabaseAnswer, _ use: RuleUse, status: Int, data: AnswerData?) -> ReadyAnswer {
+        let options = use.rule.options
+        let isRow = answer.status == 200 && !answer.isProblem
+        let type = answer.isProblem ? nil : options.type?.withDefaultCharset.bytes
+        var content = AnswerContent(
+            bodies: [
+                AnswerContent.Body(
+                    coding: nil, etag: isRow ? ContentTag.make(answer.body) : [], lastModified: nil,
+                    size: answer.body.count, bytes: ByteBuffer(bytes: answer.body))
+            ],
+            mediaType: type ?? Array(answer.type.utf8), defaultStatus: answer.status)
+        content.data = data
+        content.fields = answer.fields.map { ($0.name, Array($0.value.utf8)) }
+        content.isProblem = answer.isProblem
+        if answer.isProblem { content.cacheControl = "no-store" }
+        content.isConditional = answer.isRetrieval
+        return ReadyAnswer(
+            options: options, position: use.rule.position, content: content, identity: proxy.identity, checkedAt: 0)
+    }
+
+    /// Looks whether the data are still those of an answer that is served meanwhile.
+    func refresh(_ answer: ReadyAnswer, _ data: AnswerData) {
+        answer.isChecking = true
+        let bound = NIOLoopBound(answer, eventLoop: eventLoop)
+        data.database.check { [eventLoop] in eventLoop.execute { bound.value.isChecking = false } }
+    }
+}
+
+/// A request as a database is asked it.
+struct DatabaseAsking {
+    let call: DatabaseCall
+    let method: DatabaseRequest.Method?
+    let request: Request
+    private let uri: TargetURI
+    private let methodName: String
+
+    init(_ call: DatabaseCall, _ request: Request, _ uri: TargetURI) {
+        self.call = call
+        self.request = request
+        self.uri = uri
+        methodName = String(decoding: request.head.methodBytes, as: UTF8.self)
+        method = request.isHead ? .get : DatabaseRequest.Method(rawValue: methodName)
+    }
+
+    var isRetrieval: Bool { request.head.method == .get || request.isHead }
+    private var statement: DatabaseRule.Statement? { call.settings.rule.statement }
+    private var writes: DatabaseRule.Writes { call.settings.rule.writes }
+
+    /// Whether it may change data.
+    var isWrite: Bool {
+        statement.map(\.isWrite) ?? (!isRetrieval && method != .options && method != nil && writes != .off)
+    }
+
+    /// Whether its body is read before the database is asked.
+    var wantsBody: Bool {
+        guard request.hasBody else { return false }
+        if let statement { return statement.parameters.contains { $0.hasPrefix("@") } }
+        return isWrite && method != .delete
+    }
+
+    /// Why the database isn't asked; nil where it is.
+    func refusal(isLocal: Bool, hasAccessControl: Bool, _ name: String) -> Problem? {
+        guard method != nil else {
+            var problem = Problem(status: 405, title: "method not allowed", detail: "\(methodName) does nothing here")
+            problem.fields.append(AnswerField(name: "Allow", value: "GET, HEAD, OPTIONS"))
+            return problem
+        }
+        guard isWrite || wantsBody else { return nil }
+        if isWrite {
+            if !isLocal, !hasAccessControl {
+                return Problem(
+                    status: 403, title: "writing not allowed", detail: "other machines may write only with --auth")
+            }
+            if writes == .file, let origin = refusedOrigin() {
+                return Problem(
+                    status: 403, title: "origin not allowed", detail: "\(origin) may not write here; see 'origins'")
+            }
+        }
+        guard statement == nil ? (isWrite && method != .delete) : wantsBody else { return nil }
+        return refusedBody()
+    }
+
+    /// The page's origin, where it may not write to a file.
+    private func refusedOrigin() -> String? {
+        let fields = request.head.fields
+        guard fields.contains(.origin) else { return nil }
+        guard fields.count(of: .origin) == 1, let origin = fields.firstText(.origin)?.lowercased() else { return "null" }
+        let own = "\(uri.schemeText)://\(uri.authority)"
+        guard origin != own, !call.settings.origins.contains(origin) else { return nil }
+        let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "http:" || parts[0] == "https:" else { return origin }
+        for host in ["localhost", "127.0.0.1", "[::1]"] where parts[2].hasPrefix(host) {
+            let rest = parts[2].dropFirst(host.count)
+            if rest.isEmpty || (rest.first == ":" && rest.dropFirst().allSatisfy(\.isNumber)) { return nil }
+        }
+        return origin
+    }
+
+    private var limit: Int { call.settings.rule.limits.body }
+
+    private func refusedBody() -> Problem? {
+        let fields = request.head.fields
+        let isCoded = fields.withFirst(.contentEncoding) { !$0.equalsIgnoringCase("identity") } ?? false
+        let type = mediaType
+        let isKnown =
+            type == "application/json" || type == "application/x-www-form-urlencoded"
+            || (type == "application/merge-patch+json" && method == .patch)
+        guard isKnown, !isCoded else {
+            let isPatch = method == .patch
+            var types = "application/json, application/x-www-form-urlencoded"
+            if isPatch { types += ", application/merge-patch+json" }
+            var problem = Problem(
+                status: 415, title: "unsupported media type",
+                detail: isCoded
+                    ? "a body with a content coding is not read"
+                    : type.isEmpty ? "the body has no Content-Type" : "'\(type)' is not read here")
+            problem.fields.append(AnswerField(name: isPatch ? "Accept-Patch" : "Accept-Post", value: types))
+            return problem
+        }
+        if let length = request.bodyLength, length > limit { return tooLarge }
+        return nil
+    }
+
+    var tooLarge: Problem {
+        Problem(status: 413, title: "body too large", detail: "more than \(limit) bytes; 'limits: { body: … }' allows more")
+    }
+
+    /// Bytes of a body that are read at most.
+    var bodyLimit: Int { limit }
+
+    /// The media type in lower case, without parameters; of a charset that isn't UTF-8, as it stands.
+    private var mediaType: String {
+        guard let text = request.head.fields.firstText(.contentType) else { return "" }
+        let parts = text.lowercased().split(separator: ";")
+        let type = parts.first.map { $0.filter { $0 != " " && $0 != "\t" } } ?? ""
+        for parameter in parts.dropFirst() {
+            let words = parameter.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+            if words.hasPrefix("charset="), words != "charset=utf-8", words != "charset=us-ascii" { return text }
+        }
+        return type
+    }
+
+    /// The request for the database.
+    ///
+    /// - Parameter body: what it has brought.
+    func request(body: [UInt8]) -> DatabaseRequest {
+        let (url, query) = uri.withBytes { bytes in
+            (Array(bytes[0..<min(uri.pathEnd, bytes.count)]), Array(bytes[min(uri.pathEnd + 1, bytes.count)...]))
+        }
+        var asked = DatabaseRequest(
+            method ?? .get, rule: call.settings.rule, path: call.resource, query: query, url: url)
+        asked.captures = call.captures
+        guard isWrite || wantsBody else { return asked }
+        let fields = request.head.fields
+        asked.body.bytes = body
+        asked.body.type = mediaType
+        asked.body.ifMatch = fields.joined(.ifMatch)
+        asked.body.ifNoneMatch = fields.joined(.ifNoneMatch)
+        asked.body.prefersMinimal = preference(fields)
+        return asked
+    }
+
+    /// What `Prefer` says of the answer (RFC 7240 §4.2).
+    private func preference(_ fields: FieldSection) -> Bool? {
+        for element in (fields.joinedText("prefer") ?? "").lowercased().split(separator: ",") {
+            let word = element.split(separator: ";").first.map { $0.filter { $0 != " " && $0 != "\"" } }
+            if word == "return=minimal" { return true }
+            if word == "return=representation" { return false }
+        }
+        return nil
+    }
+}
+
+extension FieldSection {
+    /// The values of all lines of a name, joined by commas; nil where there is none.
+    fileprivate func joined(_ name: FieldName) -> [UInt8]? {
+        guard contains(name) else { return nil }
+        var value: [UInt8] = []
+        forEach(name) { line in
+            if !value.isEmpty { value += ", ".utf8 }
+            value += line
+        }
+        return value
+    }
+
+    /// The same of a field that has no name of its own here.
+    fileprivate func joinedText(_ name: String) -> String? {
+        var value: [UInt8]?
+        forEach(named: Array(name.utf8)) { line in value = (value.map { $0 + Array(", ".utf8) } ?? []) + Array(line) }
+        return value.map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,150 @@
+import Basics
+import Database
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// Asks a database for the answer to one request: reads the request's body first, where it is wanted, and goes on with
+/// the exchange that sends what comes.
+final class DatabaseExchange: Exchange {
+    private let asked: DatabaseAsking
+    private let use: RuleUse
+    private let database: Database
+    private let request: Request
+    private let loop: LoopContext
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
+    private var body: [UInt8] = []
+    private var isReading = false
+    private var ticket: DatabaseTicket?
+
+    init(
+        _ asked: DatabaseAsking, _ use: RuleUse, _ database: Database, _ request: Request, _ client: any ExchangeClient
+    ) {
+        self.asked = asked
+        self.use = use
+        self.database = database
+        self.request = request
+        self.client = client
+        loop = client.loop
+    }
+
+    /// Whether nothing is left to serve.
+    var isOver: Bool { client == nil }
+
+    /// - Parameters:
+    ///   - body: what the request has brought; nil where that is still to be read.
+    ///   - ready: an answer that was made before, and whose data may have changed.
+    func begin(body: [UInt8]?, ready: ReadyAnswer?) {
+        if let ready, let data = ready.data { return check(ready, data) }
+        if let body {
+            self.body = body
+        } else if asked.wantsBody {
+            isReading = true
+            client?.setWantsBody(true)
+            return
+        }
+        ask()
+    }
+
+    func receive(_ bytes: ByteBuffer) {
+        guard isReading else { return }
+        guard body.count + bytes.readableBytes <= asked.bodyLimit else {
+            isReading = false
+            body = []
+            return goOn(with: loop.make(asked.tooLarge, use))
+        }
+        body += bytes.readableBytesView
+    }
+
+    func receiveEnd(trailers: FieldSection?) {
+        guard isReading else { return }
+        isReading = false
+        ask()
+    }
+
+    func clientBecameWritable() {}
+
+    func clientIsGone() {
+        client = nil
+        ticket?.cancel()
+    }
+
+    // MARK: Asking
+
+    /// Looks whether the data are still those of an answer that was made before.
+    private func check(_ ready: ReadyAnswer, _ data: AnswerData) {
+        let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
+        ticket = database.check { [eventLoop = loop.eventLoop] in
+            eventLoop.execute {
+                let (exchange, ready) = bound.value
+                exchange.loop.batch {
+                    data.isCurrent ? exchange.goOn(with: ready) : exchange.ask()
+                }
+            }
+        }
+    }
+
+    private func ask() {
+        guard client != nil else { return }
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        ticket = database.submit(asked.request(body: body)) { [eventLoop = loop.eventLoop] result in
+            eventLoop.execute {
+                let exchange = bound.value
+                exchange.loop.batch { exchange.take(result) }
+            }
+        }
+        body = []
+    }
+
+    private func take(_ result: DatabaseResult) {
+        guard let client else { return }
+        ticket = nil
+        switch result {
+        case .answer(let answer, let version):
+            if !answer.note.isEmpty { client.record?.reason = answer.note }
+            let data = keeps ? version.flatMap { kept(answer, $0) } : nil
+            let ready = loop.make(answer, use, status: answer.status, data: data)
+            if data != nil { use.keep(ready) } else if asked.isRetrieval { use.forget() }
+            goOn(with: ready)
+        case .missing: missing(client)
+        case .refused(let why):
+            goOn(with: loop.make(Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"), use))
+        }
+    }
+
+    /// Whether the answer may be given to the same request again.
+    private var keeps: Bool { asked.isRetrieval && use.rule.options.retain != .never }
+
+    private func kept(_ answer: DatabaseAnswer, _ version: UInt64) -> AnswerData? {
+        guard let room = loop.proxy.databases.kept.reserve(answer.body.count) else { return nil }
+        return AnswerData(database, number: version, room: room)
+    }
+
+    private func missing(_ client: any ExchangeClient) {
+        let rule = use.rule
+        let mayForward = rule.options.missing == .forward && !request.hasBody && !loop.proxy.configuration.isOffline
+        switch rule.options.missing {
+        case .notFound:
+            self.client = nil
+            client.fail(.noSuchFile(rule: rule.position))
+            client.flush()
+        case .forward where mayForward && use.uri.scheme != .other:
+            self.client = nil
+            let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
+            let asked = AskedRequest(request, use.uri)
+            client.resume { loop.forward(request, asked, to: use.uri, client, plan) }
+        case .error, .forward:
+            let path = rule.root + "/" + String(decoding: asked.call.path, as: UTF8.self)
+            goOn(with: loop.make(.missing(path, rule: rule.position), use))
+        }
+    }
+
+    /// Has the answer sent.
+    private func goOn(with answer: ReadyAnswer) {
+        guard let client else { return }
+        self.client = nil
+        client.resume { loop.serve(answer, request, client) }
+        client.flush()
+    }
+}

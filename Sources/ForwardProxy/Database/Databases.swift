@@ -1,0 +1,150 @@
+import Basics
+import Database
+import HTTPSemantics
+import Substitution
+import Synchronization
+
+/// The databases that the maps of this process have named, each opened at its first request.
+///
+/// They outlive a reload of the map, with what they have in memory.
+final class Databases: Sendable {
+    private struct Key: Hashable {
+        let root: String
+        let path: [UInt8]
+    }
+
+    private let opened = Mutex<[Key: Database]>([:])
+    /// Bytes of answers that are kept, and how many there may be.
+    let kept: KeptBytes
+
+    /// - Parameter memory: bytes of answers that are kept at most.
+    init(memory: Int) { kept = KeptBytes(limit: memory) }
+
+    /// The database of a rule.
+    func database(_ call: DatabaseCall, in folder: FolderRoot, _ map: SubstitutionMap) -> Database {
+        let key = Key(root: call.root, path: call.path)
+        return opened.withLock { opened in
+            if let database = opened[key] { return database }
+            let plan = map.databasePlan(root: call.root, path: call.path)
+            let file = FolderDatabaseFile(folder: folder, relativePath: call.path)
+            let seeds = plan.seeds.isEmpty ? nil : SeedSource(FolderSeeds(folder: folder, paths: plan.seeds))
+            let database = Database(
+                file, seeds: seeds, memoryLimit: plan.memory, entityTag: { ContentTag.make($0) })
+            opened[key] = database
+            return database
+        }
+    }
+
+    /// Drops what is in memory, of all databases.
+    ///
+    /// - Parameter completion: called when no request gets the old data any more, on any thread.
+    func reset(_ completion: @escaping @Sendable () -> Void) {
+        let databases = opened.withLock { Array($0.values) }
+        guard !databases.isEmpty else { return completion() }
+        let counter = ResetCounter(databases.count, completion)
+        for database in databases { database.reset { counter.countDown() } }
+    }
+
+    /// Closes those that a map doesn't name.
+    func keep(only map: SubstitutionMap) {
+        let named = map.databasePlaces
+        let dropped = opened.withLock { opened -> [Database] in
+            let gone = opened.filter { entry in
+                !named.contains { $0.root == entry.key.root && $0.path == entry.key.path }
+            }
+            for key in gone.keys { opened[key] = nil }
+            return Array(gone.values)
+        }
+        for database in dropped { database.close() }
+    }
+
+    func close() {
+        let all = opened.withLock { opened -> [Database] in
+            defer { opened = [:] }
+            return Array(opened.values)
+        }
+        for database in all { database.close() }
+    }
+}
+
+/// Calls something when the last of several has happened.
+private final class ResetCounter: Sendable {
+    private let left: Mutex<Int>
+    private let completion: @Sendable () -> Void
+
+    init(_ count: Int, _ completion: @escaping @Sendable () -> Void) {
+        left = Mutex(count)
+        self.completion = completion
+    }
+
+    func countDown() {
+        let isLast = left.withLock { left -> Bool in
+            left -= 1
+            return left == 0
+        }
+        if isLast { completion() }
+    }
+}
+
+/// Bytes of answers that event loops keep, counted together.
+final class KeptBytes: Sendable {
+    private let used = Atomic<Int>(0)
+    private let limit: Int
+
+    /// What an entry is counted for beside its body: fields, tables.
+    static let entryCost = 2048
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Takes room for an answer; nil where there is none.
+    func reserve(_ count: Int) -> Reservation? {
+        let cost = count + KeptBytes.entryCost
+        let now = used.add(cost, ordering: .relaxed).newValue
+        guard now <= limit else {
+            used.subtract(cost, ordering: .relaxed)
+            return nil
+        }
+        return Reservation(self, cost)
+    }
+
+    /// Room that an answer takes for as long as it lives.
+    final class Reservation: Sendable {
+        private let owner: KeptBytes
+        private let cost: Int
+
+        init(_ owner: KeptBytes, _ cost: Int) {
+            self.owner = owner
+            self.cost = cost
+        }
+
+        deinit { owner.used.subtract(cost, ordering: .relaxed) }
+    }
+}
+
+/// The data that an answer is made from.
+final class AnswerData: Sendable {
+    let database: Database
+    /// The state of the data that the answer is of.
+    private let number: UInt64
+    private let room: KeptBytes.Reservation
+
+    init(_ database: Database, number: UInt64, room: KeptBytes.Reservation) {
+        self.database = database
+        self.number = number
+        self.room = room
+    }
+
+    /// Whether the data are still those, as far as is known.
+    var isCurrent: Bool { database.version.current == number }
+
+    func isFresh(_ now: UInt64) -> Bool { age(now).map { $0 < ReadyAnswer.freshFor } ?? false }
+
+    func wantsRefresh(_ now: UInt64) -> Bool { age(now).map { $0 > ReadyAnswer.refreshAfter } ?? false }
+
+    /// How long ago it was seen that the data are those, in nanoseconds; nil where they are others.
+    private func age(_ now: UInt64) -> UInt64? {
+        guard isCurrent else { return nil }
+        let checkedAt = database.version.checkedAt
+        return checkedAt >= now ? 0 : now &- checkedAt
+    }
+}

@@ -1,0 +1,57 @@
+import Database
+import Substitution
+
+/// A database's file below the folder of a map.
+struct FolderDatabaseFile: DatabaseFile {
+    let folder: FolderRoot
+    let relativePath: [UInt8]
+
+    var name: String { String(decoding: relativePath.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
+
+    func look() throws(DatabaseFileProblem) -> DatabaseFileIdentity {
+        do throws(FileRefusal) {
+            let identity = try folder.identity(of: relativePath)
+            return DatabaseFileIdentity(device: identity.device, inode: identity.inode)
+        } catch {
+            throw FolderDatabaseFile.problem(error)
+        }
+    }
+
+    func path() throws(DatabaseFileProblem) -> String {
+        do throws(FileRefusal) { return try folder.location(of: relativePath) } catch {
+            throw FolderDatabaseFile.problem(error)
+        }
+    }
+
+    private static func problem(_ refusal: FileRefusal) -> DatabaseFileProblem {
+        refusal == .notFound ? .missing : .refused("\(refusal)")
+    }
+}
+
+/// Seeds below the folder of a map.
+struct FolderSeeds: SeedFiles {
+    let folder: FolderRoot
+    let paths: [String]
+
+    func read() throws(SeedProblem) -> [SeedFile] {
+        var files: [SeedFile] = []
+        for path in paths {
+            do throws(FileRefusal) {
+                files.append(SeedFile(name: path, bytes: try folder.contents(of: Array(path.utf8), upTo: 1 << 30)))
+            } catch {
+                throw SeedProblem("\(path): \(error)")
+            }
+        }
+        return files
+    }
+
+    var state: [UInt64] {
+        paths.flatMap { path -> [UInt64] in
+            guard let identity = try? folder.identity(of: Array(path.utf8)) else { return [0] }
+            return [
+                identity.inode, UInt64(truncatingIfNeeded: identity.size),
+                UInt64(bitPattern: identity.modified.seconds), UInt64(bitPattern: identity.modified.nanoseconds),
+            ]
+        }
+    }
+}

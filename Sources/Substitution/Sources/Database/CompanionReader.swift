@@ -1,0 +1,202 @@
+import Database
+import Diagnostics
+import HTTPSemantics
+import YAML
+
+/// Options that some sources have, and others have no use for.
+enum CompanionName: String, CaseIterable, Sendable {
+    case resource, tables, keys, columns, writes, seed, origins, sql, result, limits
+    case unknownParameters = "unknown-parameters"
+
+    /// The sources that have it, for messages.
+    var owners: String {
+        SourceID.kinds.filter { $0.companions.contains(self) }.map { "'\($0.option)'" }.joined(separator: " and ")
+    }
+}
+
+/// Reads the options of databases and templates.
+struct CompanionReader {
+    let diagnostics: FileDiagnostics
+    /// The captures that texts may have; nil where they aren't known, as in `defaults`.
+    var source: SourceReader?
+
+    /// Reads one option.
+    func read(_ name: CompanionName, _ value: YAMLNode, into given: inout GivenOptions) {
+        var options = given.database ?? DatabaseOptions()
+        switch name {
+        case .resource: options.resource = resource(value)
+        case .tables: options.tables = names(value, "'tables' is a list of names")
+        case .keys: options.keys = keys(value)
+        case .columns: options.forms = forms(value)
+        case .writes: options.writes = word(value, "'writes' is off, memory or file", [.off, .memory, .file])
+        case .seed: options.seeds = seeds(value)
+        case .origins: options.origins = origins(value)
+        case .sql: options.sql = statement(value)
+        case .result: options.result = word(value, "'result' is list, one or value", [.list, .one, .value])
+        case .limits: options.limits = limits(value)
+        case .unknownParameters:
+            let choice: UnknownParameters? = word(value, "'unknown-parameters' is error or ignore", [.error, .ignore])
+            options.ignoresUnknownParameters = choice.map { $0 == .ignore }
+        }
+        given.database = options
+    }
+
+    private enum UnknownParameters: String { case error, ignore }
+
+    // MARK: Words and lists
+
+    private func word<Choice: RawRepresentable<String>>(
+        _ value: YAMLNode, _ expected: String, _ choices: [Choice]
+    ) -> Choice? {
+        // `off` is a word here, whatever YAML 1.1 made of it.
+        guard let text = value.scalar?.string, let choice = Choice(rawValue: text) else {
+            let hint = value.scalar.flatMap { didYouMean($0.string, among: choices.map(\.rawValue)) }
+            return refuse(expected + (hint.map { "; did you mean '\($0)'?" } ?? ""), value)
+        }
+        return choice
+    }
+
+    /// A list of names, or one name.
+    private func names(_ value: YAMLNode, _ expected: String) -> [String]? {
+        let nodes = value.elements ?? (value.scalar != nil ? [value] : [])
+        guard !nodes.isEmpty else { return refuse(expected, value) }
+        var names: [String] = []
+        for node in nodes {
+            guard let scalar = node.scalar, !scalar.isNull, scalar.count > 0 else {
+                diagnostics.error(expected, at: node.span)
+                continue
+            }
+            names.append(scalar.string)
+        }
+        return names
+    }
+
+    private func keys(_ value: YAMLNode) -> [DatabaseRule.Key]? {
+        let expected = "'keys' is a mapping of tables to a column or a list of columns, as in { cheap: id }"
+        guard let entries = value.entries, !entries.isEmpty else { return refuse(expected, value) }
+        OptionReader(diagnostics: diagnostics).reportDuplicates(value, "the table")
+        return entries.compactMap { entry in
+            guard let table = entry.key.scalar, let columns = names(entry.value, expected) else {
+                return refuse(expected, entry.key)
+            }
+            return DatabaseRule.Key(table: table.string, columns: columns)
+        }
+    }
+
+    private func forms(_ value: YAMLNode) -> [DatabaseRule.Form]? {
+        let expected = "'columns' is a mapping of TABLE.COLUMN to json, boolean or text"
+        guard let entries = value.entries, !entries.isEmpty else { return refuse(expected, value) }
+        OptionReader(diagnostics: diagnostics).reportDuplicates(value, "the column")
+        return entries.compactMap { entry in
+            guard let name = entry.key.scalar?.string, let dot = name.firstIndex(of: "."), dot != name.startIndex,
+                name.index(after: dot) < name.endIndex
+            else { return refuse(expected, entry.key) }
+            guard let form: ValueForm = word(entry.value, expected, [.json, .boolean, .text]) else { return nil }
+            return DatabaseRule.Form(
+                table: String(name[..<dot]), column: String(name[name.index(after: dot)...]), form: form)
+        }
+    }
+
+    // MARK: Texts
+
+    private func resource(_ value: YAMLNode) -> CapturedText? {
+        guard let scalar = value.scalar, scalar.value == .text, scalar.count > 0 else {
+            return refuse("'resource' is TABLE, TABLE/KEY or TABLE/KEY/CHILDREN", value)
+        }
+        guard let source else { return refuse("'resource' belongs to one rule, and can't be a default", value) }
+        do throws(KeyError) {
+            return CapturedText(text: scalar.string, template: try source.template(Array(scalar.bytes)))
+        } catch {
+            diagnostics.error(error.message, at: error.range.map(scalar.span(ofBytes:)) ?? scalar.span)
+            return nil
+        }
+    }
+
+    private func statement(_ value: YAMLNode) -> CapturedText? {
+        guard let scalar = value.scalar, !scalar.isNull, scalar.count > 0 else {
+            return refuse("'sql' is a statement", value)
+        }
+        guard let source else { return refuse("'sql' belongs to one rule, and can't be a default", value) }
+        let text = StatementText(scalar.string)
+        if let problem = text.problem { return refuse(problem, value) }
+        for parameter in text.parameters where parameter.hasPrefix("$") {
+            let name = String(parameter.dropFirst())
+            guard let key = source.key, !key.has(capture: name) else { continue }
+            return refuse("the key has no capture \(parameter)", value)
+        }
+        return CapturedText(text: scalar.string)
+    }
+
+    private func seeds(_ value: YAMLNode) -> [String]? {
+        let expected = "'seed' is a file or a list of files: .sql, .json or .csv"
+        guard let paths = names(value, expected) else { return nil }
+        for path in paths {
+            do throws(KeyError) {
+                guard !(try FileValue(Array(path.utf8))).isFolder else { return refuse(expected, value) }
+            } catch {
+                return refuse(error.message, value)
+            }
+            guard let dot = path.lastIndex(of: "."),
+                ["sql", "json", "csv"].contains(String(path[path.index(after: dot)...]).lowercased())
+            else { return refuse(expected, value) }
+        }
+        return paths
+    }
+
+    private func origins(_ value: YAMLNode) -> [String]? {
+        let expected = "'origins' is a list of origins, as in [\"http://localhost:3000\"]"
+        guard let origins = names(value, expected) else { return nil }
+        for origin in origins {
+            let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0].last == ":", parts[1].isEmpty, !parts[2].isEmpty else {
+                return refuse(expected, value)
+            }
+        }
+        return origins.map { $0.lowercased() }
+    }
+
+    // MARK: Limits
+
+    private func limits(_ value: YAMLNode) -> DatabaseLimits {
+        let expected = "'limits' is a mapping of \(DatabaseLimits.names.joined(separator: ", ")), as in { rows: 1000 }"
+        var limits = DatabaseLimits()
+        guard let entries = value.entries, !entries.isEmpty else {
+            diagnostics.error(expected, at: value.span)
+            return limits
+        }
+        OptionReader(diagnostics: diagnostics).reportDuplicates(value, "the limit")
+        for entry in entries {
+            guard let scalar = entry.value.scalar, !scalar.isNull else {
+                diagnostics.error(expected, at: entry.key.span)
+                continue
+            }
+            do throws(UnitError) {
+                switch entry.key.scalar?.string {
+                case "rows":
+                    guard let rows = scalar.intValue, rows > 0 else {
+                        diagnostics.error("'rows' is a number from 1", at: scalar.span)
+                        continue
+                    }
+                    limits.rows = rows
+                case "bytes": limits.bytes = try Quantity.size(scalar.bytes)
+                case "body": limits.body = try Quantity.size(scalar.bytes)
+                case "memory": limits.memory = try Quantity.size(scalar.bytes)
+                case "time": limits.time = UInt64(clamping: try Quantity.duration(scalar.bytes))
+                case "wait": limits.wait = UInt64(clamping: try Quantity.duration(scalar.bytes))
+                case let name:
+                    let known = name.flatMap { didYouMean($0, among: DatabaseLimits.names) }
+                        .map { "; did you mean '\($0)'?" } ?? ""
+                    diagnostics.error("unknown limit '\(name ?? "")'\(known)", at: entry.key.span)
+                }
+            } catch {
+                diagnostics.error("'\(entry.key.scalar?.string ?? "")': \(error.description)", at: scalar.span)
+            }
+        }
+        return limits
+    }
+
+    private func refuse<Value>(_ message: String, _ node: YAMLNode) -> Value? {
+        diagnostics.error(message, at: source?.span(node) ?? node.span)
+        return nil
+    }
+}

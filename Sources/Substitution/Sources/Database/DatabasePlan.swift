@@ -1,0 +1,90 @@
+import Database
+import Diagnostics
+
+/// What all rules of a map that name a database say of it together.
+public struct DatabasePlan: Sendable {
+    /// The files that make it where it does not exist, below the root.
+    public var seeds: [String] = []
+    /// The bytes that it may have in memory: the most that a rule allows.
+    public var memory = 0
+}
+
+extension SubstitutionMap {
+    /// Where the databases are that rules name.
+    public var databasePlaces: [(root: String, path: [UInt8])] {
+        storage.databaseRecords.map { record in
+            (storage.files[Int(record.file)].root, Array(storage.arena[record.sourceRange]))
+        }
+    }
+
+    /// What the rules that name a database say of it.
+    public func databasePlan(root: String, path: [UInt8]) -> DatabasePlan {
+        var plan = DatabasePlan()
+        for record in storage.databaseRecords {
+            guard storage.files[Int(record.file)].root == root, storage.arena[record.sourceRange].elementsEqual(path),
+                let settings = storage.options[Int(record.options)].database
+            else { continue }
+            if plan.seeds.isEmpty { plan.seeds = settings.seeds }
+            plan.memory = max(plan.memory, settings.rule.limits.memory)
+        }
+        return plan
+    }
+}
+
+extension MapStorage {
+    /// The rules that name a database.
+    var databaseRecords: some Sequence<RuleRecord> {
+        // Options say it in one comparison; a map has few of them.
+        let isDatabase = options.map { $0.database != nil }
+        return records.lazy.filter { isDatabase.contains(true) && isDatabase[Int($0.options)] }
+    }
+}
+
+/// Finds rules that can't share the database that they name.
+struct DatabaseConflicts {
+    private struct Use {
+        let line: Int
+        let file: String
+        let writes: String
+        let seeds: [String]
+    }
+
+    private var uses: [String: Use] = [:]
+
+    /// Reports conflicts of the rules of the file read last.
+    ///
+    /// - Parameter keys: the file's keys, with their places.
+    mutating func check(
+        _ storage: MapStorage, from start: Int, _ keys: some BidirectionalCollection<MapBuilder.Key>, _ found: FileDiagnostics
+    ) {
+        for index in start..<storage.records.count {
+            let record = storage.records[index]
+            guard !record.isSecondScheme, let settings = storage.options[Int(record.options)].database else { continue }
+            let name = storage.text(record.sourceRange)
+            let place = storage.files[Int(record.file)].root + "/" + name
+            let writes = settings.rule.writes.rawValue
+            let span = keys.last { Int($0.record) <= index }?.span
+            if settings.rule.statement?.isWrite == true, writes == "off" {
+                found.error("'writes' is off, and this statement writes", at: span ?? TextSpan(at: .start))
+            }
+            guard let other = uses[place] else {
+                uses[place] = Use(
+                    line: Int(record.line), file: storage.files[Int(record.file)].name, writes: writes,
+                    seeds: settings.seeds)
+                continue
+            }
+            if writes != "off", other.writes != "off", writes != other.writes {
+                found.error("\(name) has 'writes: \(other.writes)' in line \(other.line)", at: span ?? TextSpan(at: .start))
+            }
+            if !settings.seeds.isEmpty, !other.seeds.isEmpty, settings.seeds != other.seeds {
+                found.error("\(name) has other seeds in line \(other.line)", at: span ?? TextSpan(at: .start))
+            }
+            if other.writes == "off" || other.seeds.isEmpty {
+                uses[place] = Use(
+                    line: other.writes == "off" ? Int(record.line) : other.line, file: other.file,
+                    writes: other.writes == "off" ? writes : other.writes,
+                    seeds: other.seeds.isEmpty ? settings.seeds : other.seeds)
+            }
+        }
+    }
+}

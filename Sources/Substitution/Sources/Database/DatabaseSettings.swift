@@ -1,0 +1,109 @@
+public import Database
+import HTTPSemantics
+import Patterns
+
+/// What a rule says of a database, with its file's defaults.
+public final class DatabaseSettings: Sendable {
+    /// What the database itself is told.
+    public let rule: DatabaseRule
+    /// The files that make the database where it does not exist, as the map names them, below the root.
+    public let seeds: [String]
+    /// The origins of pages that may write to the file, beside those that are allowed anyway.
+    public let origins: [String]
+    /// What names a resource; nil where the URL does.
+    let resource: CaptureTemplate?
+
+    init(_ given: DatabaseOptions) {
+        var rule = DatabaseRule()
+        rule.tables = given.tables
+        rule.keys = given.keys ?? []
+        rule.forms = given.forms ?? []
+        rule.writes = given.writes ?? .off
+        rule.ignoresUnknownParameters = given.ignoresUnknownParameters ?? false
+        rule.limits = given.limits.applied
+        if let sql = given.sql {
+            rule.statement = DatabaseRule.Statement(sql: sql.text, result: given.result ?? .list)
+        }
+        self.rule = rule
+        seeds = given.seeds ?? []
+        origins = given.origins ?? []
+        resource = given.resource?.template
+    }
+
+    /// Whether the statement has parameters that captures fill.
+    var usesCaptures: Bool { rule.statement?.parameters.contains { $0.hasPrefix("$") } ?? false }
+}
+
+/// What a map's text says of a database, for a rule or for all rules of a file; nil is what it does not speak of.
+struct DatabaseOptions: Hashable, Sendable {
+    var resource: CapturedText?
+    var tables: [String]?
+    var keys: [DatabaseRule.Key]?
+    var forms: [DatabaseRule.Form]?
+    var writes: DatabaseRule.Writes?
+    var seeds: [String]?
+    var origins: [String]?
+    var ignoresUnknownParameters: Bool?
+    var sql: CapturedText?
+    var result: DatabaseRule.Statement.Result?
+    var limits = DatabaseLimits()
+
+    /// These options over those that `defaults` of the file gives.
+    func over(_ defaults: DatabaseOptions?) -> DatabaseOptions {
+        guard let defaults else { return self }
+        var merged = self
+        merged.resource = resource ?? defaults.resource
+        merged.tables = tables ?? defaults.tables
+        merged.keys = keys ?? defaults.keys
+        merged.forms = forms ?? defaults.forms
+        merged.writes = writes ?? defaults.writes
+        merged.seeds = seeds ?? defaults.seeds
+        merged.origins = origins ?? defaults.origins
+        merged.ignoresUnknownParameters = ignoresUnknownParameters ?? defaults.ignoresUnknownParameters
+        merged.sql = sql ?? defaults.sql
+        merged.result = result ?? defaults.result
+        merged.limits = limits.over(defaults.limits)
+        return merged
+    }
+}
+
+/// A text of the map's, with the captures in it.
+struct CapturedText: Hashable, Sendable {
+    var text: String
+    var template: CaptureTemplate?
+
+    static func == (first: CapturedText, second: CapturedText) -> Bool {
+        first.text == second.text && first.template?.references == second.template?.references
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+/// The limits that a map names.
+struct DatabaseLimits: Hashable, Sendable {
+    var rows: Int?
+    var bytes: Int?
+    var time: UInt64?
+    var wait: UInt64?
+    var body: Int?
+    var memory: Int?
+
+    static let names = ["rows", "bytes", "time", "wait", "body", "memory"]
+
+    func over(_ defaults: DatabaseLimits) -> DatabaseLimits {
+        DatabaseLimits(
+            rows: rows ?? defaults.rows, bytes: bytes ?? defaults.bytes, time: time ?? defaults.time,
+            wait: wait ?? defaults.wait, body: body ?? defaults.body, memory: memory ?? defaults.memory)
+    }
+
+    var applied: DatabaseRule.Limits {
+        var limits = DatabaseRule.Limits()
+        if let rows { limits.rows = rows }
+        if let bytes { limits.bytes = bytes }
+        if let time { limits.time = time }
+        if let wait { limits.wait = wait }
+        if let body { limits.body = body }
+        if let memory { limits.memory = memory }
+        return limits
+    }
+}

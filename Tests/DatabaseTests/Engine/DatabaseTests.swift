@@ -1,0 +1,231 @@
+import Basics
+import Glibc
+import SQLite
+import Synchronization
+import Testing
+
+@testable import Database
+
+/// A file that is looked at as it lies.
+struct PlainFile: DatabaseFile {
+    let location: String
+    var name: String { "shop.db" }
+
+    func look() throws(DatabaseFileProblem) -> DatabaseFileIdentity {
+        var status = stat()
+        guard stat(location, &status) == 0 else { throw .missing }
+        return DatabaseFileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+    func path() throws(DatabaseFileProblem) -> String { location }
+}
+
+/// A folder that is removed with its files.
+final class Folder: Sendable {
+    let path: String
+    init() {
+        var name = Array("/tmp/subproxy-database-XXXXXX".utf8CString)
+        path = name.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "" }
+    }
+    deinit {
+        for suffix in ["", "-wal", "-shm", "-journal", ".new"] { unlink(path + "/shop.db" + suffix) }
+        rmdir(path)
+    }
+}
+
+@Suite struct DatabaseTests {
+    let folder = Folder()
+    private var path: String { folder.path + "/shop.db" }
+
+    private func make(_ script: [String] = ["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES(1,'x')"], wal: Bool = false) throws {
+        let connection = try SQLiteConnection(path, mode: .create)
+        if wal { _ = try connection.prepare("PRAGMA journal_mode=WAL").step() }
+        for statement in script { try connection.execute(statement) }
+    }
+
+    private func database(seeds: SeedSource? = nil) -> Database {
+        Database(PlainFile(location: path), seeds: seeds, memoryLimit: 1 << 20, entityTag: Stage.tag)
+    }
+
+    private func ask(
+        _ database: Database, _ method: DatabaseRequest.Method, _ path: String, _ body: String = "",
+        writes: DatabaseRule.Writes = .off, change: (inout DatabaseRule) -> Void = { _ in }
+    ) async -> (status: Int, body: String, version: UInt64?) {
+        var rule = DatabaseRule()
+        rule.writes = writes
+        change(&rule)
+        let end = path.firstIndex(of: "?") ?? path.endIndex
+        var request = DatabaseRequest(
+            method, rule: rule, path: Array(path[..<end].utf8), query: Array(path[end...].dropFirst().utf8))
+        request.body.type = "application/json"
+        request.body.bytes = Array(body.utf8)
+        let made = request
+        return await withCheckedContinuation { continuation in
+            database.submit(made) { result in
+                switch result {
+                case .answer(let answer, let version):
+                    continuation.resume(returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
+                case .missing: continuation.resume(returning: (-1, "", nil))
+                case .refused(let why): continuation.resume(returning: (-2, why, nil))
+                }
+            }
+        }
+    }
+
+    private func check(_ database: Database) async {
+        await withCheckedContinuation { continuation in database.check { continuation.resume() } }
+    }
+
+    private func reset(_ database: Database) async {
+        await withCheckedContinuation { continuation in database.reset { continuation.resume() } }
+    }
+
+    @Test(arguments: [false, true]) func `What another program commits makes kept answers old`(wal: Bool) async throws {
+        try make(wal: wal)
+        let database = database()
+        defer { database.close() }
+        let first = await ask(database, .get, "t/1")
+        #expect(first.body == #"{"id":1,"a":"x"}"# && first.version == database.version.current)
+        await check(database)
+        #expect(first.version == database.version.current)
+        try make(["UPDATE t SET a = 'y'"])
+        await check(database)
+        #expect(first.version != database.version.current)
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"y"}"#)
+    }
+
+    @Test func `A file that takes the place of another is opened`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").status == 200)
+        rename(path, path + ".old")
+        #expect(await ask(database, .get, "t/1").status == -1)
+        try make(["CREATE TABLE t(id INTEGER PRIMARY KEY)", "INSERT INTO t VALUES(1)"])
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1}"#)
+        unlink(path + ".old")
+    }
+
+    @Test func `A log that belongs to another file is not read into a new one`() async throws {
+        try make(wal: true)
+        let holder = try SQLiteConnection(path, mode: .readWrite)
+        try holder.execute("UPDATE t SET a = 'log'")
+        let database = database()
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"log"}"#)
+        let other = Folder()
+        let connection = try SQLiteConnection(other.path + "/shop.db", mode: .create)
+        try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+        #expect(rename(other.path + "/shop.db", path) == 0)
+        let answer = await ask(database, .get, "t")
+        #expect(answer.status == 502 && answer.body.contains("-wal"), "\(answer)")
+    }
+
+    @Test func `A write goes to memory until a reset, and the file stays as it is`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        let before = await ask(database, .get, "t/1", writes: .memory)
+        #expect(await ask(database, .patch, "t/1", #"{"a":"z"}"#, writes: .memory).status == 200)
+        #expect(before.version != database.version.current)
+        #expect(await ask(database, .get, "t/1", writes: .memory).body == #"{"id":1,"a":"z"}"#)
+        #expect(database.version.checkedAt == .max)
+        try make(["UPDATE t SET a = 'file'"])
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"z"}"#)
+        await reset(database)
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"file"}"#)
+    }
+
+    @Test func `A write to the file shows at once, and to other programs`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        _ = await ask(database, .get, "t/1", writes: .file)
+        #expect(await ask(database, .post, "t", #"{"a":1}"#, writes: .file).status == 201)
+        #expect(await ask(database, .get, "t/2", writes: .file).body == #"{"id":2,"a":1}"#)
+        let other = try SQLiteConnection(path, mode: .readOnly)
+        #expect(try other.integer("SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func `A query that takes too long is ended`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT count(*) FROM n"
+        let answer = await ask(database, .get, "") {
+            $0.statement = DatabaseRule.Statement(sql: endless)
+            $0.limits.time = 20_000_000
+        }
+        #expect(answer.status == 503 && answer.body.contains("took too long"))
+    }
+
+    @Test func `Requests wait for a lock of another program, and no longer than they may`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        let other = try SQLiteConnection(path, mode: .readWrite)
+        try other.execute("BEGIN EXCLUSIVE")
+        let answer = await ask(database, .get, "t/1") { $0.limits.wait = 20_000_000 }
+        #expect(answer.status == 503 && answer.body.contains("locked"), "\(answer)")
+        try other.execute("COMMIT")
+        #expect(await ask(database, .get, "t/1").status == 200)
+    }
+
+    @Test func `Too many requests are refused, and those that wait are answered`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        nonisolated(unsafe) let other = try SQLiteConnection(path, mode: .readWrite)
+        try other.execute("BEGIN EXCLUSIVE")
+        let counts = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<300 { group.addTask { await self.ask(database, .get, "t/1").status } }
+            var counts: [Int: Int] = [:]
+            for await status in group {
+                counts[status, default: 0] += 1
+                // The first ones to come back are those that found no place.
+                if status == 503, counts[503] == 40 { try? other.execute("COMMIT") }
+            }
+            return counts
+        }
+        #expect((40...44).contains(counts[503] ?? 0) && counts.values.reduce(0, +) == 300 && counts.count == 2, "\(counts)")
+    }
+
+    @Test func `A database that is too large is not copied`() async throws {
+        try make(["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES(1, zeroblob(2000000))"])
+        let database = database()
+        defer { database.close() }
+        let answer = await ask(database, .post, "t", "{}", writes: .memory)
+        #expect(answer.status == 507 && answer.body.contains("2.0 MB") && answer.body.contains("1 MiB"), "\(answer)")
+    }
+
+    @Test func `A database that outgrows its memory is refused more`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        var status = 0
+        for _ in 0..<40 where status != 507 {
+            status = await ask(database, .post, "t", "{\"a\":\"\(String(repeating: "x", count: 40_000))\"}", writes: .memory).status
+        }
+        #expect(status == 507)
+        #expect(await ask(database, .get, "t/1").status == 200)
+    }
+
+    @Test func `What is no database is told as what it is`() async throws {
+        let file = fopen(path, "w")
+        if let file { fputs(String(repeating: "no database ", count: 1000), file) }
+        if let file { fclose(file) }
+        let database = database()
+        defer { database.close() }
+        let answer = await ask(database, .get, "t")
+        #expect(answer.status == 502 && answer.body.contains("SQLITE_NOTADB"))
+    }
+
+    @Test func `Rows that differ from call to call are not kept`() async throws {
+        try make(["CREATE TABLE t(id INTEGER PRIMARY KEY)", "CREATE VIEW r AS SELECT random() AS n", "CREATE VIEW c AS SELECT 1 AS n"])
+        let database = database()
+        defer { database.close() }
+        for _ in 0..<2 {
+            #expect(await ask(database, .get, "r").version == nil)
+            #expect(await ask(database, .get, "c").version != nil)
+        }
+    }
+}

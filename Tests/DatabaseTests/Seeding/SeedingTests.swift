@@ -1,0 +1,114 @@
+import Database
+import SQLite
+import Testing
+
+@Suite("Seeding")
+struct SeedingTests {
+    @Test("takes files in their order, and makes tables where they aren't there")
+    func order() throws {
+        let database = try seeded(
+            ("schema.sql", "CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price REAL)"),
+            ("products.csv", "id,name,price\n1,a,2\n"), ("products.json", "[{\"name\":\"b\"}]"), ("more.csv", "x\n1\n"))
+        #expect(try database.rows("SELECT * FROM products") == ["1|'a'|2.0", "2|'b'|NULL"])
+        #expect(try database.rows("SELECT * FROM more") == ["1"])
+    }
+
+    @Test("leaves nothing where a later file has an error")
+    func rollback() throws {
+        let message = try seedError(("a.csv", "x\n1\n"), ("b.sql", "BEGIN; CREATE TABLE t (a); COMMIT;"), ("c.csv", ""))
+        #expect(message == "c.csv:1:1: error: a header is missing\n\n^")
+    }
+
+    @Test("checks foreign keys at its end")
+    func foreignKeys() throws {
+        let schema = "CREATE TABLE r (id INTEGER PRIMARY KEY, product INTEGER REFERENCES products);"
+        let products = "CREATE TABLE products (id INTEGER PRIMARY KEY);"
+        let rows = ("r.csv", "id,product\n1,\n7,99\n")
+        _ = try seeded(("s.sql", schema), rows, ("p.sql", products + "INSERT INTO products VALUES (99);"))
+        #expect(
+            try seedError(("s.sql", schema + products), rows)
+                == "r.csv: error: r row 7: product = 99 refers to a row that products doesn't have")
+        let pairs = "CREATE TABLE a (x, y, FOREIGN KEY (x, y) REFERENCES b (x, y), PRIMARY KEY (x)) WITHOUT ROWID;"
+        let parent = "CREATE TABLE b (x, y, UNIQUE (x, y));"
+        #expect(
+            try seedError(("s.sql", pairs + parent + "INSERT INTO a VALUES (1, 2)"))
+                == "s.sql: error: a refers to a row that b doesn't have")
+        #expect(
+            try seedError(("s.sql", schema + "CREATE TABLE products (a); INSERT INTO r VALUES (1, 2)"))
+                == "s.sql: error: foreign key mismatch - \"r\" referencing \"products\"")
+    }
+
+    /// A text in which what stands in `<` and `>…` is repeated. (Long arguments of tests are printed.)
+    private func long(_ text: String, _ count: Int) -> [UInt8] {
+        let parts = text.split(separator: "<", maxSplits: 1).flatMap { $0.split(separator: ">…", maxSplits: 1) }
+        guard parts.count == 3 else { return Array(text.utf8) }
+        return Array((parts[0] + String(repeating: String(parts[1]), count: count) + parts[2]).utf8)
+    }
+
+    @Test(
+        "ends when it should not go on",
+        arguments: [
+            ("s.sql", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"),
+            ("s.sql", "--\n<SELECT 1;>… "), ("t.csv", "a\n<x\n>…x"), ("t.json", "[{}<,{}>…]"),
+        ])
+    func interruption(name: String, text: String) throws {
+        let connection = try emptyDatabase()
+        var questions = 0
+        connection.goesOn = {
+            questions += 1
+            return questions < 3
+        }
+        let error = #expect(throws: SeedError.self) {
+            try Seeding.run([SeedFile(name: name, bytes: long(text, 3000))], on: connection)
+        }
+        #expect(error?.cause?.isInterrupt == true)
+        #expect(questions >= 3)
+        connection.goesOn = nil
+        #expect(try connection.integer("PRAGMA foreign_keys") == 1)
+        #expect(try connection.integer("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+
+    @Test(
+        "tells when there is no room",
+        arguments: [
+            ("s.sql", "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000))"),
+            ("s.sql", "PRAGMA page_size = 65536; CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000))"),
+            ("s.sql", "CREATE TEMP TABLE t (a); INSERT INTO t VALUES (zeroblob(200000))"),
+            ("t.csv", "a\n<x>…x"), ("t.json", "[{\"a\":\"<x>…\"}]"),
+        ])
+    func full(name: String, text: String) throws {
+        let connection = try emptyDatabase()
+        try connection.execute("PRAGMA max_page_count = 20")
+        let error = #expect(throws: SeedError.self) {
+            try Seeding.run([SeedFile(name: name, bytes: long(text, 100_000))], on: connection)
+        }
+        #expect(error?.cause?.isFull == true)
+        #expect(try connection.integer("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+
+    @Test("keeps the connection's authorizer")
+    func authorizer() throws {
+        let connection = try emptyDatabase()
+        connection.authorizer = { _ in false }
+        try Seeding.run([SeedFile(name: "s.sql", bytes: Array("CREATE TABLE t (a)".utf8))], on: connection)
+        #expect(throws: SQLiteError.self) { try connection.execute("SELECT * FROM t") }
+    }
+
+    @Test("doesn't let names stand for strings afterwards")
+    func doubleQuotes() throws {
+        let database = try seeded(("s.sql", "CREATE TABLE t (a CHECK (a <> \"x\")); INSERT INTO t VALUES (\"y\")"))
+        #expect(throws: SQLiteError.self) { try database.execute("INSERT INTO t VALUES (\"z\")") }
+        try database.execute("INSERT INTO t VALUES ('z')")
+    }
+
+    @Test("of nothing does nothing")
+    func nothing() throws { #expect(try seedError() == nil) }
+
+    @Test(
+        "knows files by their extension",
+        arguments: [
+            ("a.sql", .sql), ("a/b.JSON", .json), ("a.b.Csv", .csv), ("a", nil), ("a.sql/b", nil), ("a.", nil),
+            ("", nil),
+        ] as [(String, SeedFile.Kind?)])
+    func kinds(name: String, kind: SeedFile.Kind?) { #expect(SeedFile.kind(of: name) == kind) }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Database
+
+@Suite struct StatementTests {
+    private func stage(_ sql: String, _ result: DatabaseRule.Statement.Result = .list) throws -> Stage {
+        var rule = DatabaseRule()
+        rule.statement = DatabaseRule.Statement(sql: sql, result: result)
+        return try Stage(Stage.shop, rule: rule)
+    }
+
+    @Test func `A statement takes captures, parameters and members of the body`() throws {
+        let list = try stage("SELECT id, sale FROM products WHERE brand = $1 AND price > :least LIMIT :n")
+        let answer = list.send(.post, "?least=1&n=1&other=2", captures: [("1", Array("acme".utf8))])
+        #expect(answer.body == #"[{"id":1,"sale":true}]"#)
+        let write = try stage("INSERT INTO plain VALUES (@a, @b) RETURNING a, b", .one)
+        #expect(write.send(.post, "", #"{"a":1.5,"b":[1]}"#).body == #"{"a":1.5,"b":"[1]"}"#)
+        let silent = try stage("DELETE FROM plain")
+        #expect(silent.send(.post, "", "{}").status == 204)
+    }
+
+    @Test func `One row, one value, or none`() throws {
+        #expect(try stage("SELECT 1 AS a", .one).send(.post, "", "{}").body == #"{"a":1}"#)
+        #expect(try stage("SELECT 1 WHERE 0", .one).send(.post, "", "{}").status == 404)
+        #expect(try stage("SELECT image FROM products WHERE id = 3", .value).send(.post, "", "{}").body == "A")
+        #expect(try stage("SELECT NULL", .value).send(.post, "", "{}").status == 404)
+        #expect(try stage("SELECT 1 AS a, 2 AS a").send(.post, "", "{}").status == 502)
+    }
+
+    @Test(arguments: [
+        ("ATTACH 'x' AS y", "not ATTACH"), ("SELECT 1; SELECT 2", "one statement"), ("SELECT ?", "no name"), ("", "no statement"),
+        ("PRAGMA table_info(x)", "not PRAGMA"),
+    ])
+    func `What is no rule's statement is told without a database`(sql: String, problem: String) {
+        #expect(StatementText(sql).problem?.contains(problem) == true)
+    }
+
+    @Test(arguments: [
+        ("SELECT 'INSERT; $1' -- :x\n, \"a;b\" /* @y */ WHERE x = $1 AND y = :name AND z = @m;  -- end", false, "$1 :name @m"),
+        ("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", true, ""), ("with a as (delete) select 1", false, ""),
+        ("REPLACE INTO t VALUES ($id)", true, "$id"),
+    ])
+    func `A statement's kind and parameters are told without a database`(sql: String, isWrite: Bool, names: String) {
+        let text = StatementText(sql)
+        #expect(text.problem == nil && text.isWrite == isWrite && text.parameters.joined(separator: " ") == names)
+    }
+
+    @Test func `Statements that change more than data are refused`() throws {
+        #expect(try stage("SELECT load_extension('x')").send(.post, "", "{}").status == 502)
+        #expect(try stage("DELETE FROM sqlite_schema").send(.post, "", "{}").status == 502)
+    }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import Database
+
+@Suite struct WritingTests {
+    let stage: Stage
+    init() throws { stage = try Stage(Stage.shop) }
+
+    @Test func `POST inserts a row and says where it is`() {
+        let answer = stage.send(.post, "products", #"{"name":"Egg","price":2,"sale":false,"extra":{"a":[1,"x"]},"image":"AQI="}"#)
+        #expect(answer.status == 201)
+        #expect(answer.fields["Location"] == "http://api.example/products/5")
+        #expect(
+            answer.body
+                == #"{"id":5,"name":"Egg","brand":null,"price":2.0,"stock":null,"sale":false,"extra":{"a":[1,"x"]},"image":"AQI=","anything":null}"#
+        )
+        #expect(stage.get("products/5").body == answer.body)
+        #expect(answer.fields["ETag"] == String(decoding: Stage.tag(Array(answer.body.utf8)), as: UTF8.self))
+    }
+
+    @Test func `POST of an array inserts all rows or none`() {
+        let both = stage.send(.post, "plain", #"[{"a":1},{"a":2}]"#)
+        #expect(both.status == 201 && both.body == #"[{"a":1,"b":null},{"a":2,"b":null}]"# && both.fields["Location"] == nil)
+        let none = stage.send(.post, "products", #"[{"id":50},{"id":1}]"#)
+        #expect(none.status == 409 && none.body.contains("UNIQUE constraint failed: products.id"))
+        #expect(stage.get("products/50").status == 404)
+    }
+
+    @Test func `POST to children sets the foreign key, and the row is of its own table`() {
+        let answer = stage.send(.post, "products/2/reviews", #"{"text":"new","stars":4}"#)
+        #expect(answer.body == #"{"id":4,"product":2,"text":"new","stars":4}"#)
+        #expect(answer.fields["Location"] == "http://api.example/reviews/4")
+        #expect(stage.send(.post, "products/2/reviews", #"{"product":1}"#).status == 400)
+        #expect(stage.send(.post, "products/99/reviews", "{}").status == 404)
+    }
+
+    @Test func `PUT sets what is left out to its default, PATCH leaves it`() throws {
+        let stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT DEFAULT 'd', b INT DEFAULT (1+1), c); INSERT INTO t VALUES(1,'x',9,8);")
+        #expect(stage.send(.patch, "t/1", #"{"c":7}"#).body == #"{"id":1,"a":"x","b":9,"c":7}"#)
+        #expect(stage.send(.put, "t/1", #"{"id":1,"c":3}"#).body == #"{"id":1,"a":"d","b":2,"c":3}"#)
+        #expect(stage.send(.put, "t/2", #"{"c":3}"#).status == 404)
+        let made = stage.send(.put, "t/2", #"{"c":3}"#) { $0.ifNoneMatch = Array("*".utf8) }
+        #expect(made.status == 201 && made.body == #"{"id":2,"a":"d","b":2,"c":3}"#)
+        #expect(stage.send(.put, "t/2", #"{"id":3}"#).status == 400)
+    }
+
+    @Test func `DELETE answers with the row that was`() {
+        let answer = stage.send(.delete, "reviews/3")
+        #expect(answer.status == 200 && answer.body == #"{"id":3,"product":3,"text":"fine","stars":3}"#)
+        #expect(stage.get("reviews/3").status == 404)
+        #expect(stage.send(.delete, "reviews/3").status == 404)
+        #expect(stage.send(.delete, "products/1").status == 409)
+    }
+
+    @Test func `A merge patch changes members of JSON columns`() {
+        let answer = stage.send(
+            .patch, "products/1", #"{"extra":{"color":null,"new":1}}"#, type: "application/merge-patch+json")
+        #expect(answer.body.contains(#""extra":{"tags":["a","b"],"size":{"w":3},"ok":true,"new":1}"#))
+    }
+
+    @Test func `Preconditions are compared with the row's tag`() {
+        let tag = Stage.tag(Array(stage.get("reviews/1").body.utf8))
+        #expect(stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\"".utf8) }.status == 412)
+        #expect(stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\", ".utf8) + tag }.status == 200)
+        #expect(stage.send(.delete, "reviews/1") { $0.ifMatch = tag }.status == 412)
+        #expect(stage.send(.put, "reviews/1", "{}") { $0.ifNoneMatch = Array("*".utf8) }.status == 412)
+    }
+
+    @Test func `A preference for less is followed and confirmed`() {
+        let made = stage.send(.post, "plain", "{}") { $0.prefersMinimal = true }
+        #expect(made.status == 201 && made.body.isEmpty && made.fields["Preference-Applied"] == "return=minimal")
+        #expect(stage.send(.delete, "plain/1") { $0.prefersMinimal = true }.status == 204)
+    }
+
+    @Test(arguments: [
+        (#"{"name":"#, 400, "line 1, column"), (#"{"prize":1}"#, 400, "no column 'prize'"), (#"{"name":{}}"#, 400, "no JSON column"),
+        (#"{"name":"a","NAME":"b"}"#, 400, "twice"), (#"[1]"#, 400, "array is one of objects"), ("7", 400, "an object"),
+        (#"{"image":"!"}"#, 400, "Base64"), (#"{"price":1e999}"#, 400, "range"), (#"{"id":"x"}"#, 400, "datatype mismatch"),
+    ])
+    func `A body that no row can have is refused with what is wrong`(body: String, status: Int, part: String) {
+        let answer = stage.send(.post, "products", body)
+        #expect(answer.status == status)
+        #expect(answer.body.contains(part), "\(answer.body)")
+    }
+
+    @Test func `Methods that a resource hasn't are refused with those that it has`() {
+        #expect(stage.send(.post, "products/1", "{}").fields["Allow"] == "GET, HEAD, OPTIONS, PUT, PATCH, DELETE")
+        #expect(stage.send(.put, "products", "{}").fields["Allow"] == "GET, HEAD, OPTIONS, POST")
+        #expect(stage.send(.post, "cheap", "{}").fields["Allow"] == "GET, HEAD, OPTIONS")
+        #expect(stage.send(.post, "words", #"{"lang":"fr"}"#).status == 400)
+        #expect(stage.send(.post, "words", #"{"lang":"fr","word":"l'œuf"}"#).fields["Location"] == "http://api.example/words/fr/l%27%C5%93uf")
+    }
+
+    @Test func `A form's texts are taken by the columns' types`() {
+        let answer = stage.send(.post, "products", "name=A+b&price=1.50&sale=true&extra=%5B1%5D", type: "application/x-www-form-urlencoded")
+        #expect(answer.body == #"{"id":5,"name":"A b","brand":null,"price":1.5,"stock":null,"sale":true,"extra":[1],"image":null,"anything":null}"#)
+    }
+
+    @Test func `Nothing that a client sends is SQL`() {
+        let evil = #"x'); DROP TABLE reviews; --"#
+        _ = stage.send(.post, "plain", "{\"a\":\"\(evil)\"}")
+        #expect(stage.get("plain?a=" + evil.addingEscapes).body == "[{\"a\":\"\(evil)\",\"b\":null}]")
+        for target in ["reviews?_sort=id;DROP+TABLE+reviews", "reviews?id=1%20OR%201=1&text:in='a'),('b", "reviews;DROP/1",
+            "reviews?%22id%22=1", "reviews/1'--", "products?extra.a')--=1", "products?extra.%22),1)--=1", "notes?q=%22+OR+title:x*"] {
+            _ = stage.get(target)
+        }
+        #expect(stage.get("reviews?_limit=1").fields["X-Total-Count"] == "3")
+    }
+}
+
+extension String {
+    fileprivate var addingEscapes: String {
+        utf8.map { "%" + String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
