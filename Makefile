@@ -8,14 +8,15 @@ ARGS ?=
 # How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds. How often 'make test-heavy' kills
 # the program.
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection
+FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection json csv \
+	script template
 SOAK_SECONDS ?= 600
 KILLS ?= 200
 
 # What building and running need, and what the tests need beside it.
-PACKAGES = libcurl4-openssl-dev libyaml-dev libcrypt-dev pkg-config ca-certificates
+PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev pkg-config ca-certificates
 # Of systemd the tests take systemd-analyze; it does not have to run.
-TEST_PACKAGES = curl python3 python3-requests python3-prometheus-client strace faketime iproute2 git openssl libnss3-tools \
+TEST_PACKAGES = curl sqlite3 python3 python3-requests python3-prometheus-client strace faketime iproute2 git openssl libnss3-tools \
 	default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE)
 # Ubuntu has Chromium as a snap alone: with 'make test CHROMIUM_PACKAGE=' the tests with a browser are skipped, unless CHROMIUM
 # names one.

@@ -58,6 +58,7 @@ let package = Package(
         .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
             name: "Database", dependencies: ["Basics", "CSQLite", "Diagnostics", "Patterns", "SQLite"], swiftSettings: strict),
+        .target(name: "Mustache", dependencies: ["Basics", "Diagnostics"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
         .target(name: "HTTP1", dependencies: ["Basics", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTP2", dependencies: ["HTTP1", "HTTPSemantics", nioCore], swiftSettings: strict),
@@ -101,6 +102,9 @@ let package = Package(
         .testTarget(
             name: "DatabaseTests", dependencies: ["Basics", "CSQLite", "Database", "Diagnostics", "SQLite"],
             swiftSettings: strict),
+        .testTarget(
+            name: "MustacheTests", dependencies: ["Diagnostics", "Mustache"], exclude: ["Specification"],
+            swiftSettings: strict),
         .testTarget(name: "PatternsTests", dependencies: ["Patterns", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(
             name: "HTTPSemanticsTests", dependencies: ["HTTPSemantics", "ProxyTestKit", nioCore], swiftSettings: strict),
@@ -113,8 +117,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2", "HTTPCaching", "HTTPSemantics",
-                "Substitution", "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+                "CSQLite", "Database", "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2", "HTTPCaching", "HTTPSemantics",
+                "Mustache", "SQLite", "Substitution", "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),
         .testTarget(

@@ -41,7 +41,7 @@ final class DatabaseExchange: Exchange {
             self.body = body
         } else if asked.wantsBody {
             isReading = true
-            client?.setWantsBody(true)
+            client?.sendContinue()
             return
         }
         ask()

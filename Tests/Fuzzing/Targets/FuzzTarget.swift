@@ -28,6 +28,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case frames
     /// What a client sends on an HTTP/1 connection.
     case connection
+    /// JSON, as bodies, filters and seeds bring it.
+    case json
+    /// A seed of a database in CSV.
+    case csv
+    /// A seed of a database in SQL.
+    case script
+    /// A Mustache template.
+    case template
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -45,6 +53,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .blocks: try FieldBlockInvariants.check(bytes)
         case .frames: try FrameInvariants.check(bytes)
         case .connection: try ConnectionInvariants.check(bytes)
+        case .json: try JSONInvariants.check(bytes)
+        case .csv: try CSVInvariants.check(bytes)
+        case .script: try ScriptInvariants.check(bytes)
+        case .template: try TemplateInvariants.check(bytes)
         }
     }
 }

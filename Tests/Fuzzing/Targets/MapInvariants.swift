@@ -89,6 +89,10 @@ enum MapInvariants {
             case .content(let content):
                 let location = content.location ?? []
                 try require(location.allSatisfy { $0 > 0x20 && $0 != 0x7f }, "Location \(location)")
+            case .database(let call):
+                let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
+                let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
+                try require(isSafe && !call.path.contains(0), "database \(call.path) for \(uri.description)")
             case .origin, .refused: break
             }
         }

@@ -1,0 +1,131 @@
+import Basics
+
+/// What is rendered, up to a limit.
+struct BoundedOutput {
+    private(set) var bytes: [UInt8] = []
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    /// The limit.
+    var capacity: Int { limit }
+
+    /// How many bytes more may be written.
+    var remaining: Int { max(0, limit &- bytes.count) }
+
+    /// The error of writing more than may be.
+    var full: RenderingLimit { .answerBytes(limit) }
+
+    private func room(for count: Int) throws(RenderingLimit) {
+        guard count <= remaining else { throw full }
+    }
+
+    mutating func append(_ text: UnsafeBufferPointer<UInt8>) throws(RenderingLimit) {
+        try room(for: text.count)
+        bytes.append(contentsOf: text)
+    }
+
+    mutating func append(_ text: [UInt8], _ range: Range<Int>) throws(RenderingLimit) {
+        try room(for: range.count)
+        text.withUnsafeBufferPointer { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    mutating func append(_ text: [UInt8]) throws(RenderingLimit) {
+        try room(for: text.count)
+        bytes.append(contentsOf: text)
+    }
+
+    mutating func append(_ text: StaticString) throws(RenderingLimit) {
+        try append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(_ byte: UInt8) throws(RenderingLimit) {
+        try room(for: 1)
+        bytes.append(byte)
+    }
+
+    mutating func append(_ number: Int64) throws(RenderingLimit) {
+        var digits = String(number)
+        try room(for: digits.utf8.count)
+        digits.withUTF8 { bytes.append(contentsOf: $0) }
+    }
+
+    /// The shortest digits that read back the same, with a point or an exponent.
+    mutating func append(_ number: Double) throws(RenderingLimit) {
+        var digits = number.description
+        try room(for: digits.utf8.count)
+        digits.withUTF8 { bytes.append(contentsOf: $0) }
+    }
+
+    /// Text in HTML and XML, in an element or a quoted attribute.
+    mutating func appendHTML(_ text: [UInt8]) throws(RenderingLimit) {
+        try text.withUnsafeBufferPointer { text throws(RenderingLimit) in
+            var written = 0
+            for index in text.indices {
+                let reference: StaticString
+                switch text[index] {
+                case UInt8(ascii: "&"): reference = "&amp;"
+                case UInt8(ascii: "<"): reference = "&lt;"
+                case UInt8(ascii: ">"): reference = "&gt;"
+                case UInt8(ascii: "\""): reference = "&quot;"
+                case UInt8(ascii: "'"): reference = "&#39;"
+                default: continue
+                }
+                try append(UnsafeBufferPointer(rebasing: text[written..<index]))
+                try append(reference)
+                written = index &+ 1
+            }
+            try append(UnsafeBufferPointer(rebasing: text[written...]))
+        }
+    }
+
+    /// Text inside of a string of JSON (RFC 8259 §7).
+    ///
+    /// - Parameter isScript: Whether what JavaScript and HTML would take for an end is escaped as well: U+2028, U+2029
+    ///   and `<`.
+    mutating func appendJSONCharacters(_ text: [UInt8], isScript: Bool) throws(RenderingLimit) {
+        try text.withUnsafeBufferPointer { text throws(RenderingLimit) in
+            var written = 0
+            var index = 0
+            while index < text.count {
+                let byte = text[index]
+                guard byte < 0x20 || byte == 0x22 || byte == 0x5C || (isScript && (byte == 0x3C || byte == 0xE2)) else {
+                    index &+= 1
+                    continue
+                }
+                var length = 1
+                if byte == 0xE2 {
+                    let isSeparator =
+                        text.count &- index >= 3 && text[index &+ 1] == 0x80 && text[index &+ 2] & 0xFE == 0xA8
+                    guard isSeparator else {
+                        index &+= 1
+                        continue
+                    }
+                    length = 3
+                }
+                try append(UnsafeBufferPointer(rebasing: text[written..<index]))
+                try appendEscape(of: byte, last: text[index &+ length &- 1])
+                index &+= length
+                written = index
+            }
+            try append(UnsafeBufferPointer(rebasing: text[written...]))
+        }
+    }
+
+    private mutating func appendEscape(of byte: UInt8, last: UInt8) throws(RenderingLimit) {
+        switch byte {
+        case 0x22: try append("\\\"")
+        case 0x5C: try append("\\\\")
+        case 0x08: try append("\\b")
+        case 0x09: try append("\\t")
+        case 0x0A: try append("\\n")
+        case 0x0C: try append("\\f")
+        case 0x0D: try append("\\r")
+        case 0xE2: try append(last == 0xA8 ? "\\u2028" : "\\u2029")
+        default:
+            try append("\\u00")
+            try append(Hexadecimal.digit(byte >> 4))
+            try append(Hexadecimal.digit(byte))
+        }
+    }
+}

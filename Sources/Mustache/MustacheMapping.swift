@@ -1,0 +1,25 @@
+/// Names with their values, in an order.
+public final class MustacheMapping: Sendable {
+    /// The value of each name.
+    public let values: [MustacheValue]
+    private let members: MemberNames
+
+    /// A mapping of these members, their names in UTF-8; of a name that comes twice the last one is found.
+    public init(_ members: [(name: [UInt8], value: MustacheValue)]) {
+        self.members = MemberNames(members.map(\.name))
+        values = members.map(\.value)
+    }
+
+    /// A mapping of these members, their names as text.
+    public convenience init(_ members: KeyValuePairs<String, MustacheValue>) {
+        self.init(members.map { (name: Array($0.key.utf8), value: $0.value) })
+    }
+
+    /// The names, in UTF-8, in the order that they are printed in.
+    public var names: [[UInt8]] { members.names }
+
+    /// The value of a name, or nil.
+    public func member(named name: [UInt8]) -> MustacheValue? {
+        members.position(of: name).map { values[$0] }
+    }
+}
