@@ -76,43 +76,29 @@ final class ReadyStored {
     private static func represent(_ entry: StoredEntry, _ identity: ProxyIdentity) -> ReadyRepresentation {
         let stored = entry.metadata
         let fields = stored.fields
-        let hasContent = stored.status != 204
-        var contentLines = ByteBuffer()
-        var linesWithoutType = ByteBuffer()
-        var commonLines = ByteBuffer()
-        commonLines.reserveCapacity(fields.bytes.readableBytes &+ 40)
-        MessageWriter.writeFields(of: fields, to: &contentLines) { isContent($0, fields) }
-        MessageWriter.writeFields(of: fields, to: &linesWithoutType) {
-            isContent($0, fields) && $0.name != .contentType && !isDigest($0, fields)
-        }
-        var partLines = ByteBuffer()
-        MessageWriter.writeFields(of: fields, to: &partLines) { isContent($0, fields) && !isDigest($0, fields) }
-        MessageWriter.writeFields(of: fields, to: &commonLines) { !isContent($0, fields) }
-        commonLines.writeImmutableBuffer(identity.viaLine(stored.version))
-        var statusLine = ByteBuffer()
-        MessageWriter.writeStatusLine(stored.status, checkedReason: stored.reason, to: &statusLine)
-        return ReadyRepresentation(
-            coding: nil, etag: stored.etag, lastModified: stored.lastModified, size: hasContent ? entry.size : 0,
-            body: hasContent ? BodySegments(entry.segments) : BodySegments(ByteBuffer()), contentLines: contentLines,
-            partLines: partLines, linesWithoutType: linesWithoutType,
+        var made = RepresentationBuilder(
+            status: stored.status,
             mediaType: fields.withFirst(.contentType) { Array($0) } ?? Array("application/octet-stream".utf8),
-            commonLines: commonLines, exposed: "", statusLine: statusLine, hasContent: hasContent)
+            size: entry.size, body: BodySegments(entry.segments), hasContent: stored.status != 204)
+        made.reason = stored.reason
+        made.etag = stored.etag
+        made.lastModified = stored.lastModified
+        made.add(fields) { role(of: $0, fields) }
+        made.addCommon { $0.writeImmutableBuffer(identity.viaLine(stored.version)) }
+        return ReadyRepresentation(made)
     }
 
-    /// Whether a field is a digest of the whole content, which a part of it does not have (RFC 9530 §2).
-    private static func isDigest(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
-        line.name == .other
-            && fields.withName(line) {
-                $0.equalsIgnoringCase("content-digest") || $0.equalsIgnoringCase("content-md5")
-            }
-    }
-
-    /// Fields that describe the content, which a 304 does not have (RFC 9110 §15.4.5).
-    private static func isContent(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
+    /// Fields that describe the content are not in a 304 (RFC 9110 §15.4.5).
+    private static func role(of line: FieldSection.Line, _ fields: FieldSection) -> RepresentationBuilder.Role {
         switch line.name {
-        case .contentType, .contentEncoding: true
-        case .other: isDigest(line, fields) || fields.withName(line) { $0.equalsIgnoringCase("content-language") }
-        default: false
+        case .contentType: .type
+        case .contentEncoding: .content
+        case .other:
+            fields.withName(line) { name in
+                if RepresentationBuilder.isDigest(name) { return .digest }
+                return name.equalsIgnoringCase("content-language") ? .content : .common
+            }
+        default: .common
         }
     }
 }
@@ -150,16 +136,15 @@ enum StoredFields {
         MessageWriter.writeFields(of: fields, to: &lines) { line in
             switch line.name {
             case .contentLength, .contentRange, .contentEncoding, .transferEncoding, .trailer: return false
-            case .other: if isDigest(line, fields) || holds(line, of: fields, kept) { return false }
+            case .other:
+                if fields.withName(line, RepresentationBuilder.isDigest) || holds(line, of: fields, kept) {
+                    return false
+                }
             default: if kept.contains(line.name) { return false }
             }
             return !hopByHop.isConnectionLevel(line)
         }
         return lines
-    }
-
-    private static func isDigest(_ line: FieldSection.Line, _ fields: FieldSection) -> Bool {
-        fields.withName(line) { $0.equalsIgnoringCase("content-digest") || $0.equalsIgnoringCase("content-md5") }
     }
 
     private static func holds(_ line: FieldSection.Line, of fields: FieldSection, _ kept: FieldSection) -> Bool {

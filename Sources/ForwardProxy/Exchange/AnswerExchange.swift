@@ -96,12 +96,14 @@ final class AnswerExchange: Exchange {
         pieces = request.isHead ? [] : plan.pieces[...]
         rate = answer.options.rate
         let isStreamed = plan.variant.body == nil && pieces.contains { if case .range = $0 { true } else { false } }
-        if isStreamed, let file = answer.file {
-            open(file, expecting: plan, answer)
-            return
+        if isStreamed, let file = answer.file { return open(file, expecting: plan, answer) }
+        guard rate == nil else {
+            client.start(plan.start(isHead: request.isHead))
+            return sendNext()
         }
-        client.start(plan.start(isHead: request.isHead))
-        sendNext()
+        self.client = nil
+        plan.send(to: client, isHead: request.isHead)
+        client.flush()
     }
 
     // MARK: Sending
@@ -114,10 +116,6 @@ final class AnswerExchange: Exchange {
                 guard sendPaced(bytes) else { return }
             case .range(let range):
                 guard let body = variant?.body else { return sendFromFile(range) }
-                guard rate != nil else {
-                    client.send(body, range)
-                    break
-                }
                 var slices: [AnswerPlan.Piece] = []
                 body.forEachSlice(of: range) { slices.append(.bytes($0)) }
                 pieces.replaceSubrange(pieces.startIndex...pieces.startIndex, with: slices)
@@ -215,7 +213,8 @@ final class AnswerExchange: Exchange {
         }
     }
 
-    /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS, or an observer, has to have them.
+    /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS and observers need
+    /// them.
     private func sendBytesFromFile(_ range: Range<Int>, _ stream: FileStream) {
         let portion = rate.map { max(1, $0 / 10) } ?? 128 << 10
         loop.onFilePool({ () throws(FileStreamError) -> ByteBuffer in

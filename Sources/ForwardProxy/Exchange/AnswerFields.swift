@@ -10,6 +10,12 @@ enum AnswerFields {
         var name: String
         var value: [UInt8]
         var isContent: Bool
+
+        var role: RepresentationBuilder.Role {
+            if Array(name.utf8).withUnsafeBytes(RepresentationBuilder.isDigest) { return .digest }
+            guard isContent else { return .common }
+            return name.equalsIgnoringASCIICase("content-type") ? .type : .content
+        }
     }
 
     static func variant(
@@ -50,33 +56,20 @@ enum AnswerFields {
         }
         if answersCORS { addOriginToVary(&fields) }
 
-        var contentLines = ByteBuffer()
-        var linesWithoutType = ByteBuffer()
-        var commonLines = ByteBuffer()
-        for field in fields {
-            if field.isContent {
-                MessageWriter.writeField(field.name, field.value, to: &contentLines)
-                guard !field.name.equalsIgnoringASCIICase("content-type") else { continue }
-                MessageWriter.writeField(field.name, field.value, to: &linesWithoutType)
-            } else {
-                MessageWriter.writeField(field.name, field.value, to: &commonLines)
-            }
+        func first(_ name: String) -> Field? { fields.first { $0.name.equalsIgnoringASCIICase(name) } }
+        var made = RepresentationBuilder(
+            status: status, mediaType: first("content-type")?.value ?? content.mediaType, size: body.size,
+            body: body.bytes.map { BodySegments($0, sealed: body.sealed) }, hasContent: hasContent)
+        made.coding = body.coding
+        made.etag = first("etag")?.value
+        made.lastModified = first("last-modified") == nil ? nil : body.lastModified
+        made.exposed = exposedNames(fields.map(\.name))
+        for field in fields { made.add(field.name, field.value, as: field.role) }
+        made.addCommon { lines in
+            StatusFields.writeHit(rule: position, to: &lines)
+            lines.writeImmutableBuffer(identity.viaLine)
         }
-        StatusFields.writeHit(rule: position, to: &commonLines)
-        commonLines.writeImmutableBuffer(identity.viaLine)
-        var statusLine = ByteBuffer()
-        MessageWriter.writeStatusLine(status, to: &statusLine)
-        let etag = fields.first { $0.name.equalsIgnoringASCIICase("etag") }?.value
-        let mediaType = fields.first { $0.name.equalsIgnoringASCIICase("content-type") }?.value ?? content.mediaType
-        let lastModified = fields.first { $0.name.equalsIgnoringASCIICase("last-modified") }
-        return ReadyRepresentation(
-            coding: body.coding, etag: etag, lastModified: lastModified == nil ? nil : body.lastModified,
-            size: hasContent ? body.size : 0,
-            body: hasContent ? body.bytes.map { BodySegments($0, sealed: body.sealed) } : BodySegments(ByteBuffer()),
-            contentLines: contentLines, partLines: contentLines, linesWithoutType: linesWithoutType,
-            mediaType: mediaType,
-            commonLines: commonLines, exposed: exposedNames(fields.map(\.name)), statusLine: statusLine,
-            hasContent: hasContent)
+        return ReadyRepresentation(made)
     }
 
     /// Says that the fields depend on Origin, also to a request without one: whoever stores that response must not give

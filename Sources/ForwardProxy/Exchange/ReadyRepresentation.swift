@@ -49,38 +49,30 @@ final class ReadyRepresentation {
     /// Bodies up to this size stand in one buffer with their head; larger ones are written beside it.
     static let inlineLimit = 8 << 10
 
-    init(
-        coding: ContentCoding?, etag: [UInt8]?, lastModified: Int64?, size: Int, body: BodySegments?,
-        contentLines: ByteBuffer, partLines: ByteBuffer, linesWithoutType: ByteBuffer, mediaType: [UInt8],
-        commonLines: ByteBuffer,
-        exposed: String, statusLine: ByteBuffer, hasContent: Bool
-    ) {
-        self.coding = coding
-        self.etag = etag
-        self.lastModified = lastModified
-        self.size = size
-        self.body = body
-        self.contentLines = contentLines
-        self.partLines = partLines
-        self.linesWithoutType = linesWithoutType
-        self.mediaType = mediaType
-        self.commonLines = commonLines
-        self.exposed = exposed
+    init(_ made: RepresentationBuilder) {
+        coding = made.coding
+        etag = made.etag
+        lastModified = made.lastModified
+        size = made.size
+        body = made.body
+        contentLines = made.contentLines
+        partLines = made.partLines
+        linesWithoutType = made.linesWithoutType
+        mediaType = made.mediaType
+        commonLines = made.commonLines
+        exposed = made.exposed
+        status = made.status
         var head = ByteBuffer()
-        head.writeImmutableBuffer(statusLine)
-        head.writeImmutableBuffer(contentLines)
-        if hasContent {
-            head.writeStaticString("Content-Length: ")
-            head.writeDecimal(size)
-            head.writeStaticString("\r\n")
+        if let reason = made.reason {
+            MessageWriter.writeStatusLine(status, checkedReason: reason, to: &head)
+        } else {
+            MessageWriter.writeStatusLine(status, to: &head)
         }
+        statusLineLength = head.readableBytes
+        head.writeImmutableBuffer(contentLines)
+        if made.hasContent { MessageWriter.writeField("Content-Length", decimal: size, to: &head) }
         head.writeImmutableBuffer(commonLines)
         self.head = head
-        statusLineLength = statusLine.readableBytes
-        // A status line's code stands behind its version, which is always of the same length.
-        status =
-            statusLine.getSlice(at: statusLine.readerIndex &+ 9, length: 3)
-            .flatMap { $0.withUnsafeReadableBytes { $0.decimalValue } } ?? 200
         tagIsWellFormed = etag?.withUnsafeBytes { EntityTag($0) != nil } ?? false
         holdsBody = size <= ReadyRepresentation.inlineLimit && body?.rest.isEmpty == true
     }

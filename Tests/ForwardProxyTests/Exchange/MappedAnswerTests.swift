@@ -154,6 +154,24 @@ struct MappedAnswerTests {
         #expect(response.body.hasSuffix("--\(boundary.replacingOccurrences(of: "\"", with: ""))--\r\n"))
     }
 
+    @Test("a digest that a rule sets is in no response without the whole content (RFC 9530 §2)")
+    func digest() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/x: { text: 0123456789, headers: { Content-Digest: "x=:eA==:", Repr-Digest: "x=:eA==:" } }
+            """)
+        let whole = try proxy.exchange("GET", "http://m.test/x")
+        let tag = "If-None-Match: \(try #require(whole.field("ETag")))"
+        let part = try proxy.exchange("GET", "http://m.test/x", fields: ["Range: bytes=1-2"])
+        let parts = try proxy.exchange("GET", "http://m.test/x", fields: ["Range: bytes=1-2, 8-9"])
+        let none = try proxy.exchange("GET", "http://m.test/x", fields: [tag])
+        let responses = [whole, part, parts, none]
+        #expect(responses.map(\.status) == [200, 206, 206, 304])
+        #expect(responses.map { $0.field("Content-Digest") } == ["x=:eA==:", nil, nil, nil])
+        #expect(responses.map { $0.field("Repr-Digest") } == Array(repeating: "x=:eA==:", count: 4))
+    }
+
     @Test("If-Range lets a range through only for the very representation")
     func ifRange() throws {
         let proxy = try proxy()
