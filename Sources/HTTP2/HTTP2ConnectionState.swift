@@ -38,6 +38,10 @@ public struct HTTP2ConnectionState: Sendable {
     private var receiveWindow = HTTP2Window()
     public private(set) var sendWindow = HTTP2Window()
     private var floods = HTTP2Floods()
+    /// Whether the client has acknowledged the SETTINGS that tell it how many streams it may open.
+    private var clientKnowsLimits = false
+    /// Streams that it opened beyond that before.
+    private var earlyStreams = 0
     /// Whether GOAWAY has been sent in order: the streams that are open are the last.
     private(set) var isStopping = false
     private var clientIsLeaving = false
@@ -45,6 +49,9 @@ public struct HTTP2ConnectionState: Sendable {
 
     /// Streams at a time.
     public static let maxStreams = 100
+    /// Streams beyond these that a client may have opened before it knew of the limit: they are refused, and are no
+    /// errors of its own (RFC 9113 §5.1.2, §8.7).
+    static let maxEarlyStreams = 4 * maxStreams
     /// What a client may send on all streams together before it is taken in: bytes.
     static let receiveWindowSize = 1 << 20
     private static let maxContinuations = 5
@@ -204,6 +211,7 @@ public struct HTTP2ConnectionState: Sendable {
         guard header.stream == 0 else { throw .connection(.protocolError) }
         guard !header.flags.contains(.acknowledgement) else {
             guard header.length == 0 else { throw .connection(.frameSizeError) }
+            clientKnowsLimits = true
             return nil
         }
         try floods.controls.count(at: now)
@@ -261,8 +269,14 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// The client has made an error on one stream; too many of them are one of the connection.
-    public mutating func failedStream(_ id: UInt32, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
-        try floods.errors.count(at: now)
+    public mutating func failedStream(
+        _ id: UInt32, _ code: HTTP2ErrorCode, isOpen: Bool, now: UInt64
+    ) throws(HTTP2Violation) {
+        if code == .refusedStream, !clientKnowsLimits, earlyStreams < HTTP2ConnectionState.maxEarlyStreams {
+            earlyStreams &+= 1
+        } else {
+            try floods.errors.count(at: now)
+        }
         if !isOpen { closedStreams.insert(id, byProxy: true) }
     }
 
@@ -348,7 +362,7 @@ struct ClosedStreams {
     private var ring: [(stream: UInt32, byProxy: Bool)] = []
     private var next = 0
 
-    private static let capacity = 256
+    private static let capacity = 512
 
     mutating func insert(_ stream: UInt32, byProxy: Bool) {
         if ring.count < ClosedStreams.capacity {

@@ -188,20 +188,41 @@ struct HTTP2ConnectionStateTests {
         _ = try state.receivedRequest(try block(1), openStreams: 0, now: 0)
         state.closedStream(1, byProxy: false)
         #expect(state.absence(of: 1) == .closedByClient)
-        try state.failedStream(1, isOpen: false, now: 0)
+        try state.failedStream(1, .streamClosed, isOpen: false, now: 0)
         #expect(state.absence(of: 1) == .closedByProxy)
     }
 
-    @Test("The last 256 streams that were closed are known")
+    @Test(
+        "Streams beyond the hundred are refused, and are errors of the client's only where it knew better",
+        arguments: [
+            (knows: false, early: 400, errors: 200, isTaken: true), (false, 400, 201, false), (false, 0, 600, true),
+            (false, 0, 601, false), (true, 0, 200, true), (true, 0, 201, false),
+        ])
+    func refusing(knows: Bool, early: Int, errors: Int, isTaken: Bool) throws {
+        var state = HTTP2ConnectionStateTests.open()
+        func acknowledge() throws(HTTP2Violation) {
+            _ = try state.receivedSettings(header(.settings, .acknowledgement), ByteBuffer(), now: 0)
+        }
+        if knows { try acknowledge() }
+        let found = violation { () throws(HTTP2Violation) in
+            for index in 0..<early + errors {
+                if early > 0, index == early { try acknowledge() }
+                try state.failedStream(UInt32(201 + 2 * index), .refusedStream, isOpen: false, now: 0)
+            }
+        }
+        #expect(found == (isTaken ? nil : .connection(.enhanceYourCalm)))
+    }
+
+    @Test("The last 512 streams that were closed are known")
     func forgetting() throws {
         var state = HTTP2ConnectionStateTests.open()
-        for id in stride(from: 1, through: 513, by: 2) as StrideThrough<UInt32> {
+        for id in stride(from: 1, through: 1025, by: 2) as StrideThrough<UInt32> {
             _ = try state.receivedRequest(try block(id), openStreams: 0, now: 0)
             state.closedStream(id, byProxy: id == 3)
         }
         #expect(state.absence(of: 1) == .forgotten)
         #expect(state.absence(of: 3) == .closedByProxy)
-        #expect(state.absence(of: 513) == .closedByClient)
+        #expect(state.absence(of: 1025) == .closedByClient)
     }
 
     @Test("After GOAWAY new streams are passed over without an error, and the last is the one that was told")
@@ -300,7 +321,7 @@ struct HTTP2ConnectionStateTests {
         case .ping: _ = try state.receivedPing(header(.ping, length: 8), now: now)
         case .settings: _ = try state.receivedSettings(header(.settings), ByteBuffer(), now: now)
         case .reset: try state.closedByReset(now: now)
-        case .error: try state.failedStream(1, isOpen: false, now: now)
+        case .error: try state.failedStream(1, .protocolError, isOpen: false, now: now)
         case .emptyData: try state.receivedEmptyData(now: now)
         case .unknown: try state.receivedUnknown(now: now)
         case .priority:

@@ -54,7 +54,7 @@ extension HTTP2Connection {
     /// An error of one stream; too many of them are one of the connection.
     private func reset(_ id: UInt32, _ code: HTTP2ErrorCode) throws(HTTP2Violation) {
         let stream = streams[id]
-        try state.failedStream(id, isOpen: stream != nil, now: monotonicNanoseconds())
+        try state.failedStream(id, code, isOpen: stream != nil, now: monotonicNanoseconds())
         if let stream { stream.violated(code) } else { writeReset(stream: id, code) }
     }
 

@@ -6,7 +6,8 @@ import NIOCore
 /// One HTTP/2 connection inside a decrypted tunnel: frames in and out, the limits that keep a client from costing
 /// others, and a stream for each request (RFC 9113).
 ///
-/// What one connection may do: 100 streams at a time; 5 CONTINUATION frames in a header block; in 30 s 200 resets of
+/// What one connection may do: 100 streams at a time, and 400 more that are refused before it has acknowledged that
+/// limit; 5 CONTINUATION frames in a header block; in 30 s 200 resets of
 /// requests under way, 200 errors of streams, 200 empty DATA frames and 5,000 frames that mean nothing here; and, while
 /// it is sent nothing of a response, 200 PING and SETTINGS frames and 5,000 WINDOW_UPDATE frames and resets of streams
 /// that are over. Beyond that it gets GOAWAY with ENHANCE_YOUR_CALM.

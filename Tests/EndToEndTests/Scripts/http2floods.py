@@ -177,6 +177,33 @@ def too_many_streams(stage):
         assert response.body == TEXT.encode()
 
 
+@case("400 streams that are opened before the limit can be known")
+def early_streams(stage):
+    with stage.wire(handshake=False) as wire:
+        request = block(wire.request_fields("/o/hang"))
+        wire.send(PREFACE + settings() + b"".join(headers(2 * n + 1, request) for n in range(400)))
+        refused = set()
+        while len(refused) < 300:
+            got = wire.read()
+            assert got.kind in (SETTINGS, WINDOW_UPDATE, RST_STREAM), got.kind
+            if got.kind == RST_STREAM:
+                assert got.code == REFUSED_STREAM
+                refused.add(got.stream)
+        assert refused == {2 * n + 1 for n in range(100, 400)}
+        wire.next_stream = 801
+        wire.send(frame(SETTINGS, ACK, 0) + reset(1))
+        assert wire.get().body == TEXT.encode()
+
+
+@case("streams beyond the limit, again and again")
+def late_streams(stage):
+    with stage.wire() as wire:
+        request = block(wire.request_fields("/o/hang"))
+        wire.send(b"".join(headers(2 * n + 1, request) for n in range(1000)))
+        frames = ends_calm(wire)
+    assert sum(got.kind == RST_STREAM for got in frames) == 200
+
+
 @case("100 large files with a window of 0")
 def closed_windows(stage):
     memory = stage.memory
