@@ -68,9 +68,10 @@ protocol ExchangeClient: BodyReceiver {
     /// - Parameter status: the one that the block has.
     func send(fieldBlock: ByteBuffer, status: Int, _ body: BodySegments?)
     func start(_ response: ResponseStart)
-    /// Sends a region of a file; not where ``needsBytes``.
+    /// Sends a region of a file; not where ``needsBytes``, and so not where there are observers.
     func send(_ region: FileRegion, promise: EventLoopPromise<Void>?)
-    /// Sends a range of content that the kernel sends by itself; not where ``isEncrypted``.
+    /// Sends a range of content that the kernel sends by itself; not where ``isEncrypted``. Observers are not told of
+    /// it here: ``send(_:_:)`` tells them.
     func send(_ content: SealedContent, _ range: Range<Int>)
     /// Ends the response; `trailers` are field lines, each with its CRLF.
     func finish(trailers: ByteBuffer?)

@@ -11,6 +11,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var failure: String
     /// What to do about it, one sentence.
     public var advice: String
+    /// The same over HTTP/2, where it is another.
+    var adviceOverHTTP2: String?
     /// Whether the exchange counts as refused by a policy rather than failed.
     public var isRefusal: Bool
     /// Whether the origin was not reached, or closed the connection without a response.
@@ -37,10 +39,12 @@ public struct ProxyError: Error, Sendable, Equatable {
 
 extension ProxyError {
     static func badRequest(_ failure: String) -> ProxyError {
-        ProxyError(
+        var error = ProxyError(
             status: 400, type: "http_request_error", failure: failure,
             advice: "Correct the request; the connection is closed because its framing can't be trusted.",
             isRefusal: true)
+        error.adviceOverHTTP2 = "Correct the request."
+        return error
     }
 
     static func unsupportedScheme(_ scheme: String) -> ProxyError {

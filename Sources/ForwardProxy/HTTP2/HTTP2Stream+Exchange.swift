@@ -125,6 +125,8 @@ extension HTTP2Stream: ExchangeClient {
 
     func fail(_ error: ProxyError) {
         guard !state.responseHasStarted else { return abort() }
+        var error = error
+        error.advice = error.adviceOverHTTP2 ?? error.advice
         let response = ErrorResponse(error, asked: record, fields: fields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
         record?.reason = error.failure

@@ -3,8 +3,8 @@ import HTTP2
 import HTTPSemantics
 import NIOCore
 
-/// One request and its response on an HTTP/2 connection: it performs what ``HTTP2StreamState`` says, and is the client's
-/// side of an exchange.
+/// One request and its response on an HTTP/2 connection: it performs what ``HTTP2StreamState`` says, and is the
+/// client's side of an exchange.
 final class HTTP2Stream {
     /// Holds this stream until it is closed.
     let connection: HTTP2Connection
@@ -46,8 +46,13 @@ final class HTTP2Stream {
             let exchange = loop.begin(request, client: self)
             if !state.responseIsComplete { self.exchange = exchange }
         } catch {
-            guard let refusal = ProxyError(error) else { throw .stream(id, .protocolError) }
             loop.open(HTTP2RequestHead.record(block, receivedAt: now), nil, on: self)
+            guard let refusal = ProxyError(error) else {
+                record?.outcome = .refused
+                record?.reason = "The request is malformed."
+                finishRecord()
+                throw .stream(id, .protocolError)
+            }
             fail(refusal)
         }
     }
