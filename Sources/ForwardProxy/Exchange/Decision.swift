@@ -69,8 +69,9 @@ enum TunnelDecision {
     case refuse(ProxyError)
 }
 
-/// A request as far as decisions depend on it.
-struct AskedRequest {
+/// A request as far as decisions depend on it: made once, and handed on. A class, since a structure of this size is
+/// copied with each call.
+final class AskedRequest {
     let uri: TargetURI
     let method: RequestMethod
     let version: HTTPVersion
@@ -88,7 +89,7 @@ struct AskedRequest {
         isUpgrade = UpgradeRequest.isWanted(method.known, version, fields, hasBody: hasBody)
     }
 
-    init(_ request: borrowing Request, _ uri: TargetURI) {
+    convenience init(_ request: borrowing Request, _ uri: TargetURI) {
         self.init(
             uri: uri, method: RequestMethod(request.head), version: request.head.version, fields: request.head.fields,
             hasBody: request.hasBody)
