@@ -60,8 +60,8 @@ extension LoopContext {
     /// Answers a request that no rule answers from the store, or takes it to the origin.
     ///
     /// - Parameters:
-    ///   - mayCollapse: whether it may wait for another's response.
-    ///   - phase: what came of another's exchange that it has waited for.
+    ///   - mayCollapse: whether the request may wait for the response to another one.
+    ///   - phase: what came of the other exchange, if the request has waited for one.
     func consult(
         _ cache: ResponseCache, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient,
         mayCollapse: Bool = true, after phase: Flight.Phase = .waiting

@@ -40,7 +40,7 @@ final class Flight: Sendable {
     /// Waits for the response's head.
     ///
     /// - Parameter notify: called once, on the origin exchange's event loop, with what came of it.
-    /// - Returns: the number to ``leave(_:)`` with, or the phase where there is nothing to wait for.
+    /// - Returns: a ticket, with which the waiter can ``leave(_:)``; nil with a phase that waits no longer.
     func join(_ notify: @escaping @Sendable (Phase) -> Void) -> (ticket: Int?, phase: Phase) {
         state.withLock { state in
             guard case .waiting = state.phase else { return (nil, state.phase) }

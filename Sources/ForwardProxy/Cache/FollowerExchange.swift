@@ -4,7 +4,7 @@ import NIOCore
 
 /// Serves a request by another's origin exchange: waits for the head, and reads the body beside the others.
 ///
-/// Where the response turns out to be none that it may have, or the wait gets too long, the request goes its own way.
+/// If its request may not be answered with the response, or it has waited too long, the request is served on its own.
 final class FollowerExchange: Exchange {
     private let cacheRequest: CacheRequest
     private let key: CacheKey
@@ -17,7 +17,7 @@ final class FollowerExchange: Exchange {
     private var ticket: Int?
     private var timer: Scheduled<Void>?
     private var subscription: BodySubscription?
-    /// Begins anew without waiting for anybody, knowing what came of the others' exchange.
+    /// Serves the request on its own; it is told what came of the others' exchange.
     private var goAlone: ((any ExchangeClient, Flight.Phase) -> Void)?
 
     init(

@@ -160,7 +160,7 @@ extension SharedBody.State {
 
     /// Drops the pieces that all readers have had, where the body is not retained.
     ///
-    /// - Returns: how many of their bytes the origin is still to be told of.
+    /// - Returns: how many of their bytes have not been acknowledged to the origin.
     fileprivate mutating func dropTaken() -> Int {
         guard !isRetained, let taken = readers.values.map(\.next).min() else { return 0 }
         var count = 0

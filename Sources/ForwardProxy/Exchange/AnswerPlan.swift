@@ -2,8 +2,8 @@ import HTTP1
 import HTTPSemantics
 import NIOCore
 
-/// What of a ready answer a request gets: all of it, a 304, a 412, or ranges, with the fields that depend on the
-/// request. Made without I/O, so that it is the same for bytes in memory and for a file that is streamed.
+/// The response to one request, planned from a ready answer: the whole answer, a 304, a 412 or ranges, with the fields
+/// that depend on the request. Planning needs no I/O, so bytes in memory and streamed files are planned alike.
 struct AnswerPlan {
     /// A piece of the body.
     enum Piece {

@@ -210,7 +210,7 @@ extension AnswerContent {
             isOwnWording: content.isOwnWording)
     }
 
-    /// Whether a path that no file has looks like an attempt to leave the root: then nothing more is told of it.
+    /// Whether a path looks like an attempt to leave the root. The client is then told nothing of the file.
     static func looksLikeTraversal(_ path: [UInt8]) -> Bool {
         if path.contains(UInt8(ascii: "\\")) || path.contains(where: { $0 < 0x20 }) { return true }
         if String(validating: path, as: UTF8.self) == nil { return true }

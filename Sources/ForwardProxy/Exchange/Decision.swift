@@ -5,7 +5,7 @@ import Substitution
 enum ForwardReason: Sendable, Equatable {
     /// No rule and nothing stored for this URL.
     case uriMiss
-    /// The method is none that a stored response answers.
+    /// No stored response answers requests with this method.
     case method
     /// The request asked for the origin's answer (no-cache).
     case request
@@ -217,8 +217,8 @@ final class Decider: Sendable {
         return nil
     }
 
-    /// Why a request's expectation can't be met; nil where it is one that is known, or one of HTTP/1.0, which is ignored
-    /// (RFC 9110 §10.1.1).
+    /// Why a request's expectation can't be met; nil where it is known, or of HTTP/1.0, and so ignored (RFC 9110
+    /// §10.1.1).
     func expectationError(_ asked: AskedRequest) -> ProxyError? {
         let fields = asked.fields
         guard fields.contains(.expect), asked.version >= .http1_1 else { return nil }

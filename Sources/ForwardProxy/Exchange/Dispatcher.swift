@@ -73,7 +73,9 @@ extension LoopContext {
         request.head.withTarget { answers.note(answer, for: $0, url: uri.bytes) }
     }
 
-    /// The straight way: a plain GET or HEAD of a mapped URL whose answer is ready, and needs nothing but to be sent.
+    /// The straight way: answers a plain GET or HEAD of a mapped URL with ready bytes.
+    ///
+    /// - Returns: whether they are its answer; else nothing was sent.
     @inline(__always)
     private func answerStraight(
         _ answer: ReadyAnswer, _ request: Request, url: ByteBuffer, _ client: some ExchangeClient,

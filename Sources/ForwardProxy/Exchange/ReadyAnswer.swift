@@ -15,7 +15,7 @@ final class ReadyAnswer {
     let status: Int
     /// Whether a plain GET is answered by the ready bytes: nothing of the rule asks for more.
     let isPlain: Bool
-    /// Whether it is, besides, taken from memory at once and by nothing but the rule.
+    /// Whether all of it is in memory too, and the rule answers without asking the origin first.
     let isStraight: Bool
     /// Whether conditions and ranges of a request are for it.
     let isConditional: Bool

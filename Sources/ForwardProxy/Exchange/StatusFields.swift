@@ -21,7 +21,7 @@ enum StatusFields {
         lines.writeStaticString("\r\n")
     }
 
-    /// `Cache-Status: subproxy; fwd=uri-miss; stored; collapsed`, as far as each holds.
+    /// `Cache-Status: subproxy; fwd=uri-miss; stored; collapsed`, with the parameters that hold.
     ///
     /// - Parameter status: the origin's, where it answered a validation.
     static func writeFetched(

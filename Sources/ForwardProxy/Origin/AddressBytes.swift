@@ -8,8 +8,8 @@ struct AddressBytes: Sendable, Equatable {
 
     /// The address of an AF_INET or AF_INET6 socket address; nil for other families.
     init?(_ address: UnsafePointer<sockaddr>) {
-        // By the places of the parts, which the kernel has fixed (ip(7), ipv6(7)): the structures belong to Glibc or to a
-        // module of NIO, whichever is loaded first.
+        // By the places of the parts, which the kernel has fixed (ip(7), ipv6(7)): the structures belong to Glibc or to
+        // a module of NIO, whichever is loaded first.
         let bytes = UnsafeRawPointer(address)
         switch CInt(address.pointee.sa_family) {
         case AF_INET:

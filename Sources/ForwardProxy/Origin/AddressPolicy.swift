@@ -94,7 +94,7 @@ public struct AddressPolicy: Sendable {
 }
 
 extension ProxyError {
-    /// What a client is told of an address that its request leads to; nil where that may be reached.
+    /// The error that a client gets if its request leads to this address; nil if it may be reached.
     init?(_ verdict: AddressVerdict, host: String) {
         switch verdict {
         case .allowed: return nil

@@ -37,8 +37,8 @@ final class OwnConnections: Sendable {
 
 /// How many clients' connections have connections to origins of their own.
 ///
-/// Each takes some 30 KiB and three descriptors, so there is a limit, and a share of it for each client's address (of IPv6 for its /64), so
-/// that no client takes it from all others. Beyond it a request has a connection for itself, once.
+/// Each takes some 30 KiB and three descriptors, so there is a limit. An address of a client (of IPv6 its /64) has a
+/// share of it, so that no client takes all. Beyond the limit each request has a new connection, for itself alone.
 final class OwnConnectionsCounter: Sendable {
     static let limit = 512
     static let limitOfClient = 128

@@ -3,7 +3,7 @@ import HTTP1
 import NIOCore
 import Substitution
 
-/// What is told of an origin that did not answer as it should (RFC 9209 §2.3 names the kinds).
+/// The errors of origins, parent proxies and files that fail (RFC 9209 §2.3 names the types).
 extension ProxyError {
     /// An error for which a stored response may stand in, since there is no way to the origin (RFC 9111 §4.2.4).
     private static func unreachable(
@@ -62,7 +62,7 @@ extension ProxyError {
             advice: "Try again; the origin's own log may say more.")
     }
 
-    /// What is told of a parent proxy that does not do what it was asked for.
+    /// The parent proxy refused a request.
     static func parentRefused(_ status: Int, host: String) -> ProxyError {
         guard status == 407 else {
             return ProxyError(
@@ -85,7 +85,7 @@ extension ProxyError {
                 : "The origin must speak TLS 1.2 or later on this port.")
     }
 
-    /// What is told of a file that can't be served.
+    /// The file of a rule can't be served.
     static func file(_ refusal: FileRefusal, rule: String, path name: String) -> ProxyError {
         switch refusal {
         case .notFound:

@@ -22,8 +22,8 @@ struct OriginRequest {
     var lines: [[UInt8]]
     var body: Body
     var isHead: Bool
-    /// Whether the request may be sent again: only then is a kept connection used, since on one that turns out closed
-    /// it is. A body that has passed can't be had again.
+    /// Whether the request may be sent twice. Only such a request uses a kept connection: if the origin has closed it,
+    /// libcurl sends the request again. A body that has been sent can't be sent again.
     var mayBeRepeated: Bool
     var expectsContinue: Bool
 

@@ -325,7 +325,9 @@ extension TransferRequest {
 }
 
 extension ProxyError {
-    /// What a client is told of a transfer that failed; `known` is what a callback found before libcurl gave up.
+    /// The error that a client gets for a failed transfer.
+    ///
+    /// - Parameter known: the reason for which a callback ended the transfer, if one did.
     init(_ result: TransferResult, host: String, known: ProxyError?) {
         if let known, result.kind != .silence {
             self = known

@@ -18,8 +18,11 @@ protocol OriginTransport: AnyObject {
     /// Bytes of the response's body that are on their way to the sink, or that it has not acknowledged; nil where the
     /// transport takes no loan.
     var unacknowledgedBytes: Int? { get }
-    /// Has the body sent to the client's socket at once from `position` on, a number of bytes of it that the sink has
-    /// had. One body has one loan, which may be lent any number of times.
+    /// Sends the body straight to the client's socket from `position` on.
+    ///
+    /// A body has one loan, which may be lent any number of times.
+    ///
+    /// - Parameter position: how many bytes of the body the sink has received.
     func lend(_ loan: OutputLoan, at position: Int)
     /// Ends the transfer; nothing more is told to the sink.
     func cancel()

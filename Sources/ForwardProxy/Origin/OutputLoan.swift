@@ -79,7 +79,7 @@ final class OutputLoan: Sendable {
         }
     }
 
-    /// Has the last packet leave.
+    /// Sends the last packet now, if it waits in the socket.
     func push() {
         state.withLock { state in
             guard state.isCorked, state.descriptor >= 0 else { return }

@@ -58,7 +58,7 @@ final class TransferLoops: Sendable {
         return (loop, remoteOutbox)
     }
 
-    /// Connections to origins for one connection of a client alone; nil where there are too many, or no thread for them.
+    /// Connections to origins for one connection of a client alone; nil if there are too many, or no thread for them.
     func ownConnections(for client: any ExchangeClient) -> OwnConnections? {
         guard let (loop, _) = try? loop(clientIsLocal: client.isLocal) else { return nil }
         return OwnConnections(of: loop, for: FailedAttempts.Client(client.address), counting: ownConnections)

@@ -59,8 +59,8 @@ public struct CacheConfiguration: Sendable {
     public var memory = 256 << 20
     /// Fields that are obeyed before Cache-Control where they are there, in this order (RFC 9213); the default is none.
     public var targetedFields: [[UInt8]] = []
-    /// For how long after it became stale a response stands in for an origin that can't be reached; the default is seven
-    /// days, and 0 is never.
+    /// For how long after it became stale a response stands in for an origin that can't be reached. The default is
+    /// seven days; 0 is never.
     public var staleIfUnreachable = TimeAmount.hours(7 * 24)
     /// What ages are measured by: nanoseconds of a clock that never jumps. Tests have one of their own.
     public var clock: @Sendable () -> UInt64 = { steadyNanoseconds() }

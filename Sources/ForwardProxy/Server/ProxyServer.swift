@@ -174,7 +174,7 @@ extension ProxyConfiguration {
     }
 }
 
-/// The files that a map may answer with, as far as its rules tell: a pinned file that none names is let go.
+/// The files below the roots of a map's rules. A pinned file that is not among them is released.
 private struct NamedFiles {
     private let roots: Set<String>
 

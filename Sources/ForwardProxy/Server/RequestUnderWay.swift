@@ -57,10 +57,10 @@ struct RequestUnderWay: Equatable {
 
     /// Whether the connection ends behind the response to a request that is refused.
     ///
-    /// What comes behind a CONNECT may be what was meant for the tunnel, sent before the answer had come, and chosen by
-    /// others than the client: it must not be read as a request. So the connection ends, except that a client which is
-    /// asked for its credentials, and has sent nothing yet, may give them here. Even if more is on its way then, it does
-    /// nothing: it would need the credentials itself.
+    /// Bytes behind a CONNECT may be meant for the tunnel, sent before the answer came, and chosen by others than the
+    /// client: they must not be read as a request. So the connection ends, except that a client which is asked for its
+    /// credentials, and has sent nothing yet, may give them here. If bytes for the tunnel are on their way then, they
+    /// do no harm: read as a request, they would need the credentials themselves.
     ///
     /// - Parameter hasUnread: whether bytes behind the request have come.
     func mustClose(behind status: Int, hasUnread: Bool) -> Bool {

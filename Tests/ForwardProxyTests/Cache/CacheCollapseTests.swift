@@ -252,7 +252,7 @@ struct CacheCollapseTests {
         try gate.awaitArrivals()
         let followers = try (0..<3).map { _ in try stage.begin() }
         let bodies = try followers.map { try answer($0).body }
-        // The first one is still on its way, so none of them waited for it; what one of them got may be there for the next.
+        // The first is still on its way, so none of them waited for it; what one got may be there for the next.
         #expect(bodies.allSatisfy { ["2", "3", "4"].contains($0) })
         gate.open()
         #expect(try answer(leader).body == "1")
