@@ -55,7 +55,7 @@ extension ProxyError {
     }
 
     static let misdirected = ProxyError(
-        status: 421, failure: "This is a proxy, and the Host of the request is none of its own names.",
+        status: 421, failure: "This is a proxy, and the Host field of the request does not name it.",
         advice: "Send requests for other servers in absolute-form, as clients with a proxy setting do.",
         isRefusal: true)
 

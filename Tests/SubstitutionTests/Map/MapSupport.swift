@@ -98,6 +98,8 @@ extension SubstitutionMap {
             if let location = content.location { return "redirect \(String(decoding: location, as: UTF8.self))" }
             if content.isOwnWording { return "block" }
             return "\(content.type): \(String(decoding: content.bytes, as: UTF8.self))"
+        case .database(let call):
+            return "\(String(decoding: call.path, as: UTF8.self)): \(String(decoding: call.resource, as: UTF8.self))"
         case .origin(nil): return "forward"
         case .origin(let url?): return "forward \(String(buffer: url.bytes))"
         case .refused(let reason): return "refused: \(reason)"
