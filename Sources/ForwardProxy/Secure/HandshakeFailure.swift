@@ -1,23 +1,37 @@
 import NIOCore
 import NIOSSL
 
-/// Why a TLS handshake with a client has come to nothing, in a few words for the log.
-struct HandshakeFailure: Equatable {
+/// Why a TLS handshake with a client has failed, in a few words for the log.
+struct HandshakeFailure: Error, Equatable {
     let phrase: String
     /// Whether this is how clients end a handshake whose certificate they don't trust.
     let isDistrust: Bool
+    /// Whether the proxy has ended the handshake for a reason of its own: the client has done nothing wrong.
+    let isOfProxy: Bool
 
-    init(_ phrase: String, isDistrust: Bool = false) {
+    init(_ phrase: String, isDistrust: Bool = false, isOfProxy: Bool = false) {
         self.phrase = phrase
         self.isDistrust = isDistrust
+        self.isOfProxy = isOfProxy
     }
 
+    static let stopped = HandshakeFailure("the proxy stopped", isOfProxy: true)
     static let closed = HandshakeFailure("the client closed the connection", isDistrust: true)
     static let timedOut = HandshakeFailure("no TLS handshake came")
     static let otherHost = HandshakeFailure("the client asks for another host in TLS")
-    /// Not expected: the TLS library has found a handshake where ``ClientHelloReader`` found none.
+    /// Not expected: the TLS library has completed a handshake whose ClientHello ``ClientHelloReader`` can't read.
     static let unreadable = HandshakeFailure("the host that the client asks for in TLS can't be told")
 
+    /// - Parameter error: what the proxy itself could not do for the handshake, or behind it.
+    init(inProxy error: any Error) {
+        switch error {
+        case let failure as HandshakeFailure: self = failure
+        case ChannelError.ioOnClosedChannel: self = .closed
+        default: self.init("the proxy could not do its part: \(error)", isOfProxy: true)
+        }
+    }
+
+    /// - Parameter error: what the channel or its TLS handler has told.
     init(_ error: any Error) {
         switch error {
         case NIOSSLError.handshakeFailed(.sslError(let stack)), NIOSSLError.handshakeFailed(.unknownError(let stack)):
@@ -33,7 +47,7 @@ struct HandshakeFailure: Equatable {
         }
     }
 
-    /// The library's word for an error: `error:1000009c:SSL routines:OPENSSL_internal:HTTP_REQUEST at …`
+    /// BoringSSL's name of an error: HTTP_REQUEST in `error:1000009c:SSL routines:OPENSSL_internal:HTTP_REQUEST at …`
     static func code(_ description: String) -> String? {
         let mark = "OPENSSL_internal:"
         guard let range = description.firstRange(of: mark) else { return nil }
@@ -41,7 +55,7 @@ struct HandshakeFailure: Equatable {
         return code.isEmpty ? nil : String(code)
     }
 
-    /// Puts the library's word into a phrase.
+    /// - Parameter code: BoringSSL's name of the error.
     init(code: String) {
         let alert = ["SSLV3_ALERT_", "TLSV1_ALERT_", "TLSV1_"].first(where: code.hasPrefix).map {
             String(code.dropFirst($0.count))
@@ -63,7 +77,7 @@ struct HandshakeFailure: Equatable {
         }
     }
 
-    /// An alert of the client's, by its number (RFC 8446 §6).
+    /// - Parameter alert: the description in an alert from the client (RFC 8446 §6).
     init(alert: UInt8) {
         if let name = HandshakeFailure.alerts[alert] {
             self.init(code: "TLSV1_ALERT_\(name)")

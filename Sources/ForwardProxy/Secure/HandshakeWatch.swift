@@ -1,11 +1,11 @@
 import NIOCore
 import TLSTermination
 
-/// Reads along, in front of TLS, while a client and the proxy agree on it: the host that the client asks for, and an
+/// Reads a client's side of a TLS handshake before the TLS handler does: the host that the client asks for, and an
 /// alert that it sends in the clear.
 ///
-/// Clients with OpenSSL tell so, in TLS 1.3 too, that they don't trust a certificate; the TLS library, which by then
-/// expects encrypted records, can only say that the record is too short.
+/// Clients with OpenSSL send such an alert, in TLS 1.3 too, when they don't trust a certificate. The TLS library
+/// expects encrypted records by then, and reports only that the record is too short.
 final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -20,13 +20,14 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - mayAskFor: whether a client may name this host in TLS.
-    ///   - whenRefused: called when it has named another one, and was told so; TLS sees nothing of that.
+    ///   - whenRefused: called when the client has named another host and was sent an alert; the TLS handler sees
+    ///     nothing of this.
     init(mayAskFor: @escaping ([UInt8]) -> Bool, whenRefused: @escaping () -> Void) {
         self.mayAskFor = mayAskFor
         self.whenRefused = whenRefused
     }
 
-    /// Whether the client has named a host that it may name, or none: what TLS agreed on may be used.
+    /// Whether the client has named no host, or one that it may name.
     var helloIsAccepted: Bool {
         switch hello.verdict {
         case .name, .noName: !isRefused
@@ -52,7 +53,8 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
     /// A fatal alert, unrecognized_name (RFC 6066 §3).
     private static let unrecognizedName: [UInt8] = [21, 3, 3, 0, 2, 2, 112]
 
-    /// The alert in the last record of what a client has sent: type 21, a version, the length 2, level and description.
+    /// The description in an alert record that ends what a client has sent: type 21, version, length 2, level and
+    /// description.
     static func alert(in bytes: some Collection<UInt8>) -> UInt8? {
         let record = Array(bytes)
         guard record.count == 7, record[0] == 21, record[1] == 3, record[3] == 0, record[4] == 2,

@@ -1,6 +1,8 @@
+import Basics
 import HTTPSemantics
 import NIOCore
 import NIOSSL
+import Substitution
 import TLSTermination
 
 /// Serves a CONNECT request for a host that the map names: answers 200 and decrypts what follows, with a certificate
@@ -9,6 +11,11 @@ final class SecureTunnelExchange: Exchange {
     private let authority: Authority
     private let loop: LoopContext
     private weak var client: (any ExchangeClient)?
+    /// The client's, once its connection is taken over.
+    private var address = ""
+    private var isLocal = false
+    private var record: ExchangeRecord?
+    private var watch: HandshakeWatch?
 
     init(_ authority: Authority, client: any ExchangeClient) {
         self.authority = authority
@@ -38,33 +45,83 @@ final class SecureTunnelExchange: Exchange {
 
     private func decrypt(_ client: any ExchangeClient, _ context: NIOSSLContext) {
         guard let channel = client.takeOver() else { return }
-        let record = client.record
+        address = client.address
+        isLocal = client.isLocal
+        record = client.record
         client.record = nil
         var reply = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n")
         reply.writeImmutableBuffer(loop.proxy.identity.viaLine)
         reply.writeStaticString("\r\n")
         record?.observed?.head(status: 200, lines: reply.fieldLinesOfHead)
         channel.writeAndFlush(reply, promise: nil)
-        let handshake = SecureHandshake(
-            authority, loop: loop, address: client.address, isLocal: client.isLocal, record: record)
+        let handshake = ClientHandshake(
+            loop, whenCompleted: { [self] in try completed($0, on: $1) }, whenFailed: { [self] in failed($0) })
         do {
             let pipeline = channel.pipeline.syncOperations
             let connection = try pipeline.handler(type: ClientConnection.self)
-            let watch = handshake.makeWatch()
+            let watch = HandshakeWatch(
+                mayAskFor: { [authority, loop] name in SecureTunnelExchange.mayAskFor(name, authority, loop) },
+                whenRefused: { [weak handshake] in handshake?.fail(.otherHost) })
+            self.watch = watch
             try pipeline.addHandlers([watch, NIOSSLServerHandler(context: context), RecordGathering(), handshake])
             pipeline.removeHandler(connection, promise: nil)
             let (unread, inputHasEnded) = client.takeUnread()
             guard !inputHasEnded else { return channel.close(promise: nil) }
             if unread.readableBytes > 0 {
-                // Not from the head on: the connection with the proxy may be TLS itself.
+                // Read by the watch and not by the pipeline's first handler, which may be TLS with the proxy itself.
                 let context = try pipeline.context(handler: watch)
                 watch.channelRead(context: context, data: NIOAny(unread))
                 context.fireChannelReadComplete()
             }
             channel.read()
         } catch {
+            handshake.fail(HandshakeFailure(inProxy: error))
             channel.close(promise: nil)
-            handshake.fail(.closed)
         }
+    }
+
+    /// Whether a client of the tunnel may name this host in TLS: that of CONNECT, or another whose tunnels are
+    /// decrypted.
+    private static func mayAskFor(_ name: [UInt8], _ authority: Authority, _ loop: LoopContext) -> Bool {
+        let name = AuthorityText.comparable(name)
+        return name.elementsEqual(authority.host.utf8)
+            || loop.tunnelPolicy.intercepted.contains(
+                host: String(decoding: name, as: UTF8.self), port: authority.port)
+    }
+
+    /// Puts the protocol that was agreed on in the place of the handshake.
+    private func completed(_ negotiated: String?, on channel: any Channel) throws {
+        guard let watch, watch.helloIsAccepted else { throw HandshakeFailure.unreadable }
+        let pipeline = channel.pipeline.syncOperations
+        pipeline.removeHandler(watch, promise: nil)
+        if negotiated == "h2" {
+            try HTTP2Connection.install(on: channel, SecureAuthority(authority), loop, address, isLocal)
+        } else {
+            let connection = ClientConnection(
+                loop: loop, address: address, isLocal: isLocal, isEncrypted: true, secured: SecureAuthority(authority))
+            try pipeline.addHandler(connection)
+        }
+        endConnect()
+    }
+
+    /// Ends the CONNECT for its observers alone: the requests in the tunnel are exchanges of their own, so it has
+    /// neither a line in the log nor a place in the metrics.
+    private func endConnect() {
+        guard var record = record.take() else { return }
+        record.outcome = .tunnelled
+        record.status = 200
+        let now = monotonicNanoseconds()
+        loop.endObservation(of: record, duration: now > record.startedAt ? now &- record.startedAt : 0)
+    }
+
+    private func failed(_ failure: HandshakeFailure) {
+        let failure = watch?.alert.map(HandshakeFailure.init(alert:)) ?? failure
+        if var record = record.take() {
+            record.outcome = .failed
+            record.status = 200
+            record.reason = failure.phrase
+            loop.finish(record, client: address)
+        }
+        loop.proxy.secureTunnels.handshakeFailed(host: authority.host, failure)
     }
 }

@@ -6,7 +6,7 @@ import Substitution
 import Synchronization
 import TLSTermination
 
-/// The certificate authority and the certificates made with it, for all event loops; opened at first need.
+/// The certificate authority and its certificates, shared by all event loops; opened when first needed.
 final class SecureTunnels: Sendable {
     private enum State {
         case unopened
@@ -22,7 +22,7 @@ final class SecureTunnels: Sendable {
     private let state = Mutex(State.unopened)
     /// Held while the files are read or made, so that event loops never wait for that.
     private let opening = Mutex(())
-    /// Those who wait while the files are read or made; nil while nobody does that.
+    /// Who waits for the authority while a thread opens it; nil while none does.
     private let waiting = Mutex<[EventLoopPromise<Opened>]?>(nil)
     private let distrusting = Mutex(Set<String>())
 
@@ -35,7 +35,8 @@ final class SecureTunnels: Sendable {
 
     /// The TLS context of a host.
     ///
-    /// - Throws: the future fails with a ``ProxyError`` that tells what is wrong with the authority.
+    /// - Returns: a future that fails with a ``ProxyError`` where no certificate can be made for the host, or the
+    ///   authority can't be used.
     func context(for host: String, on loop: any EventLoop) -> EventLoopFuture<NIOSSLContext> {
         let name: CertificateHost
         do {
@@ -62,8 +63,8 @@ final class SecureTunnels: Sendable {
         opened(on: loop).map(\.authority)
     }
 
-    /// The authority, opened by one thread for all who come meanwhile: if each of them took one, none would be left for
-    /// files while the disk is slow.
+    /// The authority, which one thread opens for all who ask meanwhile: if each of them took a thread, none would be
+    /// left for mapped files while the disk is slow.
     private func opened(on loop: any EventLoop) -> EventLoopFuture<Opened> {
         let promise = loop.makePromise(of: Opened.self)
         let isFirst = waiting.withLock { waiting in
@@ -82,7 +83,9 @@ final class SecureTunnels: Sendable {
         return promise.futureResult
     }
 
-    /// Opens the authority; blocks. One that can't be opened is told of once, and tried again at the next need.
+    /// Opens the authority; blocks. A failure is logged once, and the next call tries again.
+    ///
+    /// - Throws: ``ProxyError`` where the authority can't be opened.
     @discardableResult
     func open() throws -> Opened {
         try opening.withLock { _ in
@@ -105,19 +108,20 @@ final class SecureTunnels: Sendable {
         }
     }
 
-    /// Opens the authority if there is one, so that what is wrong with it is told at the start; makes none.
+    /// Opens the authority if there is one, so that its faults are logged at the start; makes none.
     func openExisting() {
         guard let path = try? AuthorityFolder.path(given: folder) else { return }
         do {
             guard try CertificateAuthority.existing(in: path) != nil else { return }
         } catch {
-            // Opening it tells why it fails.
+            // `open` logs why it fails.
         }
         _ = try? open()
     }
 
-    /// Tells, once for each host, that a client has broken the handshake off.
+    /// Warns, once for each host, that a handshake with a client has failed; not where the proxy has ended it.
     func handshakeFailed(host: String, _ failure: HandshakeFailure) {
+        guard !failure.isOfProxy else { return }
         let isFirst = distrusting.withLock { hosts in
             hosts.count < 1000 ? hosts.insert(host).inserted : false
         }
@@ -146,9 +150,9 @@ extension ProxyError {
     }
 }
 
-/// What the map in force says of tunnels.
+/// Which tunnels the map in force allows, and which of them are decrypted.
 struct TunnelPolicy: Sendable {
-    /// The ports that the map's rules name, which CONNECT may name too.
+    /// The ports that the map's rules name; CONNECT may name them too.
     let namedPorts: Set<UInt16>
     /// The hosts whose tunnels are decrypted.
     let intercepted: InterceptedHosts

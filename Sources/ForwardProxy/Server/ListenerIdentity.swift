@@ -3,6 +3,7 @@ import Glibc
 import NIOCore
 import NIOSSL
 import Synchronization
+import TLSTermination
 
 /// The certificate and the key by which https listeners of the proxy itself are known to clients.
 public final class ListenerIdentity: Sendable {
@@ -21,6 +22,7 @@ public final class ListenerIdentity: Sendable {
     /// - Parameters:
     ///   - certificateFile: the certificate in PEM, and behind it those that lead to the root.
     ///   - keyFile: its private key in PEM, without a passphrase.
+    /// - Throws: what is wrong with the files.
     public init(certificateFile: String, keyFile: String) throws(ListenerIdentityError) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
@@ -30,6 +32,7 @@ public final class ListenerIdentity: Sendable {
     /// Reads the files again; connections from now on get what they hold. After an error the old ones stay in force.
     ///
     /// - Returns: whether they hold something else than before.
+    /// - Throws: what is wrong with the files.
     public func reload() throws(ListenerIdentityError) -> Bool {
         let loaded = try ListenerIdentity.load(certificateFile, keyFile)
         return state.withLock { state in
@@ -39,7 +42,17 @@ public final class ListenerIdentity: Sendable {
         }
     }
 
-    var context: NIOSSLContext { state.withLock(\.context) }
+    /// Puts TLS in front of a client's connection, which begins, with HTTP/1.1, when the handshake is complete.
+    ///
+    /// - Throws: the channel's error where it is closed already.
+    func secure(_ connection: ClientConnection, on channel: any Channel) throws {
+        let handshake = ClientHandshake(
+            connection.loop,
+            whenCompleted: { _, channel in try channel.pipeline.syncOperations.addHandler(connection) })
+        try channel.pipeline.syncOperations.addHandlers([
+            NIOSSLServerHandler(context: state.withLock(\.context)), RecordGathering(), handshake,
+        ])
+    }
 
     private static func load(_ certificateFile: String, _ keyFile: String) throws(ListenerIdentityError) -> State {
         let certificate = try contents(of: certificateFile)

@@ -218,7 +218,7 @@ private final class ContextRegistry: Sendable {
                 || remote.map { AddressBytes.isThisMachine($0, connectedTo: channel.localAddress) } ?? false,
             isEncrypted: identity != nil)
         if let identity {
-            try ListenerHandshake.install(connection, identity, on: channel)
+            try identity.secure(connection, on: channel)
         } else {
             try channel.pipeline.syncOperations.addHandler(connection)
         }

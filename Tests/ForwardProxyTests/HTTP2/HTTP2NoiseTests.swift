@@ -12,7 +12,6 @@ struct HTTP2NoiseTests {
     @Test("get frames that are well formed, in order, and no more than was granted", arguments: [1, 2, 3, 4])
     func noise(_ seed: UInt64) throws {
         let stage = try ConnectionStage()
-        defer { stage.stop() }
         var noise = FrameNoise(seed: seed)
         var outcomes: [String: Int] = [:]
         for index in 0..<600 {
