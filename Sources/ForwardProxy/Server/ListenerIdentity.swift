@@ -17,7 +17,7 @@ public final class ListenerIdentity: Sendable {
     private let keyFile: String
     private let state: Mutex<State>
 
-    /// Reads both files.
+    /// Reads both files, of at most 1 MiB each.
     ///
     /// - Parameters:
     ///   - certificateFile: the certificate in PEM, and behind it those that lead to the root.
@@ -84,17 +84,21 @@ public final class ListenerIdentity: Sendable {
         }
     }
 
-    /// At most 1 MiB of a file.
     private static func contents(of path: String) throws(ListenerIdentityError) -> [UInt8] {
-        do { return try FileReading.contents(of: path, upTo: 1 << 20) } catch {
+        let bytes: [UInt8]
+        do { bytes = try FileReading.contents(of: path, upTo: (1 << 20) + 1) } catch {
             throw .unreadable(path, code: error.code)
         }
+        guard bytes.count <= 1 << 20 else { throw .tooLarge(path) }
+        return bytes
     }
 }
 
 /// Why an https listener can't be known by a certificate and a key.
 public enum ListenerIdentityError: Error, CustomStringConvertible {
     case unreadable(String, code: CInt)
+    /// The file has more than 1 MiB.
+    case tooLarge(String)
     case noCertificate(String)
     case noKey(String)
     case mismatch(String, String)
@@ -102,6 +106,7 @@ public enum ListenerIdentityError: Error, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreadable(let path, let code): "the file '\(path)' can't be read: \(String(cString: strerror(code)))"
+        case .tooLarge(let path): "the file '\(path)' has more than 1MiB"
         case .noCertificate(let path): "the file '\(path)' has no certificate in PEM"
         case .noKey(let path): "the file '\(path)' has no private key in PEM, or one with a passphrase"
         case .mismatch(let certificate, let key):
