@@ -43,14 +43,22 @@ struct ResourceTests {
         }
     }
 
-    @Test("A loop that is released ends its thread")
+    @Test("A loop that is released ends its thread and closes its descriptors")
     func release() async {
         await #expect(processExitsWith: .success) {
-            _ = try makeLoop()
-            let before = entries("/proc/self/fd")
-            for _ in 0..<50 { _ = try makeLoop() }
-            // Descriptors of the test runner come and go, one or two at a time; each loop has two.
-            #expect(entries("/proc/self/fd") < before + 50)
+            // What the test runner opens and closes meanwhile is files and pipes.
+            let own = ["anon_inode:[eventfd]", "anon_inode:[eventpoll]"]
+            func descriptors() -> Int { links("/proc/self/fd").count { own.contains($0) } }
+            func threads() -> Int { names("/proc/self/task").count { threadName($0) == "transfers" } }
+            let before = descriptors()
+            var loops = try (0..<50).map { _ in try makeLoop() }
+            #expect(descriptors() == before + 2 * loops.count)
+            loops.removeAll()
+            #expect(descriptors() == before)
+            // A thread stays in the list for a moment after it is joined.
+            let limit = seconds() + 60
+            while threads() > 0, seconds() < limit { await Task.yield() }
+            #expect(threads() == 0)
         }
     }
 
@@ -66,10 +74,32 @@ struct ResourceTests {
     }
 }
 
-private func entries(_ directory: String) -> Int {
-    guard let stream = opendir(directory) else { return 0 }
+private func entries(_ directory: String) -> Int { names(directory).count }
+
+private func names(_ directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }
-    var count = 0
-    while readdir(stream) != nil { count += 1 }
-    return count
+    var names: [String] = []
+    while let entry = readdir(stream) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+        names.append(String(decoding: name, as: UTF8.self))
+    }
+    return names
+}
+
+/// What the links in a directory lead to.
+private func links(_ directory: String) -> [String] {
+    names(directory).map { name in
+        var target = [CChar](repeating: 0, count: 256)
+        let count = readlink("\(directory)/\(name)", &target, target.count)
+        return String(decoding: target.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+private func threadName(_ thread: String) -> String {
+    guard let file = fopen("/proc/self/task/\(thread)/comm", "r") else { return "" }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 32)
+    guard fgets(&line, 32, file) != nil else { return "" }
+    return String(decoding: line.prefix { $0 != 0 && $0 != 0x0a }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
