@@ -1,5 +1,8 @@
-/// Writes hexadecimal digits; `UInt8.hexValue` reads one.
+/// Writes hexadecimal digits, in lower case unless the caller asks for the other; `UInt8.hexValue` reads one.
 public enum Hexadecimal {
+    /// How the digits above 9 are written.
+    public enum Letters: Sendable { case lower, upper }
+
     /// The digit, in lower case, of the lower four bits.
     @inlinable
     public static func digit(_ value: UInt8) -> UInt8 {
@@ -15,16 +18,17 @@ public enum Hexadecimal {
         }
     }
 
-    /// Two digits a byte, in lower case, in the bytes' order.
-    public static func text(_ bytes: some Sequence<UInt8>) -> String {
+    /// Two digits a byte, in the bytes' order.
+    public static func text(_ bytes: some Sequence<UInt8>, _ letters: Letters = .lower) -> String {
         var digits: [UInt8] = []
         append(bytes, to: &digits)
-        return String(decoding: digits, as: UTF8.self)
+        let text = String(decoding: digits, as: UTF8.self)
+        return letters == .upper ? text.uppercased() : text
     }
 
-    /// A number in upper case, with zeros in front where it has fewer digits than `width`.
-    public static func text(_ number: some UnsignedInteger, width: Int) -> String {
-        let digits = String(number, radix: 16, uppercase: true)
+    /// A number, with zeros in front where it has fewer digits than `width`.
+    public static func text(_ number: some UnsignedInteger, width: Int, _ letters: Letters = .lower) -> String {
+        let digits = String(number, radix: 16, uppercase: letters == .upper)
         return String(repeating: "0", count: max(0, width &- digits.utf8.count)) + digits
     }
 }

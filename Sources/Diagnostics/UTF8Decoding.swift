@@ -33,5 +33,5 @@ public func byteOrderMarkLength(_ bytes: [UInt8]) -> Int {
 
 /// A code point the way that Unicode writes it: U+0007, U+1F600.
 public func codePoint(_ scalar: Unicode.Scalar) -> String {
-    "U+" + Hexadecimal.text(scalar.value, width: 4)
+    "U+" + Hexadecimal.text(scalar.value, width: 4, .upper)
 }

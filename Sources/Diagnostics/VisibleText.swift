@@ -33,7 +33,7 @@ struct VisibleCharacter {
     /// - Parameter index: A byte of `bytes`.
     init(_ bytes: [UInt8], at index: Int) {
         guard let (scalar, length) = decodeUTF8(bytes, at: index) else {
-            self.init(escape: Hexadecimal.text(bytes[index], width: 2), length: 1)
+            self.init(escape: Hexadecimal.text(bytes[index], width: 2, .upper), length: 1)
             return
         }
         if scalar.isASCII, scalar.value >= 0x20, scalar.value != 0x7F {

@@ -24,7 +24,7 @@ struct ValidatedSource {
             guard index < bytes.count else { return }
             guard let (scalar, length) = decodeUTF8(bytes, at: index) else {
                 throw Self.error(
-                    "the byte 0x\(Hexadecimal.text(bytes[index], width: 2)) is not UTF-8; save the file as UTF-8",
+                    "the byte 0x\(Hexadecimal.text(bytes[index], width: 2, .upper)) is not UTF-8; save the file as UTF-8",
                     bytes, at: index, length: 1)
             }
             if length > 1 { isASCII = false }

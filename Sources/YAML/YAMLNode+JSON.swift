@@ -85,7 +85,7 @@ extension YAMLScalar {
             case 0x0A: json += "\\n".utf8
             case 0x0C: json += "\\f".utf8
             case 0x0D: json += "\\r".utf8
-            case 0x00..<0x20: json += "\\u00\(Hexadecimal.text(byte, width: 2))".utf8
+            case 0x00..<0x20: json += "\\u00\(Hexadecimal.text(byte, width: 2, .upper))".utf8
             default: json.append(byte)
             }
         }

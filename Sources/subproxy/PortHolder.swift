@@ -3,7 +3,7 @@ import ForwardProxy
 import Glibc
 import NIOCore
 
-/// What may help where an address can't be listened on.
+/// A hint for the user where an address can't be listened on.
 enum BindHint {
     /// What is printed behind the error.
     static func text(_ error: BindError) -> String {
@@ -24,7 +24,7 @@ enum BindHint {
     }
 }
 
-/// The process that listens on a port; of others' processes the system tells root alone.
+/// The process that listens on a port; those of other users are visible to root alone.
 struct PortHolder {
     let process: Int
     let name: String
@@ -46,7 +46,7 @@ struct PortHolder {
 
     /// The inodes of the sockets that listen on a port.
     private static func listeners(in file: String, port: Int) -> [String] {
-        let ending = ":" + Hexadecimal.text(UInt(clamping: port), width: 4)
+        let ending = ":" + Hexadecimal.text(UInt(clamping: port), width: 4, .upper)
         return text(file).compactMap { line in
             let columns = line.split(separator: " ")
             guard columns.count > 9, columns[1].hasSuffix(ending), columns[3] == "0A", columns[9] != "0" else {

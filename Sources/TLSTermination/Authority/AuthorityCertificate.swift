@@ -89,6 +89,6 @@ extension Certificate {
 public enum FingerprintText {
     /// `3F:2A:…`
     public static func of(_ hash: [UInt8]) -> String {
-        hash.map { Hexadecimal.text([$0]).uppercased() }.joined(separator: ":")
+        hash.map { Hexadecimal.text([$0], .upper) }.joined(separator: ":")
     }
 }
