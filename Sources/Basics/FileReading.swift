@@ -18,19 +18,52 @@ public enum FileReading {
 
     /// Reads a descriptor from where it stands to its end.
     ///
-    /// - Parameter limit: as for a path.
+    /// - Parameters:
+    ///   - limit: as for a path.
+    ///   - size: how many bytes are expected, so that they are read into memory of that size; 0 where that is unknown.
     /// - Throws: why it can't be read.
-    public static func contents(of descriptor: CInt, upTo limit: Int) throws(SystemError) -> [UInt8] {
+    public static func contents(
+        of descriptor: CInt, upTo limit: Int, expecting size: Int = 0
+    ) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: max(1, min(limit, 1 << 16)))
+        // Room for one byte more than expected: whether it stays empty shows whether this is the end.
+        var room = size > 0 ? size &+ 1 : pieceSize
         while bytes.count < limit {
-            let count = read(descriptor, &chunk, min(chunk.count, limit &- bytes.count))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SystemError() }
-            if count == 0 { break }
-            bytes += chunk[..<count]
+            let count = min(room, limit &- bytes.count)
+            let piece = try piece(of: descriptor, upTo: count, isFilled: true)
+            if bytes.isEmpty { bytes = piece } else { bytes += piece }
+            if piece.count < count { break }
+            room = pieceSize
         }
         return bytes
+    }
+
+    /// Reads once from a descriptor, for a caller that waits before each reading (read(2)).
+    ///
+    /// - Returns: at most `count` bytes; none at the end.
+    /// - Throws: why it can't be read, EAGAIN among that.
+    public static func next(of descriptor: CInt, upTo count: Int = pieceSize) throws(SystemError) -> [UInt8] {
+        try piece(of: descriptor, upTo: count, isFilled: false)
+    }
+
+    /// How much is read at a time where no size is known: 64 KiB.
+    public static let pieceSize = 1 << 16
+
+    /// - Parameter isFilled: whether to read on until there are `count` bytes, or the end has come.
+    private static func piece(of descriptor: CInt, upTo count: Int, isFilled: Bool) throws(SystemError) -> [UInt8] {
+        var failure: SystemError?
+        let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, total in
+            while total < count {
+                let result = read(descriptor, buffer.baseAddress.map { $0 + total }, count &- total)
+                if result < 0, errno == EINTR { continue }
+                if result < 0 { failure = SystemError() }
+                guard result > 0 else { return }
+                total &+= result
+                if !isFilled { return }
+            }
+        }
+        if let failure { throw failure }
+        return piece
     }
 }
 

@@ -88,7 +88,6 @@ struct SystemTool: Sendable {
 
     private func gather(_ reader: CInt, _ process: pid_t, until deadline: Int64) -> [UInt8] {
         var output: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             var entry = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
             let left = deadline - SystemTool.seconds()
@@ -98,10 +97,8 @@ struct SystemTool: Sendable {
                 kill(process, SIGKILL)
                 return output + Array("\n\(path) did not end in time".utf8)
             }
-            let count = read(reader, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return output }
-            if output.count < SystemTool.mostOutput { output += chunk[..<count] }
+            guard let bytes = try? FileReading.next(of: reader), !bytes.isEmpty else { return output }
+            if output.count < SystemTool.mostOutput { output += bytes }
         }
     }
 

@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import Glibc
 import Substitution
@@ -79,7 +80,6 @@ struct MapSources: Sendable {
         _ descriptor: CInt, _ name: String, _ limits: YAMLLimits, _ signals: SignalMask
     ) -> MapStream {
         var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
         let began = ContinuousClock.now
         var hasSpoken = false
         while true {
@@ -89,11 +89,16 @@ struct MapSources: Sendable {
                     "subproxy: the map is read from \(visibleText(of: name.utf8)), whose end has not come yet")
             }
             guard wait(for: descriptor, atMost: hasSpoken ? -1 : patience, signals) else { continue }
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else { return MapStream(name: name, contents: .failure(MapFileError(errno: errno))) }
-            guard count > 0 else { return MapStream(name: name, contents: .success(MapFileContents(bytes: bytes))) }
-            bytes += chunk[..<count]
+            do {
+                let piece = try FileReading.next(of: descriptor)
+                guard !piece.isEmpty else {
+                    return MapStream(name: name, contents: .success(MapFileContents(bytes: bytes)))
+                }
+                bytes += piece
+            } catch {
+                if error.code == EAGAIN { continue }
+                return MapStream(name: name, contents: .failure(MapFileError(errno: error.code)))
+            }
             guard bytes.count <= limits.inputBytes else {
                 return MapStream(name: name, contents: .failure(.tooLarge(limit: limits.inputBytes)))
             }

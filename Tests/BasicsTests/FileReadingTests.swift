@@ -24,6 +24,33 @@ struct FileReadingTests {
         #expect(try FileReading.contents(of: path, upTo: 0).isEmpty)
     }
 
+    @Test(
+        "gives all of it whatever size was expected",
+        arguments: [0, 1, 999, 1000, 1001, 200_000], [0, 1, 1000, 70_000, 200_000])
+    func expecting(size: Int, expected: Int) throws {
+        let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let path = try write(bytes, to: "file")
+        for limit in [size / 2, size, size + 1, .max] {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            defer { close(descriptor) }
+            let read = try FileReading.contents(of: descriptor, upTo: limit, expecting: expected)
+            #expect(read == Array(bytes.prefix(limit)))
+        }
+    }
+
+    @Test("gives what is there for one reading, and nothing at the end")
+    func pieces() throws {
+        var ends: [CInt] = [-1, -1]
+        #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
+        defer { close(ends[0]) }
+        #expect(throws: SystemError(EAGAIN)) { try FileReading.next(of: ends[0]) }
+        #expect(Glibc.write(ends[1], "abc", 3) == 3)
+        #expect(try FileReading.next(of: ends[0], upTo: 2) == Array("ab".utf8))
+        #expect(try FileReading.next(of: ends[0]) == Array("c".utf8))
+        close(ends[1])
+        #expect(try FileReading.next(of: ends[0]).isEmpty)
+    }
+
     @Test("says why it can't be read")
     func failures() {
         #expect(throws: SystemError(ENOENT)) { try FileReading.contents(of: folder.at("nowhere"), upTo: 1) }

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// What a path leads to.
@@ -88,45 +89,23 @@ private enum SystemFiles {
     static func read(_ path: String, limit: Int) -> Result<MapFileContents, MapFileError> {
         // Without O_NONBLOCK opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return .failure(error(errno)) }
+        guard descriptor >= 0 else { return .failure(MapFileError(errno: errno)) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return .failure(error(errno)) }
+        guard fstat(descriptor, &status) == 0 else { return .failure(MapFileError(errno: errno)) }
         switch kind(status) {
         case .file: break
         case .folder: return .failure(.isFolder)
         case .other, .symbolicLink: return .failure(.isNoRegularFile)
         }
         guard Int(status.st_size) <= limit else { return .failure(.tooLarge(limit: limit)) }
-        // One byte more than there is shows whether the file grows meanwhile.
-        var capacity = Int(status.st_size) + 1
-        var bytes: [UInt8] = []
-        while true {
-            let (read, failure) = append(descriptor, capacity, to: &bytes)
-            if let failure { return .failure(failure) }
-            if read < capacity { break }
+        do {
+            let bytes = try FileReading.contents(of: descriptor, upTo: limit &+ 1, expecting: Int(status.st_size))
             guard bytes.count <= limit else { return .failure(.tooLarge(limit: limit)) }
-            capacity = 1 << 16
+            return .success(MapFileContents(bytes: bytes, isWorldWritable: status.st_mode & S_IWOTH != 0))
+        } catch {
+            return .failure(MapFileError(errno: error.code))
         }
-        return .success(MapFileContents(bytes: bytes, isWorldWritable: status.st_mode & S_IWOTH != 0))
-    }
-
-    /// Appends what can be read, at most `count` bytes.
-    private static func append(
-        _ descriptor: Int32, _ count: Int, to bytes: inout [UInt8]
-    ) -> (read: Int, failure: MapFileError?) {
-        var failure: MapFileError?
-        let part = [UInt8](unsafeUninitializedCapacity: count) { buffer, total in
-            while total < count {
-                let result = Glibc.read(descriptor, buffer.baseAddress.map { $0 + total }, count - total)
-                if result < 0, errno == EINTR { continue }
-                if result < 0 { failure = error(errno) }
-                guard result > 0 else { return }
-                total += result
-            }
-        }
-        if bytes.isEmpty { bytes = part } else { bytes += part }
-        return (part.count, failure)
     }
 
     @Sendable
@@ -187,8 +166,6 @@ private enum SystemFiles {
         defer { free(resolved) }
         return String(cString: resolved)
     }
-
-    private static func error(_ number: Int32) -> MapFileError { MapFileError(errno: number) }
 }
 
 /// Paths as text: joined and shortened without a look at the disk.
