@@ -219,7 +219,3 @@ extension ByteBuffer {
         getInteger(at: readerIndex &+ 3, as: UInt8.self) == HTTP2FrameKind.data.rawValue
     }
 }
-
-extension TimeAmount {
-    var clampedNanoseconds: UInt64 { UInt64(max(0, nanoseconds)) }
-}

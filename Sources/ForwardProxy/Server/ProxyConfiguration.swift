@@ -119,3 +119,8 @@ public struct ProxyConfiguration: Sendable {
 
     public init() {}
 }
+
+extension TimeAmount {
+    /// The nanoseconds of a limit; none of a negative one.
+    var clampedNanoseconds: UInt64 { UInt64(max(0, nanoseconds)) }
+}

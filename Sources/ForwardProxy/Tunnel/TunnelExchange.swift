@@ -115,7 +115,7 @@ extension LoopContext {
         record?.observed?.head(status: status, lines: reply.fieldLinesOfHead)
         let address = client.address
         return Tunnel(
-            idleLimit: UInt64(max(0, proxy.configuration.limits.tunnelIdleTimeout.nanoseconds)),
+            idleLimit: proxy.configuration.limits.tunnelIdleTimeout.clampedNanoseconds,
             clock: { monotonicNanoseconds() }
         ) { [self] tunnel in
             remove(tunnel)
