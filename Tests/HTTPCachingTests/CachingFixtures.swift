@@ -2,14 +2,6 @@ import HTTPCaching
 import HTTPSemantics
 import NIOCore
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 func text(_ bytes: some Collection<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
 /// Calls `body` with the UTF-8 bytes of `text`.
@@ -92,25 +84,4 @@ func refusal(
         request, target: try TargetURI(target), response(status, lines), policy: policy)
     guard case .refuse(let refusal) = verdict else { return nil }
     return refusal
-}
-
-/// How many times more processor time `work(16 * size)` takes than `work(size)`, the best of some runs each: near 16
-/// where the work is linear, near 256 where it is quadratic. What else the machine does doesn't count.
-func growth(from size: Int, _ work: (Int) -> Void) -> Double {
-    func nanoseconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
-    }
-    func best(_ size: Int) -> Double {
-        var best = Double.infinity
-        for _ in 0..<5 {
-            let start = nanoseconds()
-            work(size)
-            best = min(best, nanoseconds() - start)
-        }
-        return best
-    }
-    let small = best(size)
-    return best(16 * size) / max(small, 1)
 }

@@ -1,5 +1,6 @@
 import HTTPSemantics
 import NIOCore
+import ProxyTestKit
 import Testing
 
 @testable import HTTPCaching

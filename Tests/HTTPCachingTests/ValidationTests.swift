@@ -1,5 +1,6 @@
 import HTTPCaching
 import HTTPSemantics
+import ProxyTestKit
 import Testing
 
 @Suite("Validating a stored response")

@@ -1,4 +1,3 @@
-import Glibc
 import HTTPSemantics
 import NIOCore
 
@@ -36,25 +35,4 @@ func head(_ method: String, _ target: String, _ fields: FieldSection = FieldSect
         method: withBytes(method) { Method($0) }, version: .http1_1, methodRange: methodRange,
         targetRange: methodRange.upperBound + 1..<methodRange.upperBound + 1 + target.utf8.count,
         fields: FieldSection(bytes: bytes, lines: lines))
-}
-
-/// How many times more processor time `work(16 * size)` takes than `work(size)`, the best of some runs each: near 16
-/// where the work is linear, near 256 where it is quadratic. What else the machine does doesn't count.
-func growth(from size: Int, _ work: (Int) -> Void) -> Double {
-    func nanoseconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
-    }
-    func best(_ size: Int) -> Double {
-        var best = Double.infinity
-        for _ in 0..<5 {
-            let start = nanoseconds()
-            work(size)
-            best = min(best, nanoseconds() - start)
-        }
-        return best
-    }
-    let small = best(size)
-    return best(16 * size) / max(small, 1)
 }

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import ProxyTestKit
 import Testing
 
 @Suite("Via")
