@@ -135,7 +135,7 @@ extension EndToEnd {
             func ping() throws { #expect(try binary.get("http://127.0.0.1:\(good.port)/").text == "good") }
             let run: @Sendable (UInt64, Int) async throws -> Void = { seed, count in
                 _ = try await atOnce(8) { worker in
-                    var random = SplitMix64(state: seed &+ UInt64(worker) &* 7919)
+                    var random = SeededGenerator(seed: seed &+ UInt64(worker) &* 7919)
                     for _ in 0..<(count / 8) {
                         let fault = Fault.allCases.randomElement(using: &random) ?? .none
                         let departure = Departure.allCases.randomElement(using: &random) ?? .none
@@ -157,18 +157,5 @@ extension EndToEnd {
             try ping()
             #expect(try binary.get("http://mapped.test/file").body.count == 400_000)
         }
-    }
-}
-
-/// Random numbers that a seed determines.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -11,13 +11,13 @@ extension EndToEnd {
 
         /// Bytes whose order shows.
         private static let body: [UInt8] = {
-            var random = SplitMix64(state: 42)
+            var random = SeededGenerator(seed: 42)
             return (0..<size / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
         }()
 
         /// Reads so many bytes with pauses; what came.
         private static func receiveHaltingly(_ socket: Socket, _ count: Int, seed: UInt64) throws -> [UInt8] {
-            var random = SplitMix64(state: seed)
+            var random = SeededGenerator(seed: seed)
             var all: [UInt8] = []
             while all.count < count {
                 let bytes = try socket.receive(min(Int.random(in: 1...1_000_000, using: &random), count - all.count))
@@ -30,7 +30,7 @@ extension EndToEnd {
 
         /// Sends in pieces with pauses.
         private static func sendHaltingly(_ socket: Socket, _ bytes: [UInt8], seed: UInt64) throws {
-            var random = SplitMix64(state: seed)
+            var random = SeededGenerator(seed: seed)
             var rest = bytes[...]
             while !rest.isEmpty {
                 let piece = rest.prefix(.random(in: 1...2_000_000, using: &random))

@@ -19,7 +19,7 @@ extension EndToEnd {
             let binary: RunningBinary
             let origin: UInt16
             let echo: UInt16
-            var random: SplitMix64
+            var random: SeededGenerator
             var kept: Socket?
 
             mutating func step() throws {
@@ -134,7 +134,7 @@ extension EndToEnd {
             let residents = try await atOnce(Soak.workers + 2) { index -> [Int] in
                 var samples: [Int] = []
                 var worker = Worker(
-                    binary: binary, origin: originPort, echo: echoPort, random: SplitMix64(state: UInt64(index)))
+                    binary: binary, origin: originPort, echo: echoPort, random: SeededGenerator(seed: UInt64(index)))
                 while Clock.seconds - start < Soak.seconds || steps.value < Soak.leastSteps {
                     if index == 0 {
                         samples.append(binary.residentBytes)

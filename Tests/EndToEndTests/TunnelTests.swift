@@ -7,7 +7,7 @@ extension EndToEnd {
     @Suite("Tunnels")
     struct Tunnels {
         private static func randomBytes(_ count: Int, seed: UInt64) -> [UInt8] {
-            var random = SplitMix64(state: seed)
+            var random = SeededGenerator(seed: seed)
             return (0..<count / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
         }
 

@@ -194,21 +194,13 @@ struct DecisionPreviewTests {
     }
 }
 
-/// Random choices that a seed decides (SplitMix64), so that a failure comes again.
+/// Random choices that a seed decides, so that a failure comes again.
 private struct Choices {
-    private var state: UInt64
+    private var generator: SeededGenerator
 
-    init(seed: UInt64) { state = (seed &+ 1) &* 0xd134_2543_de82_ef95 }
+    init(seed: UInt64) { generator = SeededGenerator(seed: (seed &+ 1) &* 0xd134_2543_de82_ef95) }
 
-    private mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
+    mutating func isTrue(_ count: UInt64, of all: UInt64) -> Bool { generator.next() % all < count }
 
-    mutating func isTrue(_ count: UInt64, of all: UInt64) -> Bool { next() % all < count }
-
-    mutating func one<Element>(of all: [Element]) -> Element { all[Int(next() % UInt64(all.count))] }
+    mutating func one<Element>(of all: [Element]) -> Element { all[Int(generator.next() % UInt64(all.count))] }
 }

@@ -1,18 +1,19 @@
 import NIOCore
+import ProxyTestKit
 
 @testable import ForwardProxy
 
 /// Makes connections of HTTP/2 that are nearly right: frames of all types in odd orders, with lengths, flags, streams
 /// and payloads that are mostly what they should be. The seed decides them.
 struct FrameNoise {
-    private var generator: NumberSequence
+    private var generator: SeededGenerator
     private var nextStream: UInt32 = 1
     /// The streams whose requests have not ended.
     private var open: [UInt32] = []
     /// One in so many parts of a connection is not as it should be.
     private var oddity = 100
 
-    init(seed: UInt64) { generator = NumberSequence(state: seed) }
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     /// The bytes of one connection, from the preface on.
     mutating func connection() -> [UInt8] {
@@ -173,17 +174,4 @@ struct FrameNoise {
     private mutating func isOneIn(_ count: Int) -> Bool { number(1...count) == 1 }
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(0...elements.count - 1)] }
-}
-
-/// Random numbers whose sequence its first state decides (SplitMix64).
-private struct NumberSequence: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
 }

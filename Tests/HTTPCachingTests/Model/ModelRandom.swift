@@ -1,16 +1,12 @@
-/// Random choices whose sequence a seed decides (SplitMix64).
+import ProxyTestKit
+
+/// Random choices whose sequence a seed decides.
 struct ModelRandom: RandomNumberGenerator {
-    private var state: UInt64
+    private var generator: SeededGenerator
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { generator.next() }
 
     /// Below `bound`.
     mutating func below(_ bound: Int) -> Int { Int(next() >> 33) % bound }
