@@ -98,12 +98,15 @@ public final class ChildProcess: Sendable {
         }
     }
 
+    /// Whether the process and its output have ended.
+    public var hasEnded: Bool { status != nil && state.withLock(\.openPipes) == 0 }
+
     /// Waits for the end of the process and of its output.
     ///
     /// - Throws: ``Socket/Failure/timedOut``; the process goes on then.
     @discardableResult
     public func finish(seconds: Double = 2 * Wait.limit) throws -> Int32 {
-        try Wait.until(seconds: seconds) { status != nil && state.withLock(\.openPipes) == 0 }
+        try Wait.until(seconds: seconds) { hasEnded }
         return status ?? -1
     }
 

@@ -323,9 +323,9 @@ struct RunCommandTests {
                 "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.05; done",
             ],
             folder: folder.path)
-        #expect(process.errorLine() == "ready")
+        #expect(try process.errorLine() == "ready")
         process.send(SIGTERM)
-        #expect(process.finish().status == 9)
+        #expect(try process.finish().status == 9)
     }
 
     @Test("What a terminal gives to both is left to the command")
@@ -334,9 +334,9 @@ struct RunCommandTests {
         let script = "trap 'exit 9' INT; echo ready >&2; while :; do sleep 0.05; done"
         let process = try SubproxyProcess(
             ["run", "--map", "m.yaml", "--", "sh", "-c", script], folder: folder.path)
-        #expect(process.errorLine() == "ready")
+        #expect(try process.errorLine() == "ready")
         process.send(SIGINT)
-        #expect(process.finish().status == 9)
+        #expect(try process.finish().status == 9)
     }
 
     @Test("A client that obeys the variables gets the bundled image, without a network")
@@ -396,9 +396,9 @@ struct RunCommandTests {
         #expect(finished.error.contains("m.yaml:2:23: error: "))
         #expect(finished.error.contains("is a symbolic link, or goes through one"))
         let proxy = try SubproxyProcess(["--map", "m.yaml", "--listen", "127.0.0.1:0"], folder: folder.path)
-        #expect(proxy.errorLine(containing: "listening on") != nil)
-        #expect(proxy.errorLine(containing: "is a symbolic link, or goes through one") != nil)
+        #expect(try proxy.errorLine(containing: "listening on") != nil)
+        #expect(try proxy.errorLine(containing: "is a symbolic link, or goes through one") != nil)
         proxy.send(SIGTERM)
-        #expect(proxy.finish().status == 0)
+        #expect(try proxy.finish().status == 0)
     }
 }

@@ -64,7 +64,7 @@ struct MapSourceTests {
         let proxy = try SubproxyProcess(
             ["-c", "cat m.yaml | exec $subproxy --map - --map more.yaml --listen 127.0.0.1:0"], program: "bash",
             environment: ["subproxy": SubproxyProcess.path], folder: folder.path)
-        let line = try #require(proxy.errorLine(containing: "listening on"))
+        let line = try #require(try proxy.errorLine(containing: "listening on"))
         #expect(line.hasSuffix("(2 maps, 2 rules)"))
         let digits = line.split(separator: ":").compactMap { UInt16($0.prefix { $0.isNumber }) }
         let port = try #require(digits.last)
@@ -75,7 +75,7 @@ struct MapSourceTests {
         }
         #expect(try get("f") == "content")
         try folder.write("more.yaml", "substitutions:\n  http://a.example/more: { text: two }\n")
-        let reloaded = try #require(proxy.errorLine(containing: "loaded anew"))
+        let reloaded = try #require(try proxy.errorLine(containing: "loaded anew"))
         #expect(reloaded.contains("(2 maps, 2 rules); <stdin> can be read only once and stays as it was"))
         #expect(try get("more") == "two")
         #expect(try get("f") == "content")
@@ -99,9 +99,9 @@ struct MapSourceTests {
             let path = folder.path + "/p"
             mkfifo(path, 0o600)
             let process = try SubproxyProcess(arguments, folder: folder.path)
-            #expect(process.errorLine() == "subproxy: the map is read from p, whose end has not come yet")
+            #expect(try process.errorLine() == "subproxy: the map is read from p, whose end has not come yet")
             process.send(SIGTERM)
-            #expect(process.finish().status == 128 + SIGTERM)
+            #expect(try process.finish().status == 128 + SIGTERM)
             unlink(path)
         }
     }

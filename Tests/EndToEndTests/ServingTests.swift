@@ -25,7 +25,7 @@ struct ServingTests {
 
     /// The port in the line that says that the program is ready.
     private func port(of process: SubproxyProcess) throws -> UInt16 {
-        let line = try #require(process.errorLine())
+        let line = try #require(try process.errorLine())
         let match = try #require(line.firstMatch(of: /http:\/\/127\.0\.0\.1:([0-9]+)/))
         return try #require(UInt16(match.1))
     }
@@ -33,11 +33,11 @@ struct ServingTests {
     @Test("One line says that it is ready; SIGTERM and SIGINT end it with 0", arguments: [SIGTERM, SIGINT])
     func readyLine(signal: Int32) throws {
         let process = try serve()
-        let line = try #require(process.errorLine())
+        let line = try #require(try process.errorLine())
         #expect(
             line.wholeMatch(of: /subproxy: listening on http:\/\/127\.0\.0\.1:[1-9][0-9]* \(1 map, 2 rules\)/) != nil)
         process.send(signal)
-        let finished = process.finish()
+        let finished = try process.finish()
         #expect(finished.status == 0)
         #expect(finished.output.isEmpty)
         #expect(finished.error.isEmpty)
@@ -47,7 +47,7 @@ struct ServingTests {
     func severalListeners() throws {
         try folder.write("n.yaml", "substitutions: { http://b.example/: { block: true } }\n")
         let process = try serve(["--listen", "127.0.0.2:0", "--map", "n.yaml"])
-        let line = try #require(process.errorLine())
+        let line = try #require(try process.errorLine())
         let expected =
             /subproxy: listening on http:\/\/127\.0\.0\.1:[0-9]+, http:\/\/127\.0\.0\.2:[0-9]+ \(2 maps, 3 rules\)/
         #expect(line.wholeMatch(of: expected) != nil)
@@ -64,7 +64,7 @@ struct ServingTests {
         #expect(manager.next()?.hasPrefix("READY=1\n") == true)
         process.send(SIGTERM)
         #expect(manager.next()?.hasPrefix("STOPPING=1") == true)
-        #expect(process.finish().status == 0)
+        #expect(try process.finish().status == 0)
     }
 
     @Test("A changed map is loaded; one with errors is reported, and the old one stays", arguments: [true, false])
@@ -76,14 +76,14 @@ struct ServingTests {
         let process = try serve()
         _ = try port(of: process)
         try edit(map + "  http://a.example/z: { stauts: 1, text: z }\n")
-        #expect(process.errorLine(containing: "m.yaml:4:") != nil)
+        #expect(try process.errorLine(containing: "m.yaml:4:") != nil)
         #expect(
-            process.errorLine(containing: "subproxy: error: ")
+            try process.errorLine(containing: "subproxy: error: ")
                 == "subproxy: error: the maps have errors; the old ones stay in force (1 map, 2 rules)")
         try edit(map + "  http://a.example/z: { text: z }\n")
-        #expect(process.errorLine(containing: "subproxy: notice: the maps are loaded anew (1 map, 3 rules)") != nil)
+        #expect(try process.errorLine(containing: "subproxy: notice: the maps are loaded anew (1 map, 3 rules)") != nil)
         process.send(SIGTERM)
-        #expect(process.finish().status == 0)
+        #expect(try process.finish().status == 0)
     }
 
     @Test("An error in a file that the map newly includes is mended by an edit of that file")
@@ -92,9 +92,10 @@ struct ServingTests {
         _ = try port(of: process)
         try folder.write("more.yaml", "substitutions: { http://b.example/x: { txt: x } }\n")
         try folder.write("m.yaml", "include: [more.yaml]\n" + map)
-        #expect(process.errorLine(containing: "the old ones stay in force") != nil)
+        #expect(try process.errorLine(containing: "the old ones stay in force") != nil)
         try folder.write("more.yaml", "substitutions: { http://b.example/x: { text: x } }\n")
-        #expect(process.errorLine(containing: "subproxy: notice: the maps are loaded anew (2 maps, 3 rules)") != nil)
+        #expect(
+            try process.errorLine(containing: "subproxy: notice: the maps are loaded anew (2 maps, 3 rules)") != nil)
     }
 
     @Test("A hundred SIGHUPs are few reloads, and nothing is lost")
@@ -102,9 +103,9 @@ struct ServingTests {
         let process = try serve()
         _ = try port(of: process)
         for _ in 0..<100 { process.send(SIGHUP) }
-        #expect(process.errorLine()?.hasPrefix("subproxy: notice: the maps are loaded anew") == true)
+        #expect(try process.errorLine()?.hasPrefix("subproxy: notice: the maps are loaded anew") == true)
         process.send(SIGTERM)
-        let finished = process.finish()
+        let finished = try process.finish()
         #expect(finished.status == 0)
         #expect(finished.errorLines.count < 50)
     }
@@ -116,9 +117,9 @@ struct ServingTests {
         rename("\(folder.path)/access.log", "\(folder.path)/access.log.1")
         process.send(SIGHUP)
         // The file is opened before the maps are read.
-        #expect(process.errorLine(containing: "loaded anew") != nil)
+        #expect(try process.errorLine(containing: "loaded anew") != nil)
         process.send(SIGTERM)
-        #expect(process.finish().status == 0)
+        #expect(try process.finish().status == 0)
         #expect(access("\(folder.path)/access.log", F_OK) == 0)
     }
 
@@ -128,17 +129,17 @@ struct ServingTests {
         _ = try port(of: process)
         process.send(signal)
         process.send(SIGHUP)
-        #expect(process.errorLine(containing: "loaded anew") != nil)
+        #expect(try process.errorLine(containing: "loaded anew") != nil)
         process.send(SIGTERM)
-        #expect(process.finish().status == 0)
+        #expect(try process.finish().status == 0)
     }
 
     @Test("A missing file is a warning after the start")
     func missingFile() throws {
         try folder.write("m.yaml", "substitutions: { http://a.example/x: nowhere.txt }\n")
         let process = try serve()
-        #expect(process.errorLine()?.hasPrefix("subproxy: listening on ") == true)
-        #expect(process.errorLine(containing: "nowhere.txt")?.contains("warning: ") == true)
+        #expect(try process.errorLine()?.hasPrefix("subproxy: listening on ") == true)
+        #expect(try process.errorLine(containing: "nowhere.txt")?.contains("warning: ") == true)
     }
 
     @Test("With --log-format json a message is a JSON object on one line")
@@ -146,7 +147,7 @@ struct ServingTests {
         try folder.write("m.yaml", "substitutions: { http://a.example/x: nowhere.txt }\n")
         let process = try serve(["--log-format", "json"])
         _ = try port(of: process)
-        let line = try #require(process.errorLine())
+        let line = try #require(try process.errorLine())
         let object = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         #expect(object["level"] as? String == "warning")
         #expect((object["message"] as? String)?.contains("nowhere.txt") == true)
@@ -164,11 +165,11 @@ struct ServingTests {
                 return metrics.output.contains(reloads)
             })
         try folder.write("m.yaml", map + "  http://a.example/z: { text: }}\n")
-        let first = process.errorLine()
+        let first = try process.errorLine()
         #expect(first?.contains("error: ") == (level == "error"))
         #expect(first?.contains("notice: the maps are loaded anew") == (level == "notice"))
         process.send(SIGTERM)
-        #expect(!process.finish().error.contains("notice"))
+        #expect(try !process.finish().error.contains("notice"))
     }
 
     @Test("Closed standard streams are never taken for sockets")
@@ -183,7 +184,7 @@ struct ServingTests {
             #expect(try resolvedLink("/proc/\(process.identifier)/fd/\(descriptor)") == "/dev/null")
         }
         process.send(SIGTERM)
-        #expect(process.finish().status == 0)
+        #expect(try process.finish().status == 0)
     }
 
     @Test("It works without a home, an environment and a working directory")
@@ -194,11 +195,11 @@ struct ServingTests {
             exec env -i \(SubproxyProcess.path) --map \(folder.path)/m.yaml --listen 127.0.0.1:0
             """
         let process = try SubproxyProcess(["-c", script], program: "sh")
-        #expect(process.errorLine()?.hasPrefix("subproxy: listening on ") == true)
+        #expect(try process.errorLine()?.hasPrefix("subproxy: listening on ") == true)
         try folder.write("m.yaml", "substitutions: { http://a.example/x: { text: x } }\n")
-        #expect(process.errorLine(containing: "subproxy: notice: the maps are loaded anew (1 map, 1 rule)") != nil)
+        #expect(try process.errorLine(containing: "subproxy: notice: the maps are loaded anew (1 map, 1 rule)") != nil)
         process.send(SIGTERM)
-        #expect(process.finish().status == 0)
+        #expect(try process.finish().status == 0)
     }
 
     @Test("Core dumps are off, and as many descriptors are allowed as the system gives")
@@ -227,7 +228,7 @@ struct ServingTests {
             ["-sS", "-o", "/dev/null", "http://127.0.0.1:\(port)/"], program: "curl"
         ).status != 7 {}
         process.send(SIGTERM)
-        #expect(process.finish().status == 143)
-        #expect(client.finish().status != 0)
+        #expect(try process.finish().status == 143)
+        #expect(try client.finish().status != 0)
     }
 }

@@ -1,11 +1,7 @@
-import Dispatch
-@preconcurrency import Glibc
+import Glibc
 import ProxyTestKit
-import Synchronization
 
-/// The built program as a child process, as its users start it.
-///
-/// Each is killed after a time, so that a test that waits for its output or its end never hangs.
+/// The built program as a child process, as its users start it, whose messages are read line by line.
 final class SubproxyProcess {
     /// What became of a program that has ended.
     struct Finished {
@@ -18,79 +14,24 @@ final class SubproxyProcess {
         var errorLines: [Substring] { error.split(separator: "\n") }
     }
 
-    /// The program that was built together with the tests.
-    static let path: String = {
-        let bundle = (try? resolvedLink("/proc/self/exe")) ?? ""
-        let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-        let candidates = [argument, bundle, CommandLine.arguments.first]
-            .compactMap { $0 }
-            .map { folder(of: $0) + "/subproxy" }
-        return candidates.first { access($0, X_OK) == 0 } ?? ".build/debug/subproxy"
-    }()
+    static let path = RunningBinary.path
 
-    let identifier: pid_t
-    private let output: CInt
-    private let error: CInt
-    private var errorBuffer: [UInt8] = []
-    private var status: Int32?
-    private let deadline: DispatchWorkItem
+    private let process: ChildProcess
+    /// Bytes of standard error that ``errorLine()`` has returned.
+    private var readBytes = 0
 
     /// Starts the program, or another one.
     ///
     /// - Parameters:
     ///   - environment: set over this process's.
     ///   - folder: the working directory.
-    ///   - seconds: after which it is killed.
     init(
         _ arguments: [String], program: String = SubproxyProcess.path, environment: [String: String] = [:],
-        folder: String? = nil, seconds: Int = 120
+        folder: String? = nil
     ) throws {
-        let words = (folder.map { ["env", "-C", $0] } ?? []) + [program] + arguments
-        let (outputEnd, outputWriter) = try SubproxyProcess.makePipe()
-        let (errorEnd, errorWriter) = try SubproxyProcess.makePipe()
-        defer {
-            close(outputWriter)
-            close(errorWriter)
-        }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, outputWriter, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, errorWriter, STDERR_FILENO)
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-
-        let argumentTexts = words.map { strdup($0) }
-        let variables = SubproxyProcess.variables(environment).map { strdup($0) }
-        defer { for text in argumentTexts + variables { free(text) } }
-        var identifier = pid_t()
-        let code = SubproxyProcess.spawning.withLock { _ in
-            posix_spawnp(&identifier, words[0], &actions, &attributes, argumentTexts + [nil], variables + [nil])
-        }
-        guard code == 0 else { throw SystemCallError(code: code) }
-        self.identifier = identifier
-        output = outputEnd
-        error = errorEnd
-        let process = identifier
-        deadline = DispatchWorkItem { kill(process, SIGKILL) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds), execute: deadline)
-    }
-
-    deinit {
-        deadline.cancel()
-        if status == nil {
-            kill(identifier, SIGKILL)
-            wait()
-        }
-        close(output)
-        close(error)
+        process = try ChildProcess(
+            (folder.map { ["env", "-C", $0] } ?? []) + [program] + arguments,
+            environment: ["NOTIFY_SOCKET": ""].merging(environment) { $1 })
     }
 
     /// Runs the program to its end.
@@ -101,86 +42,38 @@ final class SubproxyProcess {
         try SubproxyProcess(arguments, program: program, environment: environment, folder: folder).finish()
     }
 
-    func send(_ signal: Int32) { kill(identifier, signal) }
+    var identifier: pid_t { process.identifier }
 
-    /// Waits for the end.
-    func finish() -> Finished {
-        // Little enough is printed that the one pipe does not fill while the other is read.
-        let outputText = SubproxyProcess.readAll(output)
-        let errorText = errorBuffer + SubproxyProcess.readAll(error)
-        errorBuffer = []
-        wait()
+    func send(_ signal: Int32) { process.send(signal) }
+
+    /// Waits for the end; what it returns of standard error is what ``errorLine()`` has not.
+    func finish() throws -> Finished {
+        let status = try process.finish()
         return Finished(
-            status: status ?? -1, output: String(decoding: outputText, as: UTF8.self),
-            error: String(decoding: errorText, as: UTF8.self))
+            status: status, output: process.output,
+            error: String(decoding: process.error.utf8.dropFirst(readBytes), as: UTF8.self))
     }
 
     /// The next line of standard error; nil at its end.
-    func errorLine() -> String? {
-        while true {
-            if let end = errorBuffer.firstIndex(of: UInt8(ascii: "\n")) {
-                defer { errorBuffer.removeSubrange(...end) }
-                return String(decoding: errorBuffer[..<end], as: UTF8.self)
-            }
-            var chunk = [UInt8](repeating: 0, count: 4096)
-            let count = read(error, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            errorBuffer += chunk[..<count]
+    func errorLine() throws -> String? {
+        var line: String?
+        try Wait.until {
+            let hasEnded = process.hasEnded
+            let rest = process.error.utf8.dropFirst(readBytes)
+            guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return hasEnded }
+            line = String(decoding: rest[..<end], as: UTF8.self)
+            readBytes += rest[...end].count
+            return true
         }
+        return line
     }
 
     /// The next line of standard error that contains a text; nil if none comes.
-    func errorLine(containing text: String) -> String? {
-        while let line = errorLine() {
+    func errorLine(containing text: String) throws -> String? {
+        while let line = try errorLine() {
             if line.contains(text) { return line }
         }
         return nil
-    }
-
-    private func wait() {
-        guard status == nil else { return }
-        deadline.cancel()
-        var result: CInt = 0
-        while waitpid(identifier, &result, 0) < 0, errno == EINTR {}
-        status = result & 0x7f == 0 ? (result >> 8) & 0xff : 128 + (result & 0x7f)
-    }
-
-    // MARK: System calls
-
-    private static let spawning = Mutex(())
-
-    private static func makePipe() throws -> (reader: CInt, writer: CInt) {
-        var ends: [CInt] = [0, 0]
-        // Under the lock, since a program that another test starts in between would keep the pipe open.
-        try spawning.withLock { _ in
-            guard pipe(&ends) == 0 else { throw SystemCallError(code: errno) }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        }
-        return (ends[0], ends[1])
-    }
-
-    private static func readAll(_ descriptor: CInt) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return bytes }
-            bytes += chunk[..<count]
-        }
-    }
-
-    private static func variables(_ added: [String: String]) -> [String] {
-        var variables: [String] = []
-        var next = environ
-        while let variable = next.pointee {
-            let text = String(cString: variable)
-            let name = text.prefix { $0 != "=" }
-            if added[String(name)] == nil, name != "NOTIFY_SOCKET" { variables.append(text) }
-            next += 1
-        }
-        return variables + added.map { "\($0)=\($1)" }
     }
 }
 
