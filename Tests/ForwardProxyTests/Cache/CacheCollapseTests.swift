@@ -24,10 +24,7 @@ struct CacheCollapseTests {
         let stage = try stage(gate) { _, number in
             response("200 OK", "Cache-Control: max-age=60", "X-A: 1", body: "shared \(number)")
         }
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<20).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 20, at: gate)
         gate.open()
         let first = try answer(leader)
         #expect(first.body == "shared 1")
@@ -53,10 +50,7 @@ struct CacheCollapseTests {
     func notShareable(_ fields: [String]) throws {
         let gate = Gate()
         let stage = try stage(gate) { _, number in response("200 OK", fields, body: "\(number)") }
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<5).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 5, at: gate)
         #expect(stage.count == 1)
         gate.open()
         #expect(try answer(leader).body == "1")
@@ -75,10 +69,7 @@ struct CacheCollapseTests {
             guard number == 1 else { return response("200 OK", "Cache-Control: max-age=60", body: "\(number)") }
             return status == "dies" ? nil : response(status, body: "ill")
         }
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<3).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 3, at: gate)
         gate.open()
         let first = try answer(leader)
         #expect(first.status == (status == "dies" ? 502 : 500))
@@ -138,10 +129,7 @@ struct CacheCollapseTests {
         let stage = try stage(gate) { _, number in
             response("200 OK", "Cache-Control: max-age=60", body: "\(number)")
         }
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<3).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 3, at: gate)
         leader.reset()
         try stage.settle()
         gate.open()
@@ -293,10 +281,7 @@ struct CacheCollapseTests {
         }
         _ = try stage.get()
         stage.clock.advance(seconds: 6)
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<5).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 5, at: gate)
         let before = stage.count
         gate.open()
         for socket in [leader] + followers {
@@ -320,10 +305,7 @@ struct CacheCollapseTests {
         }
         _ = try stage.get()
         stage.clock.advance(seconds: 6)
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<5).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 5, at: gate)
         gate.open()
         #expect(try answer(leader).cacheStatus == "subproxy; fwd=stale; fwd-status=304")
         for follower in followers {

@@ -19,10 +19,7 @@ struct CacheSharingTests {
                 "200 OK", "Cache-Control: max-age=60, \(directive)", "Set-Cookie: id=\(number)", "X-User: \(number)",
                 "Connection: X-Hop", "X-Hop: 1", "X-A: a", "Age: 7", body: "shared")
         }
-        let leader = try stage.begin()
-        try gate.awaitArrivals()
-        let followers = try (0..<3).map { _ in try stage.begin() }
-        try stage.settle()
+        let (leader, followers) = try stage.begin(followers: 3, at: gate)
         gate.open()
         let first = try answer(leader)
         #expect(first.field("Set-Cookie") == "id=1")

@@ -56,6 +56,15 @@ struct CacheStage {
         return socket
     }
 
+    /// A request whose response waits at a gate of the origin's, and others that the proxy has read by then.
+    func begin(followers: Int, at gate: Gate) throws -> (leader: Socket, followers: [Socket]) {
+        let leader = try begin()
+        try gate.awaitArrivals()
+        let followers = try (0..<followers).map { _ in try begin() }
+        try settle()
+        return (leader, followers)
+    }
+
     /// Returns when the proxy has read what was sent to it before.
     ///
     /// Its one event loop reads connections in the order in which they became readable.
