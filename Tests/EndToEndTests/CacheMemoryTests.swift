@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 extension EndToEnd {
-    /// The store's budget is the bound of the process's memory, whatever passes through it (CP-19).
+    /// The store's budget is the bound of the process's memory, whatever passes through it.
     @Suite("Memory of stored responses")
     struct CacheMemory {
         /// How much is scanned. The full size, for a release build, is ten thousand objects with the default memory:

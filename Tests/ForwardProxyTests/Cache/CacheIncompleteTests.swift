@@ -19,7 +19,7 @@ struct CacheIncompleteTests {
     }
 
     @Test(
-        "a response that is cut off is never stored, nor served as a whole one (CP-14)",
+        "a response that is cut off is never stored, nor served as a whole one",
         arguments: [
             "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 10\r\n\r\n01234",
             "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n",

@@ -13,7 +13,7 @@ struct CacheInvalidationTests {
     }
 
     @Test(
-        "an unsafe method that succeeds invalidates its target (CP-16)",
+        "an unsafe method that succeeds invalidates its target",
         arguments: ["POST", "PUT", "DELETE", "PATCH", "FROBNICATE"])
     func methods(_ method: String) throws {
         for status in ["200 OK", "201 Created", "204 No Content", "303 See Other"] {

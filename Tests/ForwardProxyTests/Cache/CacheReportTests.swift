@@ -111,7 +111,7 @@ struct CacheReportTests {
         #expect(via.split(separator: ",").count == 2)
     }
 
-    @Test("only-if-cached gets what may be served without the origin, else 504 (CP-22)")
+    @Test("only-if-cached gets what may be served without the origin, else 504")
     func onlyIfCached() throws {
         let stage = try CacheStage { _, number in
             response("200 OK", "Cache-Control: max-age=5", "ETag: \"v1\"", "Vary: X-A", body: "\(number)")
@@ -130,7 +130,7 @@ struct CacheReportTests {
         #expect(stage.count == 1)
     }
 
-    @Test("two thousand URLs are looked up as quickly as two hundred (CP-20)")
+    @Test("two thousand URLs are looked up as quickly as two hundred")
     func manyURLs() throws {
         let stage = try CacheStage { _, _ in response("200 OK", "Cache-Control: max-age=600", body: "b") }
         let client = try stage.proxy.connect()

@@ -30,7 +30,7 @@ struct CacheStoringTests {
     private static let week = httpDate(-700_000)
 
     @Test(
-        "Set-Cookie is stored only with explicit freshness (CP-07)",
+        "Set-Cookie is stored only with explicit freshness",
         arguments: [
             (["Cache-Control: max-age=60"], true), (["Cache-Control: s-maxage=60"], true),
             (["Expires: \(httpDate(6000))"], true), (["Last-Modified: \(week)"], false),
@@ -42,7 +42,7 @@ struct CacheStoringTests {
     }
 
     @Test(
-        "a response to a request with Authorization is stored only where the origin allows it (CP-08)",
+        "a response to a request with Authorization is stored only where the origin allows it",
         arguments: [
             ("max-age=60", false), ("max-age=60, public", true), ("s-maxage=60", true),
             ("max-age=60, must-revalidate", true), ("max-age=60, proxy-revalidate", false),
@@ -56,7 +56,7 @@ struct CacheStoringTests {
         #expect(try isReused(fields, second: credentials))
     }
 
-    @Test("no-store on either side leaves nothing behind, and its own answer is no other one's (CP-09)")
+    @Test("no-store on either side leaves nothing behind, and its own answer is no other one's")
     func noStore() throws {
         #expect(try !isReused(["Cache-Control: no-store, max-age=60"]))
         #expect(try !isReused(["Cache-Control: max-age=60"], request: ["Cache-Control: no-store"]))
@@ -65,7 +65,7 @@ struct CacheStoringTests {
     }
 
     @Test(
-        "directives are read as the list that they are, and doubt makes stale (CP-10)",
+        "directives are read as the list that they are, and doubt makes stale",
         arguments: [
             ("private, max-age=60", false), ("private=\"set-cookie\", max-age=60", true), ("max-age=-1", false),
             ("max-age=1e3", false), ("max-age=\"60\"", true), ("max-age=99999999999999999999", true),
@@ -80,7 +80,7 @@ struct CacheStoringTests {
     }
 
     @Test(
-        "broken and contradicting dates never make a response fresh that is not (CP-10)",
+        "broken and contradicting dates never make a response fresh that is not",
         arguments: [
             (["Expires: 0"], false), (["Expires: \(httpDate(6000))"], true), (["Expires: \(httpDate(-60))"], false),
             (["Expires: never", "Cache-Control: public"], false),
@@ -117,7 +117,7 @@ struct CacheStoringTests {
     }
 
     @Test(
-        "statuses are stored by heuristics, by explicit freshness only, or never (CP-21)",
+        "statuses are stored by heuristics, by explicit freshness only, or never",
         arguments: [
             ("200 OK", true, true), ("203 X", true, true), ("204 No Content", true, true), ("300 X", true, true),
             ("301 Moved", true, true), ("308 X", true, true), ("404 Not Found", true, true), ("405 X", true, true),

@@ -17,7 +17,7 @@ struct CacheValidationTests {
 
     private static let stored = ["Cache-Control: max-age=5", "ETag: \"v1\"", "Content-Type: text/plain"]
 
-    @Test("a 304 updates the fields that it has, but none of the message (CP-17)")
+    @Test("a 304 updates the fields that it has, but none of the message")
     func merging() throws {
         let stage = try stage(
             CacheValidationTests.stored + ["Content-Encoding: identity", "X-Old: 1", "X-Kept: 1"],
@@ -43,7 +43,7 @@ struct CacheValidationTests {
         #expect(stage.count == 2)
     }
 
-    @Test("Set-Cookie of a 304 is kept only where the 304 gives freshness itself (CP-17)")
+    @Test("Set-Cookie of a 304 is kept only where the 304 gives freshness itself")
     func cookies() throws {
         let implicit = try stage(
             CacheValidationTests.stored, then: response("304 X", "ETag: \"v1\"", "Set-Cookie: a=b"))
@@ -68,7 +68,7 @@ struct CacheValidationTests {
         #expect(try stage.get().body == "body3")
     }
 
-    @Test("a 304 never reaches a client that has not asked for one (CP-17)")
+    @Test("a 304 never reaches a client that has not asked for one")
     func leak() throws {
         let always = try CacheStage { _, _ in response("304 Not Modified", "ETag: \"v1\"") }
         let answer = try always.get()
@@ -166,7 +166,7 @@ struct CacheValidationTests {
         #expect(next.cacheStatus?.hasPrefix("subproxy; fwd=uri-miss") == true)
     }
 
-    @Test("nothing of a 304 to a request with no-store is kept (CP-09)")
+    @Test("nothing of a 304 to a request with no-store is kept")
     func noStore() throws {
         let stage = try stage(
             CacheValidationTests.stored, then: response("304 X", "ETag: \"v1\"", "X-A: 1", "Cache-Control: max-age=60"))
