@@ -43,12 +43,16 @@ public struct CaptureTemplate: Sendable {
         }
     }
 
-    /// Reads a template. Throws a `PatternError` with offsets into the UTF-8 form of `template`.
+    /// Reads a template.
+    ///
+    /// - Throws: ``PatternError`` with offsets into the UTF-8 form of `template`, where a `$` begins nothing.
     public init(_ template: String) throws(PatternError) {
         try self.init(Array(template.utf8))
     }
 
-    /// Reads a template in UTF-8. Throws a `PatternError` where a `$` begins nothing.
+    /// Reads a template in UTF-8.
+    ///
+    /// - Throws: ``PatternError`` where a `$` begins nothing.
     public init(_ template: [UInt8]) throws(PatternError) {
         var position = 0
         var literalStart = 0

@@ -1,5 +1,7 @@
 extension ExpressionParser {
     /// A class in brackets: a set of bytes, or alternatives where it has characters beyond ASCII.
+    ///
+    /// - Throws: ``PatternError`` where the class is not closed, or holds what no class can.
     mutating func characterClass() throws(PatternError) -> SyntaxNode {
         let start = position
         position += 1

@@ -10,6 +10,9 @@ extension ExpressionParser {
         case assertion(Assertion)
     }
 
+    /// What a `\` and the characters behind it mean.
+    ///
+    /// - Throws: ``PatternError`` where they mean nothing, or something that is not supported.
     mutating func escape(inClass: Bool) throws(PatternError) -> Escape {
         let start = position
         position += 1
@@ -97,6 +100,8 @@ extension ExpressionParser {
     }
 
     /// The UTF-8 bytes of the character beyond ASCII that comes next (RFC 3629 §4).
+    ///
+    /// - Throws: ``PatternError`` where the bytes are no UTF-8.
     mutating func scalar() throws(PatternError) -> [UInt8] {
         let start = position
         let length =

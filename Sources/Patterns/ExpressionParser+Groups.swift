@@ -1,5 +1,7 @@
 extension ExpressionParser {
     /// A group, or nil after flags that stand alone, such as `(?i)`.
+    ///
+    /// - Throws: ``PatternError`` where the group is not closed, or is of a kind that is not supported.
     mutating func group() throws(PatternError) -> SyntaxNode? {
         let start = position
         position += 1

@@ -22,6 +22,9 @@ struct ExpressionParser {
         self.bytes = bytes
     }
 
+    /// Reads the whole expression.
+    ///
+    /// - Throws: ``PatternError`` at the first part that is wrong or not supported.
     mutating func parse() throws(PatternError) -> SyntaxNode {
         let node = try alternation()
         if position < bytes.count {
@@ -52,6 +55,9 @@ struct ExpressionParser {
 
     // MARK: Grammar
 
+    /// Branches with `|` between, up to the end of the group or the expression.
+    ///
+    /// - Throws: ``PatternError`` at the first part that is wrong or not supported.
     mutating func alternation() throws(PatternError) -> SyntaxNode {
         var branches = [try concatenation()]
         while take("|") { branches.append(try concatenation()) }

@@ -37,13 +37,17 @@ public struct LinearExpression: Sendable {
     /// Found anew each time.
     public var requiredLiterals: [[UInt8]] { tree.map(LiteralAnalysis.required) ?? [] }
 
-    /// Compiles an expression. Throws a `PatternError` with offsets into the UTF-8 form of `pattern`.
+    /// Compiles an expression.
+    ///
+    /// - Throws: ``PatternError`` as for bytes, with offsets into the UTF-8 form of `pattern`.
     public init(_ pattern: String) throws(PatternError) {
         try self.init(Array(pattern.utf8))
     }
 
-    /// Compiles an expression in UTF-8. Throws a `PatternError` where the syntax is wrong or not supported, and where
-    /// the program would have more than 10,000 instructions.
+    /// Compiles an expression in UTF-8.
+    ///
+    /// - Throws: ``PatternError`` where the syntax is wrong or not supported, or the program would have more than
+    ///   10,000 instructions.
     public init(_ pattern: [UInt8]) throws(PatternError) {
         var parser = ExpressionParser(pattern)
         let tree = try parser.parse()

@@ -19,7 +19,9 @@ struct ProgramCompiler {
         _ = index(of: .any)
     }
 
-    /// Throws if the program would have more than `Program.maximumCount` instructions.
+    /// Compiles an expression.
+    ///
+    /// - Throws: ``PatternError`` if the program would have more than `Program.maximumCount` instructions.
     static func compile(
         _ tree: SyntaxNode, groupCount: Int, expressionLength: Int
     ) throws(PatternError) -> Program {

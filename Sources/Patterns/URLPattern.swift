@@ -43,12 +43,17 @@ public struct URLPattern: Sendable {
     /// The number of stars, of which each captures; 99 at most.
     public var groupCount: Int { stars.count }
 
-    /// Reads a pattern. Throws a `PatternError` with offsets into the UTF-8 form of `pattern`.
+    /// Reads a pattern.
+    ///
+    /// - Throws: ``PatternError`` with offsets into the UTF-8 form of `pattern`, where it is no URL, or a star stands
+    ///   where none can.
     public init(_ pattern: String) throws(PatternError) {
         try self.init(Array(pattern.utf8))
     }
 
-    /// Reads a pattern. Throws a `PatternError` where it is no URL, or a star stands where none can.
+    /// Reads a pattern.
+    ///
+    /// - Throws: ``PatternError`` where it is no URL, or a star stands where none can.
     public init(_ pattern: [UInt8]) throws(PatternError) {
         var parser = URLPatternParser(pattern)
         try parser.parse()

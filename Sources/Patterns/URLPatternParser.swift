@@ -9,6 +9,9 @@ struct URLPatternParser {
         self.pattern = pattern
     }
 
+    /// Reads the whole pattern.
+    ///
+    /// - Throws: ``PatternError`` where it is no URL, or a star stands where none can.
     mutating func parse() throws(PatternError) {
         hostStart = try scheme()
         let host = host()

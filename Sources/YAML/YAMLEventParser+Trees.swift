@@ -36,6 +36,8 @@ extension YAMLEventParser {
     }
 
     /// Passes over the node that an event begins, whatever its size; as ``node(startingWith:)``, without a tree.
+    ///
+    /// - Throws: The first error of the source.
     public func skipNode(startingWith event: YAMLEvent) throws(YAMLError) {
         var depth = 0
         var event = event

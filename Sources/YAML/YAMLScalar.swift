@@ -51,6 +51,8 @@ public struct YAMLScalar: Sendable {
     public var string: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     /// Reads its text in place; the buffer is valid during the call only.
+    ///
+    /// - Throws: what `body` throws.
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

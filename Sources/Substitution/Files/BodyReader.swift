@@ -15,7 +15,10 @@ struct BodyReader: Sendable {
         var isConsistent = true
     }
 
-    /// Reads until a state was read whole; a file that keeps changing gives what the last attempt read.
+    /// Reads the file again as long as it changes meanwhile, four times at most; then returns what the last attempt
+    /// read.
+    ///
+    /// - Throws: the error of pread(2) or fstat(2).
     func read(_ file: borrowing OpenFile) throws(FileRefusal) -> Outcome {
         var outcome = Outcome(identity: file.identity)
         for _ in 0..<4 {

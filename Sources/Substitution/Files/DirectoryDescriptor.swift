@@ -13,6 +13,8 @@ final class DirectoryDescriptor: Sendable {
     deinit { close(descriptor) }
 
     /// What stands at a name, a symbolic link not followed; the folder itself for the empty name.
+    ///
+    /// - Throws: the error of fstatat(2).
     func status(of name: [UInt8]) throws(FileRefusal) -> stat {
         var status = stat()
         let result =
@@ -23,6 +25,8 @@ final class DirectoryDescriptor: Sendable {
     }
 
     /// The state of a regular file; anything else is refused.
+    ///
+    /// - Throws: ``FileRefusal`` where there is no regular file of the name.
     func identity(of name: [UInt8]) throws(FileRefusal) -> FileIdentity {
         let status = try status(of: name)
         switch FileKind(status) {
@@ -36,6 +40,8 @@ final class DirectoryDescriptor: Sendable {
     ///
     /// Nothing else is ever opened, since opening a device can have effects: the name is looked at first. What is
     /// opened after all, because it was put there between the two steps, is refused; O_NONBLOCK keeps it from hanging.
+    ///
+    /// - Throws: ``FileRefusal`` where there is no regular file of the name, or it can't be opened.
     func open(_ name: [UInt8]) throws(FileRefusal) -> OpenFile {
         for _ in 0..<8 {
             let expected = try identity(of: name)

@@ -19,6 +19,9 @@ struct FileLoader: Sendable {
     static let staleAfter: Int64 = 2
 
     /// Reads the file; with `none` its content stays on disk.
+    ///
+    /// - Throws: ``FileRefusal`` where the path leads to no file that may be served, or it can't be read;
+    ///   `tooManyOpenFiles` also for a sibling.
     func load(_ root: FolderRoot, _ path: RelativePath, mode: RetentionMode) throws(FileRefusal) -> LoadedFile {
         let directory = try root.directory(of: path)
         var reading = Reading(start: now(), mode: mode)

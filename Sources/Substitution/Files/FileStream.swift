@@ -46,6 +46,8 @@ public final class FileStream: Sendable {
     }
 
     /// Reads one to `maxBytes` bytes from `offset` on.
+    ///
+    /// - Throws: `truncated` where the file ends at `offset` or before; `io` with the error of pread(2).
     public func bytes(at offset: Int, maxBytes: Int) throws(FileStreamError) -> ByteBuffer {
         var buffer = ByteBuffer()
         guard maxBytes > 0 else { return buffer }

@@ -16,7 +16,7 @@ public final class FileWatcher: Sendable {
     /// - Parameters:
     ///   - paths: relative ones count from the working directory. A file need not be there.
     ///   - onChange: called on the watcher's thread; may call ``update(paths:)`` and ``stop()``.
-    /// - Throws: where there is no descriptor or no thread to be had.
+    /// - Throws: ``FileRefusal`` where the system gives no descriptor or thread.
     public convenience init(
         paths: [String], timing: FileWatchTiming = .init(), onChange: @escaping @Sendable () -> Void
     ) throws(FileRefusal) {

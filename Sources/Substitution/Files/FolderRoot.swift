@@ -30,6 +30,8 @@ public final class FolderRoot: Sendable {
     }
 
     /// Opens a regular file.
+    ///
+    /// - Throws: ``FileRefusal`` where the path leads to no regular file in the folder, or it can't be opened.
     public func open(_ relativePath: [UInt8]) throws(FileRefusal) -> OpenFile {
         let path = try RelativePath(relativePath)
         try refuseFolder(path)
@@ -37,6 +39,8 @@ public final class FolderRoot: Sendable {
     }
 
     /// The state of a regular file, which is not opened.
+    ///
+    /// - Throws: ``FileRefusal`` where the path leads to no regular file in the folder.
     public func identity(of relativePath: [UInt8]) throws(FileRefusal) -> FileIdentity {
         let path = try RelativePath(relativePath)
         try refuseFolder(path)
@@ -53,6 +57,8 @@ public final class FolderRoot: Sendable {
     }
 
     /// The folder that the last component of a path is to be looked up in.
+    ///
+    /// - Throws: ``FileRefusal`` where a folder on the way is missing, a link or not to be opened.
     func directory(of path: RelativePath) throws(FileRefusal) -> DirectoryDescriptor {
         let root = try directory()
         guard let parent = path.parent else { return root }
@@ -77,6 +83,8 @@ public final class FolderRoot: Sendable {
     }
 
     /// Refuses a path that ends in `/`, which leads to no file.
+    ///
+    /// - Throws: ``FileRefusal`` for a path that ends in `/`, by what it leads to.
     func refuseFolder(_ path: RelativePath) throws(FileRefusal) {
         guard path.mustBeDirectory else { return }
         switch FileKind(try directory(of: path).status(of: path.name())) {
@@ -109,6 +117,7 @@ extension DirectoryDescriptor {
     /// Opens a folder below this one a component at a time: what openat2(2) does in one call, with the same refusals.
     ///
     /// - Parameter path: a path that ``RelativePath`` has checked, with its NUL.
+    /// - Throws: ``FileRefusal`` where a folder on the way is missing, a link or not to be opened.
     func descend(_ path: [UInt8]) throws(FileRefusal) -> DirectoryDescriptor {
         var current = self
         for component in path.dropLast().split(separator: UInt8(ascii: "/")) {

@@ -37,6 +37,8 @@ public struct OpenFile: ~Copyable, Sendable {
     }
 
     /// The file's state now (fstat(2)).
+    ///
+    /// - Throws: the error of fstat(2).
     public func currentIdentity() throws(FileRefusal) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileRefusal(errno: errno) }
@@ -46,6 +48,7 @@ public struct OpenFile: ~Copyable, Sendable {
     /// Reads up to `buffer.count` bytes from `offset` on (pread(2)).
     ///
     /// - Returns: how many bytes were read; 0 at the end of the file.
+    /// - Throws: the error of pread(2), but for EINTR.
     public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(FileRefusal) -> Int {
         try retryingRead(descriptor, buffer, offset, by: systemRead)
     }
@@ -62,6 +65,8 @@ let systemRead: PositionedRead = { descriptor, buffer, offset in
 }
 
 /// Reads at an offset, again where a signal came between.
+///
+/// - Throws: the error that `read` gives, but for EINTR.
 func retryingRead(
     _ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int, by read: PositionedRead
 ) throws(FileRefusal) -> Int {

@@ -12,6 +12,10 @@ struct RelativePath: Hashable, Sendable {
     /// PATH_MAX less the NUL (limits.h).
     static let maximumLength = 4095
 
+    /// Checks a path.
+    ///
+    /// - Throws: `invalidName` for one that is too long or has a NUL, `outsideRoot` for an absolute one or one with
+    ///   `..`.
     init(_ path: some Collection<UInt8>) throws(FileRefusal) {
         guard path.count <= RelativePath.maximumLength, !path.contains(0) else { throw .invalidName }
         guard path.first != UInt8(ascii: "/") else { throw .outsideRoot }

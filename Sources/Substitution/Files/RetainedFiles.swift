@@ -38,6 +38,8 @@ public final class RetainedFiles: Sendable {
     }
 
     /// Gives a file as it is on disk now, from memory where that is the same. Does file I/O.
+    ///
+    /// - Throws: ``FileRefusal`` where the path leads to no file that may be served, or it can't be read.
     public func load(
         _ root: FolderRoot, _ path: [UInt8], mode: RetentionMode = .retain
     ) throws(FileRefusal) -> LoadedFile {
@@ -63,6 +65,7 @@ public final class RetainedFiles: Sendable {
     /// Opens the content of a variant that is streamed. Does file I/O.
     ///
     /// - Returns: nil where the file is not the one that was loaded any more: load it again.
+    /// - Throws: ``FileRefusal`` where the path leads to no file that may be served any more.
     public func open(_ variant: FileVariant, of loaded: LoadedFile) throws(FileRefusal) -> FileStream? {
         let path = try RelativePath(loaded.path)
         let name = path.name(suffix: variant.coding?.fileExtension ?? "")

@@ -44,6 +44,9 @@ final class AuthorityFiles {
     }
 
     /// Puts a file in place unless there is one already, and returns the bytes of the one that is there then.
+    ///
+    /// - Throws: ``AuthorityFailure`` where the file can't be made, or the one that is there is refused by
+    ///   ``contents(_:)``.
     func publish(_ bytes: [UInt8], as file: File, random: RandomBytes) throws(AuthorityFailure) -> [UInt8] {
         // Another process may sweep away the unfinished file between the two steps; it does so once.
         for _ in 0..<8 {
@@ -66,6 +69,8 @@ final class AuthorityFiles {
     }
 
     /// Removes what a crash left of files that were never put in place, unless another process is making some now.
+    ///
+    /// - Throws: ``AuthorityFailure`` where the folder can't be read.
     func sweepDrafts() throws(AuthorityFailure) {
         guard folder.tryLock() else { return }
         for name in try folder.names() where name.hasPrefix(AuthorityFiles.draftPrefix) {
@@ -75,6 +80,8 @@ final class AuthorityFiles {
 
     /// Removes both files; the certificate first, since a key alone counts as no CA and a certificate alone is
     /// an error.
+    ///
+    /// - Throws: ``AuthorityFailure`` where a file can't be removed.
     func removeAll() throws(AuthorityFailure) {
         for file in [File.certificate, .key] {
             guard unlinkat(folder.descriptor, file.rawValue, 0) != 0 else { continue }

@@ -6,6 +6,8 @@ final class AuthorityFolderDescriptor {
     let descriptor: CInt
 
     /// Opens the folder; makes it, and those above it, with mode 0700 where they are missing.
+    ///
+    /// - Throws: ``AuthorityFailure`` where it can't be made or opened, or others can replace its files.
     static func making(_ path: String) throws(AuthorityFailure) -> AuthorityFolderDescriptor {
         let isNew = try make(path)
         guard let folder = try AuthorityFolderDescriptor(path) else { throw failure("\(path) can't be opened", ENOENT) }
@@ -15,6 +17,8 @@ final class AuthorityFolderDescriptor {
     }
 
     /// Opens the folder; nil where there is none.
+    ///
+    /// - Throws: ``AuthorityFailure`` where it can't be opened, or others can replace its files.
     init?(_ path: String) throws(AuthorityFailure) {
         self.path = path
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -45,6 +49,8 @@ final class AuthorityFolderDescriptor {
     func tryLock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
     /// Makes the names in the folder last through a power cut.
+    ///
+    /// - Throws: ``AuthorityFailure`` with the error of fsync(2), but for file systems that can't sync a folder.
     func sync() throws(AuthorityFailure) {
         // Some file systems can't sync a folder and say so; there is nothing else to be done on them.
         guard fsync(descriptor) != 0 else { return }
@@ -53,6 +59,8 @@ final class AuthorityFolderDescriptor {
     }
 
     /// The names in the folder, read through a descriptor of its own, since reading moves the position.
+    ///
+    /// - Throws: ``AuthorityFailure`` where the folder can't be read.
     func names() throws(AuthorityFailure) -> [String] {
         let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard own >= 0 else { throw failure("\(path) can't be read", errno) }

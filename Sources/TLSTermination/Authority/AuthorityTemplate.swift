@@ -20,6 +20,8 @@ struct AuthorityTemplate {
     static var here: String { "\(Account.current?.name ?? "user-\(geteuid())")@\(Account.machine)" }
 
     /// Makes a self-signed certificate, in PEM.
+    ///
+    /// - Throws: ``AuthorityFailure`` where it can't be made or signed.
     func certificate(key: Certificate.PrivateKey, random: RandomBytes) throws(AuthorityFailure) -> String {
         do {
             let subject = try DistinguishedName {

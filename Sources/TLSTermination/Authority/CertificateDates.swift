@@ -13,6 +13,7 @@ extension Certificate {
     ///
     /// - Parameter validity: the first and the last second, in seconds since 1970; both belong to it (RFC 5280
     ///   §4.1.2.5).
+    /// - Throws: what swift-certificates says of extensions that can't be encoded, or a key that can't sign.
     init(
         serialNumber: SerialNumber, publicKey: PublicKey, validity: ClosedRange<Int64>, issuer: DistinguishedName,
         subject: DistinguishedName, extensions: Extensions, issuerKey: PrivateKey

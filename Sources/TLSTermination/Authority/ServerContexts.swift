@@ -13,6 +13,7 @@ struct ServerContexts: Sendable {
     private let authority: NIOSSLCertificate
 
     /// - Parameter protocols: offered by ALPN, the preferred one first.
+    /// - Throws: NIOSSLError where the CA's certificate or the key can't be used.
     init(issuer: LeafIssuer, protocols: [String]) throws {
         authority = try NIOSSLCertificate(bytes: issuer.authority.der, format: .der)
         let key = try NIOSSLPrivateKey(bytes: Array(issuer.key.pemRepresentation.utf8), format: .pem)
@@ -31,6 +32,9 @@ struct ServerContexts: Sendable {
         base = configuration
     }
 
+    /// Makes the context of a host.
+    ///
+    /// - Throws: NIOSSLError where BoringSSL can't use the certificate.
     func context(for leaf: LeafCertificate) throws -> NIOSSLContext {
         var configuration = base
         configuration.certificateChain = [
