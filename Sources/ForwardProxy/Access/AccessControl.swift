@@ -234,7 +234,7 @@ final class AccessControl: Sendable {
 
     func writeMetrics(to writer: inout MetricsWriter) {
         let name: StaticString = "subproxy_authentications_total"
-        writer.family(name, .counter, "Requests that needed credentials, by what came of them.")
+        writer.family(name, .counter, "Requests that needed credentials, by result.")
         let counts = state.withLock(\.counts)
         for result in Result.allCases { writer.sample(name, [("result", result.rawValue)], counts[result] ?? 0) }
     }

@@ -11,9 +11,9 @@ extension LoopContext {
 }
 
 extension ProxyCore {
-    /// The page's text. Labels come from closed sets: no host, URL, client or user is among them.
+    /// The page's text. Label values come from closed sets: none is a host, a URL, a client or a user.
     ///
-    /// - Parameter rules: how many the map in force has.
+    /// - Parameter rules: how many rules the map in force has.
     fileprivate func page(_ metrics: ProxyMetrics, rules: Int) -> OwnPage {
         var writer = MetricsWriter()
         writer.family("subproxy_build_info", .gauge, "The version that runs; the value is 1.")
@@ -33,7 +33,7 @@ extension ProxyCore {
     private func writeExchanges(_ exchanges: ExchangeMetrics, to writer: inout MetricsWriter) {
         let outcomes = Outcome.allCases.map { (outcome: $0, label: ("outcome", "\($0.name)") as MetricsWriter.Label) }
         writer.family(
-            "subproxy_exchanges_total", .counter, "Exchanges that are over, by the log's outcome and class of status.")
+            "subproxy_exchanges_total", .counter, "Finished exchanges, by outcome and class of status.")
         for (outcome, label) in outcomes {
             for (name, count) in zip(ExchangeMetrics.classNames, exchanges.byStatus(outcome)) {
                 writer.sample("subproxy_exchanges_total", [label, ("class", "\(name)")], count)
@@ -41,7 +41,7 @@ extension ProxyCore {
         }
         writer.family(
             "subproxy_exchange_duration_seconds", .histogram,
-            "From the end of a request's head to the end of its response, by outcome; a tunnel's to its end.")
+            "Time from the end of a request's head to the end of its response or tunnel, by outcome.")
         let bounds = DurationBuckets.bounds.indices.map { DurationBuckets.bounds[$0] }
         for (outcome, label) in outcomes {
             writer.histogram(
@@ -50,39 +50,40 @@ extension ProxyCore {
         }
         writer.family(
             "subproxy_response_body_bytes_total", .counter,
-            "Bytes of responses' bodies sent to clients, by outcome; a tunnel's are counted at its end.")
+            "Bytes of response bodies sent to clients, by outcome; those of a tunnel are added when it ends.")
         for (outcome, label) in outcomes {
             writer.sample("subproxy_response_body_bytes_total", [label], exchanges.bodyBytes(outcome))
         }
         writer.single(
             "subproxy_request_body_bytes_total", .counter,
-            "Bytes of requests' bodies read from clients; a tunnel's are counted at its end.", exchanges.receivedBytes)
+            "Bytes of request bodies read from clients; those of a tunnel are added when it ends.",
+            exchanges.receivedBytes)
     }
 
     private func writeConnections(_ loops: [LoopMetrics], to writer: inout MetricsWriter) {
-        writer.family("subproxy_connections", .gauge, "Connections of clients, by what they are at.")
+        writer.family("subproxy_connections", .gauge, "Client connections, by state.")
         for activity in ConnectionActivity.allCases {
             let count = loops.reduce(0) { $0 &+ $1.connections[activity.rawValue] }
             writer.sample("subproxy_connections", [("state", "\(activity.name)")], count)
         }
         writer.single(
-            "subproxy_connections_accepted_total", .counter, "Connections of clients that were accepted.",
+            "subproxy_connections_accepted_total", .counter, "Client connections accepted.",
             counters.accepted.load(ordering: .relaxed))
         writer.single(
             "subproxy_connections_refused_total", .counter,
-            "Connections of clients that were closed at once for want of room.",
+            "Client connections that were closed at once because too many were open.",
             counters.refused.load(ordering: .relaxed))
         writer.single(
-            "subproxy_connections_max", .gauge, "Connections of clients that may be open (--max-connections).",
+            "subproxy_connections_max", .gauge, "Client connections that may be open at once (--max-connections).",
             configuration.limits.connections)
-        writer.family("subproxy_transfers", .gauge, "Transfers from origins, by what they are at.")
+        writer.family("subproxy_transfers", .gauge, "Transfers from origins, by state.")
         for stage in TransferStage.allCases {
             let count = loops.reduce(0) { $0 &+ $1.transfers.byStage[stage.rawValue] }
             writer.sample("subproxy_transfers", [("state", "\(stage.name)")], count)
         }
         writer.family(
             "subproxy_event_loop_lag_seconds", .gauge,
-            "How late an event loop came to what was due, the largest of the last 15 to 30 seconds.")
+            "How late an event loop ran what was due: the largest delay of the last 15 to 30 seconds.")
         for (index, loop) in loops.enumerated() {
             writer.sample(
                 "subproxy_event_loop_lag_seconds", [("loop", "\(index)")], MetricsWriter.seconds(loop.lag))
@@ -97,10 +98,10 @@ extension ProxyCore {
             "subproxy_retained_bytes_max", .gauge, "Memory that mapped files may take (--retain-memory).",
             configuration.retention.memory)
         writer.single(
-            "subproxy_retained_evictions_total", .counter, "Mapped files given up for want of memory.",
+            "subproxy_retained_evictions_total", .counter, "Mapped files dropped from memory to make room.",
             files.evictions)
         writer.single(
-            "subproxy_retained_loads_total", .counter, "Readings of mapped files from disk into memory.", files.loads)
+            "subproxy_retained_loads_total", .counter, "Mapped files read from disk into memory.", files.loads)
     }
 
     private func writeStore(to writer: inout MetricsWriter) {
@@ -111,13 +112,13 @@ extension ProxyCore {
             "subproxy_stored_bytes_max", .gauge, "Memory that stored responses may take (--cache-memory).",
             configuration.cache.memory)
         writer.single(
-            "subproxy_stored_evictions_total", .counter, "Stored responses given up for want of memory.",
+            "subproxy_stored_evictions_total", .counter, "Stored responses dropped to make room.",
             store.evictions)
     }
 
     private func writeReloads(to writer: inout MetricsWriter) {
         writer.family(
-            "subproxy_reloads_total", .counter, "Files read anew, by what they are and whether they could be used.")
+            "subproxy_reloads_total", .counter, "Reloads of files, by subject and result.")
         for (subject, metrics) in counters.reloads {
             for (result, count) in [("success", metrics.successes), ("failure", metrics.failures)] {
                 writer.sample(
@@ -129,7 +130,7 @@ extension ProxyCore {
     private func writeLogs(to writer: inout MetricsWriter) {
         writer.family(
             "subproxy_log_lines_dropped_total", .counter,
-            "Lines given up because they could not be written, or not as fast as they came.")
+            "Log lines dropped because they could not be written, or not fast enough.")
         writer.sample("subproxy_log_lines_dropped_total", [("log", "access")], logSink.droppedLines)
         guard let messages = configuration.messageSink else { return }
         writer.sample("subproxy_log_lines_dropped_total", [("log", "messages")], messages.droppedLines)
