@@ -5,8 +5,8 @@ MAP ?= config/substitutions.yaml
 # More options for 'make run', as in: make run ARGS="--offline --listen 127.0.0.1:3128"
 ARGS ?=
 
-# How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds. How often 'make test-heavy' kills
-# the program.
+# How long 'make fuzz' runs each target, and which; how long 'make soak' runs: seconds. How often 'make test-heavy'
+# kills the program.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection json csv \
 	script template
@@ -16,20 +16,21 @@ KILLS ?= 200
 # What building and running need, and what the tests need beside it.
 PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev pkg-config ca-certificates
 # Of systemd the tests take systemd-analyze; it does not have to run.
-TEST_PACKAGES = curl sqlite3 python3 python3-requests python3-prometheus-client strace faketime iproute2 git openssl libnss3-tools \
-	default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE)
-# Ubuntu has Chromium as a snap alone: with 'make test CHROMIUM_PACKAGE=' the tests with a browser are skipped, unless CHROMIUM
-# names one.
+TEST_PACKAGES = curl sqlite3 python3 python3-requests python3-prometheus-client strace faketime iproute2 git \
+	openssl libnss3-tools default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE)
+# Ubuntu has Chromium as a snap alone: with 'make test CHROMIUM_PACKAGE=' the tests with a browser are skipped, unless
+# CHROMIUM names one.
 CHROMIUM_PACKAGE ?= chromium
 DEB_PACKAGES = build-essential debhelper dpkg-dev
 DEB_TEST_PACKAGES = debootstrap lintian curl python3 openssl
 
-# The runtime of Swift is linked statically, so that the program runs where no Swift is, and its calls are cheaper. Checks
-# of exclusive access at run time, which tests make in debug builds, cost packages and program a seventh of a mapped hit.
+# The runtime of Swift is linked statically, so that the program runs where no Swift is, and its calls are cheaper.
+# Checks of exclusive access at run time, which tests make in debug builds, cost packages and program a seventh of a
+# mapped hit.
 #
-# Nothing looks symbols up in the program: without its 29,000 exported ones, which Swift's linker script asks for, the start
-# is quicker, and what nobody calls is left out. Packed relocations spare the start the reading of 2 MB; they need a libc
-# that knows them (2.36), here and where the program runs.
+# Nothing looks symbols up in the program: without its 29,000 exported ones, which Swift's linker script asks for, the
+# start is quicker, and what nobody calls is left out. Packed relocations spare the start the reading of 2 MB; they need
+# a libc that knows them (2.36), here and where the program runs.
 RELEASE_FLAGS = -c release --product subproxy --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
 	-Xswiftc -enforce-exclusivity=unchecked -Xlinker --no-export-dynamic $(PACKED_RELOCATIONS)
 PACKED_RELOCATIONS = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | awk '$$1 == "glibc" { split($$2, v, "."); \
@@ -128,7 +129,8 @@ test: setup-test ## Run all tests
 	$(SWIFT) test --skip-build --disable-xctest --no-parallel --filter '^EndToEndTests\.EndToEnd/' \
 	--skip '^EndToEndTests\.EndToEnd/Heavy'
 
-# What those of HEAVY_TESTS do more often, with more clients or with more bytes than in 'make test', and how long it takes.
+# What those of HEAVY_TESTS do more often, with more clients or with more bytes than in 'make test', and how long it
+# takes.
 HEAVY_TESTS = (Heavy/|LateBytes/|Memory/manyRequests|CacheMemory/|SlowClients/|SlowLinks/|State/randomKills)
 test-heavy: setup-test release ## Run the heavier forms of tests against a release build: some five minutes
 	$(SWIFT) build --build-tests

@@ -102,7 +102,8 @@ struct URLPatternParser {
             return isDirectories ? .directories : .any
         default:
             throw PatternError(
-                "there is no '\(String(repeating: "*", count: run.count))'; '*' matches text without '/', '**' any text",
+                "there is no '\(String(repeating: "*", count: run.count))'; '*' matches text without '/', "
+                    + "'**' any text",
                 at: run)
         }
     }

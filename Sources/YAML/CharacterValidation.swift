@@ -23,9 +23,9 @@ struct ValidatedSource {
             index = Self.endOfPrintableASCII(bytes, from: index)
             guard index < bytes.count else { return }
             guard let (scalar, length) = decodeUTF8(bytes, at: index) else {
+                let byte = Hexadecimal.text(bytes[index], width: 2, .upper)
                 throw Self.error(
-                    "the byte 0x\(Hexadecimal.text(bytes[index], width: 2, .upper)) is not UTF-8; save the file as UTF-8",
-                    bytes, at: index, length: 1)
+                    "the byte 0x\(byte) is not UTF-8; save the file as UTF-8", bytes, at: index, length: 1)
             }
             if length > 1 { isASCII = false }
             if let message = Self.refusal(of: scalar) {

@@ -36,9 +36,8 @@ struct CheckCommand: ProgramCommand {
         let hasErrors = messages.contains(where: \.isError) || (files?.unusable ?? 0) > 0
         let hasWarnings = messages.contains { !$0.isError } || isMissing
         guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
-        StandardStream.output.writeLine(
-            "\(maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")): \(map.summary), \(verdict(messages, omitted))"
-        )
+        let names = maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")
+        StandardStream.output.writeLine("\(names): \(map.summary), \(verdict(messages, omitted))")
         return .success
     }
 

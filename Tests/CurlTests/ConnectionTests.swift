@@ -204,7 +204,8 @@ struct ConnectionTests {
         let origin = ScriptedOrigin { connection in
             while connection.readHead() != nil { connection.respond("abc") }
         }
-        // With a wait of a fifth of a second, as between addresses that don't answer, they would take longer than the limit.
+        // With a wait of a fifth of a second, as between addresses that don't answer, they would take longer than the
+        // limit.
         let addresses = (0..<400).map { "127.0.\($0 / 200).\(2 + $0 % 200)" }.joined(separator: ",")
         let loop = try makeLoop {
             $0.connectTimeoutMilliseconds = 60_000

@@ -54,8 +54,9 @@ extension EndToEnd {
             }
         }
 
-        /// Has the good client's requests beside slow ones, until they were quick, three times at the most: on a machine
-        /// that is busy with other things requests wait for those. How quick they are counts in the heavy form alone.
+        /// Has the good client's requests beside slow ones, until they were quick, three times at the most: on a
+        /// machine that is busy with other things requests wait for those. How quick they are counts in the heavy form
+        /// alone.
         private func ask(
             beside kind: Kind, _ count: Int, _ binary: RunningBinary, _ origin: ScriptedOrigin, longest: Int = .max
         ) throws {

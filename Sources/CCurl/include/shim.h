@@ -24,7 +24,8 @@ void *subproxy_library_symbol(const char *name);
 // (CURLOPT_SSL_CTX_FUNCTION; RFC 6066 §8). Where libcurl's TLS is not OpenSSL, nothing is asked.
 CURLcode subproxy_setopt_refuse_revoked(CURL *handle);
 
-// Whether the TLS of the transfer's connection holds bytes that nobody has read (SSL_has_pending(3)); false without TLS.
+// Whether the TLS of the transfer's connection holds bytes that nobody has read (SSL_has_pending(3)); false without
+// TLS.
 bool subproxy_has_unread_tls(CURL *handle);
 
 // CURLOPTTYPE_LONG and CURLOPTTYPE_VALUES: a C int in their place is read with garbage in its upper half.

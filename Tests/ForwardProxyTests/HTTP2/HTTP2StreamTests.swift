@@ -22,7 +22,6 @@ struct HTTP2StreamTests {
     @Test("observers see a malformed one begin without a head, and end")
     func malformed() throws {
         let stage = try ConnectionStage()
-        defer { stage.stop() }
         let bytes = try HTTP2StreamTests.connection([
             (":method", "GET"), (":scheme", "https"), (":path", "/odd"), (":authority", "h.test"), ("Upper", "case"),
         ])
@@ -38,7 +37,6 @@ struct HTTP2StreamTests {
     @Test("a 400 does not say that the connection is closed, since it isn't")
     func advice() throws {
         let stage = try ConnectionStage()
-        defer { stage.stop() }
         _ = try stage.run(try HTTP2StreamTests.connection([(":method", "CONNECT"), (":authority", "h.test:443")]))
         let seen = stage.watch.all
         try #require(seen.count == 1)
