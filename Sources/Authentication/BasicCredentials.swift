@@ -8,7 +8,7 @@ public struct BasicCredentials: Equatable, Sendable {
     /// The password, without a byte 0.
     public let password: [UInt8]
 
-    /// The most bytes that a field's value may have; credentials that are longer are nobody's.
+    /// The most bytes that a field's value may have; longer credentials are not read.
     public static let limit = 2048
 
     /// Reads them from a field.

@@ -1,10 +1,10 @@
 /// Which credentials are being checked, and which wait for the end of other checks. Pure; the time is a parameter:
 /// nanoseconds of the monotonic clock.
 ///
-/// What is being checked is no failure, but may become one. So of one client's, and of each network that it is in, no
-/// more are checked at once than could fail before it had to wait (``FailedAttempts``), and one where that many have
-/// failed already; the next ones are postponed until one of these has ended. So many guesses at once don't get round the
-/// wait, and many right credentials from one address only wait a little.
+/// Each check under way may become a failure. So a client, and each network that it is in, has no more checks at once
+/// than could fail before it had to wait (``FailedAttempts``), and one at a time where that many have failed already;
+/// further ones are postponed until a check ends. So a client can't avoid the wait by making many guesses at once, and
+/// right credentials, however many come from one address, only wait a little.
 public struct CredentialChecks<Key: Hashable, Waiter> {
     /// What clients are known by.
     public typealias Client = FailedAttempts.Client
@@ -19,7 +19,7 @@ public struct CredentialChecks<Key: Hashable, Waiter> {
         var waiters: [(client: Client, waiter: Waiter)]
     }
 
-    /// What is to be done with credentials.
+    /// What happens to credentials.
     public enum Placement: Equatable {
         /// They are to be checked now.
         case begins
@@ -27,7 +27,7 @@ public struct CredentialChecks<Key: Hashable, Waiter> {
         case waits
         /// So many nanoseconds have to pass before the client may try again.
         case mustWait(UInt64)
-        /// As many wait as may.
+        /// Too many wait already.
         case tooMany
     }
 
@@ -42,7 +42,7 @@ public struct CredentialChecks<Key: Hashable, Waiter> {
     /// Checks under way and postponed; more are refused.
     static var limit: Int { 64 }
 
-    /// Those that are postponed for one network at the most, so that it leaves room for others.
+    /// The most that are postponed for one network, so that there is room for others.
     static var postponedLimit: Int { 32 }
 
     /// No checks, no failures.
@@ -82,7 +82,7 @@ public struct CredentialChecks<Key: Hashable, Waiter> {
     ///
     /// - Parameters:
     ///   - key: the credentials that were checked.
-    ///   - isRight: whether the credentials were right; nil where that was not found out.
+    ///   - isRight: whether the credentials were right; nil if they were not checked after all.
     ///   - now: nanoseconds of the monotonic clock.
     /// - Returns: who waited for it, and what was postponed until now and has to be added again, in its order.
     public mutating func finish(

@@ -3,26 +3,27 @@ import Glibc
 /// The clients that have lately given wrong credentials, and how long each has to wait before it may try again.
 ///
 /// The first five failures of an address cost nothing; after each further one it waits, a second at first and twice as
-/// long every time, up to 30 seconds. After ten minutes without a failure all is forgotten; right credentials take back
-/// the failures that were for the same name, and no others: who has a name of his own could guess another's for ever.
+/// long every time, up to 30 seconds. After ten minutes without a failure all are forgotten. Right credentials take
+/// back the failures with the same name, but no others: otherwise a user could guess another's password for ever, by
+/// giving their own in between.
 ///
-/// Wider networks of IPv6, of which one party may have all addresses, have an ``Allowance``, and so has each name: where
-/// many have failed with it, an address that has failed itself waits from its first failure on. One that hasn't is
-/// checked in any case, so that nobody can lock the name's owner out.
+/// Wider networks of IPv6, of which one party may have all addresses, have an ``Allowance``, and so has each name:
+/// where many have failed with it, an address that has failed itself waits from its first failure on. One that hasn't
+/// is checked in any case, so that nobody can lock the name's owner out.
 ///
 /// The time is a parameter: nanoseconds of the monotonic clock.
 public struct FailedAttempts {
     private struct Entry {
         var failures: Int
         var last: UInt64
-        /// How many of them were for which name; of names beyond a bound nothing is known, and nothing taken back.
+        /// How many of them were for which name. Only so many names are kept; failures with others are not taken back.
         var names: [Name: Int]
     }
 
     /// Addresses that are counted together.
     public struct Network: Hashable, Sendable {
         enum Width: Hashable, Sendable {
-            /// One machine's addresses, or the network that it has all other addresses of.
+            /// An IPv4 address, or the IPv6 network whose addresses belong to one machine.
             case client
             case bits56, bits48
 
@@ -88,7 +89,7 @@ public struct FailedAttempts {
     static let longestWait: UInt64 = 30_000_000_000
     static let memory: UInt64 = 600_000_000_000
     static let capacity = 4096
-    /// Failures with a name, of all clients together, that change nothing.
+    /// How many failures with a name, of all clients together, have no effect.
     static let freeForName = 100
     /// Names of which an address's failures are told apart.
     static let namesOfClient = 16
@@ -123,8 +124,8 @@ public struct FailedAttempts {
         return names.wait(name, free: FailedAttempts.freeForName, now: now) > 0 ? 0 : FailedAttempts.free
     }
 
-    /// The failures of a client that count for a name: where the name's are used up, those with that name alone, so that
-    /// whoever shares the owner's address can't make the owner wait by failing with another.
+    /// The failures of a client that count for a name: where the name's are used up, those with that name alone, so
+    /// that whoever shares the owner's address can't make the owner wait by failing with another.
     private func failures(_ entry: Entry, _ name: Name, free: Int) -> Int {
         free == 0 ? entry.names[name] ?? 0 : entry.failures
     }
@@ -170,9 +171,9 @@ public struct FailedAttempts {
     }
 }
 
-/// Failures of many that are counted together: so many are free, and another one is every 30 seconds.
+/// Failures that are counted for many parties together: a number of them is free, and one more every 30 seconds.
 ///
-/// Bounded: a full table gives up what is the least in debt.
+/// Bounded: a full table drops the key that owes least.
 struct Allowance<Key: Hashable> {
     /// Nanoseconds until one failure is forgotten.
     static var interval: UInt64 { FailedAttempts.longestWait }
@@ -182,8 +183,8 @@ struct Allowance<Key: Hashable> {
 
     /// Counts a failure.
     ///
-    /// Ten minutes after the last one no more than the free ones are left, however many there were: nobody can use a
-    /// name up for longer.
+    /// Ten minutes after the last failure only the free ones still count, however many there were: nobody can block a
+    /// name for longer.
     mutating func spend(_ key: Key, free: Int, now: UInt64) {
         if paidAt[key] == nil, paidAt.count >= FailedAttempts.capacity { makeRoom(now) }
         let ceiling = now &+ UInt64(max(0, free)) &* Self.interval &+ FailedAttempts.memory

@@ -6,10 +6,10 @@ public struct PasswordHash: Sendable, Hashable {
     /// The binary logarithm of the rounds that one check takes.
     let cost: Int
 
-    /// Bytes of a password that bcrypt takes; those behind them change nothing.
+    /// How many bytes of a password bcrypt looks at; it ignores the rest.
     public static let significantBytes = 72
 
-    /// A check at the highest cost that is taken is a second's work or two; at 31 it would be days.
+    /// With the highest cost that is accepted a check takes a second or two; with 31 it would take days.
     static let costs = 4...14
 
     /// - Throws: ``PasswordHashError``, which never has the text itself.
@@ -31,7 +31,7 @@ public struct PasswordHash: Sendable, Hashable {
         self.text = text
     }
 
-    /// Whether it is this password's. Takes a time that depends on nothing but the cost, and that is long.
+    /// Whether the password has this hash. Takes long; how long depends on the cost alone.
     ///
     /// - Parameter password: must have no byte 0, which would be taken for its end.
     func isHash(of password: [UInt8]) -> Bool {
@@ -45,7 +45,7 @@ public struct PasswordHash: Sendable, Hashable {
         return difference == 0 && hash[text.count] == 0
     }
 
-    /// What a hash calls itself by its first characters; nil where it doesn't.
+    /// The scheme that a hash names in its first characters; nil where it names none.
     private static func scheme(_ text: [UInt8]) -> String? {
         let schemes: [(String, String)] = [
             ("$2y$", "bcrypt"), ("$2b$", "bcrypt"), ("$2a$", "bcrypt"), ("$2x$", "a faulty bcrypt ($2x$)"),
@@ -57,7 +57,7 @@ public struct PasswordHash: Sendable, Hashable {
     }
 }
 
-/// Why a text is no hash that passwords are checked by.
+/// Why a text can't be used as the hash of a password.
 enum PasswordHashError: Error {
     /// Hashed in another way.
     case other(String)

@@ -4,7 +4,7 @@ public import Diagnostics
 /// passed over.
 public final class PasswordList: Sendable {
     private let users: [[UInt8]: PasswordHash]
-    /// Every hash, for names that are nobody's.
+    /// Every hash; the checks of unknown names use one of them.
     private let hashes: [PasswordHash]
     private let seed = UInt64.random(in: .min ... .max)
 
@@ -58,8 +58,8 @@ public final class PasswordList: Sendable {
         hashes = users.values.sorted { $0.line < $1.line }.map(\.hash)
     }
 
-    /// Whether the password is the user's. For a name that is nobody's the same work is done with somebody's hash,
-    /// always the same one, so that the time does not tell whom the file names.
+    /// Whether the password is the user's. For an unknown name the same work is done with a known user's hash, always
+    /// the same one, so that the time does not tell whom the file names.
     public func accepts(_ name: [UInt8], _ password: [UInt8]) -> Bool {
         var hasher = Hasher()
         hasher.combine(seed)

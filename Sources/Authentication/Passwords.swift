@@ -3,7 +3,7 @@ import Diagnostics
 import Glibc
 import Synchronization
 
-/// The file of passwords that clients have to know one of (`--auth`).
+/// The file of users and password hashes that the credentials of clients are checked against (`--auth`).
 public final class Passwords: Sendable {
     private struct State {
         var bytes: [UInt8]
@@ -15,7 +15,7 @@ public final class Passwords: Sendable {
     public let file: String
     private let state: Mutex<State>
 
-    /// Reads the file.
+    /// Reads the file, of at most 1 MiB.
     ///
     /// - Throws: why it can't be used.
     public init(file: String) throws(PasswordListError) {

@@ -2,9 +2,9 @@
 public struct Diagnostic: Sendable, Hashable {
     /// How much a message matters.
     public enum Severity: String, Sendable, Hashable {
-        /// What it is about can't be used.
+        /// The file, or the part of it, can't be used.
         case error
-        /// It can be used, and is hardly what was meant.
+        /// It can be used, but is probably not what was meant.
         case warning
         /// A remark about another message.
         case note

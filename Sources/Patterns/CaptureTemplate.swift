@@ -116,8 +116,8 @@ public struct CaptureTemplate: Sendable {
 
     /// Whether `body` holds for all groups that took part, in the template's order.
     ///
-    /// - Parameter body: gets how many bytes of ``text`` stand before the group, what it matched, and whether it is what
-    ///   the template ends with.
+    /// - Parameter body: gets how many bytes of ``text`` stand before the group, what it matched, and whether it is
+    ///   what the template ends with.
     public func allGroups(
         captures: CaptureList, of input: UnsafeRawBufferPointer,
         satisfy body: (Int, UnsafeRawBufferPointer, Bool) -> Bool

@@ -9,7 +9,7 @@ import Synchronization
 final class MapOwnership: Sendable {
     private let told = Mutex<Set<String>>([])
 
-    /// What is to be said of files, each thing once in the program's life.
+    /// The warnings about files, each of them once in the program's life.
     func warnings(of files: [String]) -> [String] {
         let found = files.compactMap(MapOwnership.warning)
         return told.withLock { told in found.filter { told.insert($0).inserted } }
@@ -24,7 +24,7 @@ final class MapOwnership: Sendable {
         return warning(of: file, status, in: path, isFolderKnown ? folder : nil, user: geteuid())
     }
 
-    /// What is to be said of a file and its folder, as stat(2) sees them.
+    /// The warnings about a file and its folder, by what stat(2) says of them.
     ///
     /// A group whose number is the owner's is taken for the owner's alone, as systems make one for each user.
     static func warning(of file: String, _ status: stat, in path: String, _ folder: stat?, user: uid_t) -> String? {

@@ -5,7 +5,8 @@ import TLSTermination
 struct MappedHosts {
     /// Names stand for all names below them too.
     let hosts: [CertificateHost]
-    /// A line for each host for which the CA would have to sign for a whole top-level domain, with its place in the map.
+    /// A line for each host for which the CA would have to sign for a whole top-level domain, with its place in the
+    /// map.
     let tooWide: [String]
 
     /// Top-level domains in which nobody can register a name (RFC 2606, RFC 6761, RFC 6762, and `internal`, which ICANN

@@ -166,7 +166,7 @@ struct ProxyOptions: ParsableArguments {
         transform: OptionValue.count(1...256))
     var threads: Int?
 
-    /// Checks what no option can be judged for alone.
+    /// Checks options that depend on one another.
     ///
     /// Done when the whole command line has been read, so that an unknown option or command is named first.
     private func check(_ passed: [PassedListener]) throws {
@@ -232,7 +232,7 @@ struct ProxyOptions: ParsableArguments {
         }
     }
 
-    /// What is to be thought of before other machines are let in; nil where they are not, or have to give a password.
+    /// A warning if other machines can use the proxy without a password; nil if they can't.
     func openness(_ configuration: ProxyConfiguration) -> String? {
         let addresses =
             configuration.listeners + configuration.secureListeners + configuration.passedListeners.map(\.address)
@@ -242,7 +242,7 @@ struct ProxyOptions: ParsableArguments {
         return "everybody who reaches this machine can use the proxy; --auth asks for a name and a password"
     }
 
-    /// What the library is told.
+    /// The configuration of the proxy.
     ///
     /// - Parameters:
     ///   - defaultPort: the port of 127.0.0.1 to listen on where no address is given and no socket passed.

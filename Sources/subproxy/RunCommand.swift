@@ -73,8 +73,8 @@ struct RunCommand: ProgramCommand {
         CommandLine.unsafeArgv + max(0, Int(CommandLine.argc) - command.count)
     }
 
-    /// Has the clients trust what is decrypted; nil where the map names no https host, or the authority can't be used,
-    /// which is said.
+    /// Makes the command's clients trust the certificate authority. Nil where the map names no https host, and, with a
+    /// message, where the authority can't be used.
     private func trust(_ proxy: RunningProxy) -> CommandTrust? {
         guard !InterceptedHosts(proxy.server.map).isEmpty else { return nil }
         do {

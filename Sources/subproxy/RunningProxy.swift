@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import Substitution
 
-/// A proxy that serves, with all that `serve` and `run` have around it.
+/// A running proxy, with the logs, reloads and messages that `serve` and `run` share.
 struct RunningProxy {
     let server: ProxyServer
     let accessLog: LogSink
@@ -67,7 +67,7 @@ struct RunningProxy {
         server.addresses.first?.localProxyURL() ?? server.secureAddresses.first?.localProxyURL(isSecure: true) ?? ""
     }
 
-    /// Does what SIGHUP asks for: reads everything anew that can be, and opens the access log's file again.
+    /// Handles SIGHUP: reloads the maps, the certificate and the passwords, and reopens the access log's file.
     func reload() {
         accessLog.reopen()
         let certificateFailure = reloadIdentity()

@@ -2,10 +2,10 @@ import Basics
 import Glibc
 import Synchronization
 
-/// Tells the service manager how the program is, where it wants to know. (sd_notify(3), without its library)
+/// Tells the service manager the program's state, if it wants to know. (sd_notify(3), without its library)
 ///
-/// The socket is opened at the start, so that a message gets out also when no descriptor is left. Nothing but the end
-/// is told once the end has been.
+/// The socket is opened at the start, so that a message gets out even when no descriptor is left. After the message
+/// that the program stops no other is sent.
 final class ServiceNotifier: Sendable {
     /// What the manager was told that the service does.
     private struct State {

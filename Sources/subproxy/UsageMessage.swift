@@ -16,7 +16,7 @@ enum UsageMessage {
         return line + hint(line, command)
     }
 
-    /// What an argument that has no place was probably meant to be.
+    /// A suggestion for an argument that is not expected.
     private static func hint(_ line: String, _ command: String?) -> String {
         let parts = line.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard line.contains("unexpected argument"), parts.count == 3 else { return "" }

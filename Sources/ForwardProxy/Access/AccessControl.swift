@@ -8,10 +8,10 @@ import Synchronization
 
 /// Decides whose requests are served, where clients need credentials (`--auth`).
 ///
-/// Credentials are checked with bcrypt on threads of their own, since that is meant to be slow. Those that were right
-/// are known again by a keyed hash, which takes a microsecond, until the file of passwords changes.
+/// Credentials are checked on threads of their own, since bcrypt is slow on purpose. Right ones are remembered as a
+/// keyed hash until the file of passwords changes; to recognise them takes a microsecond.
 final class AccessControl: Sendable {
-    /// Credentials whose check takes time.
+    /// Credentials that have to be checked with bcrypt.
     struct Attempt: Sendable {
         fileprivate let fingerprint: HMAC<SHA256>.MAC
         fileprivate let credentials: BasicCredentials
@@ -23,44 +23,44 @@ final class AccessControl: Sendable {
         case unknown(Attempt)
     }
 
-    /// What the metrics tell of requests' credentials.
+    /// How the metrics classify requests by their credentials.
     enum Result: String, CaseIterable {
-        /// Right, and known from an earlier check.
+        /// Right, and remembered from an earlier check.
         case known
         /// Found right by a check.
         case verified
         case failed
-        /// None were given, or such as can't be read.
+        /// The request has none, or they can't be read.
         case missing
         /// Not checked: the client has to wait after failures, or too many others wait.
         case delayed
     }
 
-    /// What came of a check.
+    /// The result of a check.
     enum Outcome {
         case right, wrong
-        /// There was none, because of failures of the same client meanwhile.
+        /// The credentials were not checked, because others of the same client failed meanwhile.
         case refused(ProxyError)
     }
 
-    /// Told on any thread what came of the check.
+    /// Receives the result of a check, on any thread.
     typealias Completion = @Sendable (Outcome) -> Void
 
-    /// Credentials that are checked, or wait for that, for one request.
+    /// A request that waits for the check of its credentials.
     private struct Waiter: Sendable {
         let attempt: Attempt
         let completion: Completion
     }
 
     private struct State {
-        /// The passwords that `verified` is about.
+        /// The passwords that `verified` was checked against.
         var list: PasswordList
         var verified: Set<HMAC<SHA256>.MAC> = []
         var checks = CredentialChecks<HMAC<SHA256>.MAC, Waiter>()
         var counts: [Result: Int] = [:]
     }
 
-    /// Credentials that are remembered as right.
+    /// How many right credentials are remembered.
     private static let capacity = 4096
 
     private let passwords: Passwords
@@ -77,14 +77,14 @@ final class AccessControl: Sendable {
         pool.start()
     }
 
-    /// Ends the threads; checks that are left find nobody right.
+    /// Ends the threads; checks that have not run find no credentials right.
     func shutdown() { try? pool.syncShutdownGracefully() }
 
-    /// Lets a request in whose credentials are right; any other is answered here.
+    /// Begins the exchange of a request whose credentials are right, and answers any other with an error.
     ///
     /// - Parameters:
     ///   - field: where the credentials are: Proxy-Authorization for the proxy, Authorization for its own pages.
-    ///   - begin: begins the exchange, now or when a check is done; then the request's time is that of then.
+    ///   - begin: begins the exchange, at once or after a check; the request it is given has the time of that moment.
     func admit(
         _ request: Request, _ client: any ExchangeClient, by field: FieldName,
         begin: @escaping (Request) -> (any Exchange)?
@@ -116,7 +116,7 @@ final class AccessControl: Sendable {
         }
     }
 
-    /// What can be said of a request's credentials at once.
+    /// Judges a request's credentials without a check.
     func judge(_ fields: FieldSection, _ field: FieldName) -> Verdict {
         let found = fields.count(of: field) == 1 ? fields.withFirst(field) { find($0) } : nil
         guard let verdict = found else {
@@ -135,9 +135,9 @@ final class AccessControl: Sendable {
             count(.missing)
             return .missing
         }
-        // Of what was meant, not of the bytes: else the same could be said in many ways, each of them unknown. Neither
-        // part has a NUL.
-        // Nor of what bcrypt does not look at: else whoever has a password had any number of others that are right.
+        // Hashed are the decoded name and password (neither has a NUL), since base64 can write the same ones in several
+        // ways; and only the bytes that bcrypt looks at, since any others can follow them. Otherwise one password would
+        // make any number of credentials that are right and unknown.
         let fingerprint = HMAC<SHA256>.authenticationCode(
             for: credentials.name + [0] + credentials.password.prefix(PasswordHash.significantBytes), using: key)
         let list = passwords.list
@@ -154,10 +154,10 @@ final class AccessControl: Sendable {
         return .unknown(Attempt(fingerprint: fingerprint, credentials: credentials))
     }
 
-    /// Checks credentials on another thread; the same ones that come meanwhile wait for the same check.
+    /// Checks credentials on another thread. Requests with the same credentials that come meanwhile share the check.
     ///
     /// - Parameter address: the client's.
-    /// - Returns: why they are not checked; then `completion` is not called.
+    /// - Returns: an error if the credentials will not be checked; then `completion` is not called.
     func check(_ attempt: Attempt, by address: String, completion: @escaping Completion) -> ProxyError? {
         let now = clock()
         let waiter = Waiter(attempt: attempt, completion: completion)
@@ -194,7 +194,7 @@ final class AccessControl: Sendable {
     private func begin(_ attempt: Attempt) {
         pool.submit { [self] poolState in
             let list = passwords.list
-            // A check that the end of the threads has cancelled says nothing about the client.
+            // A check that was cancelled because the threads end says nothing about the client.
             let isRight =
                 poolState == .active ? list.accepts(attempt.credentials.name, attempt.credentials.password) : nil
             finish(attempt, isRight, by: list)
@@ -241,7 +241,7 @@ final class AccessControl: Sendable {
 }
 
 extension ProxyError {
-    /// The response that asks for credentials: 407 by the proxy, 401 by its own pages (RFC 9110 §15.5.2, §15.5.8).
+    /// Asks for credentials: 407 for proxying, 401 for the proxy's own pages (RFC 9110 §15.5.2, §15.5.8).
     static func credentialsNeeded(_ field: FieldName) -> ProxyError {
         let isForProxying = field == .proxyAuthorization
         return ProxyError(

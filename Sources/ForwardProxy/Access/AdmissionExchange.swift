@@ -1,13 +1,13 @@
 import HTTPSemantics
 import NIOCore
 
-/// Stands in for an exchange while the client's credentials are checked; what comes of the request's body is held.
+/// Stands in for an exchange while the client's credentials are checked, and keeps what arrives of the request's body.
 final class AdmissionExchange: Exchange {
     private weak var client: (any ExchangeClient)?
     private var held: [ByteBuffer] = []
     private var end: (hasCome: Bool, trailers: FieldSection?) = (false, nil)
 
-    /// - Parameter hasBody: whether the request has a body; it is not read on then.
+    /// - Parameter hasBody: whether the request has a body, which is not read during the check.
     init(_ client: any ExchangeClient, hasBody: Bool) {
         self.client = client
         if hasBody { client.setWantsBody(false) }

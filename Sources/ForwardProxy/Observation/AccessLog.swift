@@ -6,8 +6,8 @@ public enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
 
-/// What the lines of exchanges with the same request and answer have in common: what stands between the client and the
-/// duration, and what stands behind that.
+/// What the lines of exchanges with the same request and answer share: the part between the client and the duration,
+/// and the part after the duration.
 struct LineParts {
     fileprivate let bytes: [UInt8]
     fileprivate let frontCount: Int
@@ -27,11 +27,11 @@ final class AccessLog {
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var count = 0
     private var flushIsDue = false
-    /// Called at a line after which nothing else is sure to hand the lines over, so that the loop arranges a
-    /// ``flushDue()`` soon.
+    /// Called when a line was added that nothing else is sure to hand over, so that the loop schedules a
+    /// ``flushDue()``.
     var needsFlush: () -> Void = {}
 
-    /// Bytes of lines that are handed over together at the most; a line that may be longer goes alone.
+    /// The most bytes of lines that are handed over together; a line that may be longer goes alone.
     private static let batch = 64 << 10
 
     init(sink: LogSink, format: LogFormat, showsQueryValues: Bool) {
@@ -60,7 +60,7 @@ final class AccessLog {
         end(line)
     }
 
-    /// Adds the line of an exchange of which all but the time, the client and the duration is known.
+    /// Adds a line whose parts are ready but for the time, the client and the duration.
     func write(_ parts: LineParts, client: String, duration: UInt64, wall: UInt64) {
         var line = beginLine(parts.bytes.count, client, wall)
         parts.bytes.withUnsafeBytes { bytes in
@@ -209,8 +209,8 @@ final class AccessLog {
         line.write(UInt8(ascii: "\""))
     }
 
-    /// Writes the URL; in the query of an unmapped one each value becomes `*`. One that could not be parsed may have
-    /// user information in it still.
+    /// Writes the URL; in the query of an unmapped one each value becomes `*`. The user information that a URL may have
+    /// if it could not be parsed is left out.
     private func writeURL(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         let hidesValues = !record.isMapped && !showsQueryValues
         record.url.withUnsafeReadableBytes { url in
@@ -237,7 +237,7 @@ final class AccessLog {
         }
     }
 
-    /// The URL without what stands before the last `@` of its authority; nil where nothing does.
+    /// The URL without the user information in its authority; nil where there is none.
     private static func withoutUserInformation(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
         guard first(UInt8(ascii: "@"), in: url) != nil else { return nil }
         var start = 0

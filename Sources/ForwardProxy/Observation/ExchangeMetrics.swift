@@ -1,10 +1,9 @@
-/// What one event loop has counted of its exchanges: plain numbers in one place, which cost an exchange a few
-/// additions.
+/// The metrics of one event loop's exchanges: plain numbers in one place, so that an exchange costs a few additions.
 struct ExchangeMetrics: Sendable {
     /// The classes of status codes; the first one is for exchanges that ended before a status was sent.
     static let classNames: [StaticString] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"]
 
-    /// What the exchanges with one outcome add up to.
+    /// The totals of the exchanges with one outcome.
     private struct Sum: Sendable {
         /// By class of status.
         var exchanges: [6 of UInt64] = .init(repeating: 0)

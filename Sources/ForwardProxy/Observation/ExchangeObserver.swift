@@ -3,8 +3,8 @@ import NIOCore
 
 /// Sees every exchange of an event loop from its beginning to its end: for what records exchanges, or shows them.
 ///
-/// It is one of ``LoopContext/observers``, and costs nothing where there is none. All calls are on the event loop, in the
-/// midst of serving, so they return soon. Bytes are shared and not copied: whoever keeps them keeps their memory.
+/// It is one of ``LoopContext/observers``, and costs nothing where there is none. All calls are on the event loop, in
+/// the midst of serving, so they return soon. Bytes are shared and not copied: whoever keeps them keeps their memory.
 ///
 /// The access log and the metrics read the same ends (``LoopContext/finish(_:client:)``), but are called by themselves:
 /// they are there for every exchange, and what a mapped hit costs is measured in hundreds of instructions.
@@ -30,8 +30,8 @@ protocol ExchangeObservation: AnyObject {
     /// Bytes of the response's body are sent, without the chunked coding. Where the client goes, or is slow, not all of
     /// them get to it.
     func body(_ bytes: ByteBuffer)
-    /// The exchange is over. A CONNECT whose tunnel is decrypted is over when TLS is agreed on: it has no line in the log,
-    /// as the requests in it are exchanges of their own.
+    /// The exchange is over. A CONNECT whose tunnel is decrypted is over when TLS is agreed on: it has no line in the
+    /// log, as the requests in it are exchanges of their own.
     ///
     /// - Parameter duration: nanoseconds since its beginning.
     func ended(_ record: ExchangeRecord, duration: UInt64)
@@ -60,8 +60,8 @@ final class ObservedExchange: @unchecked Sendable {
 }
 
 extension LoopContext {
-    /// Begins an exchange's record. Called again for the same exchange, when its credentials have been checked, it puts the
-    /// new record in the place of the first; observers are told of the beginning once.
+    /// Begins an exchange's record. Called again for the same exchange, when its credentials have been checked, it puts
+    /// the new record in the place of the first; observers are told of the beginning once.
     ///
     /// - Parameter request: nil where it can't be read.
     @inline(__always)
@@ -106,8 +106,8 @@ extension LoopContext {
         observed.ended(copy record, duration: duration)
     }
 
-    /// Sends a straight answer where there are observers: with a record, which the client's side finishes as it does for
-    /// any other exchange.
+    /// Sends a straight answer where there are observers: with a record, which the client's side finishes as it does
+    /// for any other exchange.
     ///
     /// - Parameter record: what the log and the observers are told at the end.
     func sendObserved(

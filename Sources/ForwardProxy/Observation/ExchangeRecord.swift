@@ -39,7 +39,7 @@ public struct ExchangeRecord: Sendable {
     public var rule: String
     /// Why: the reason that the decision or the failure gave.
     public var reason: String
-    /// What the exchange's observers have to be told, and told the end of.
+    /// The exchange as its observers see it; nil where there are none.
     var observed: ObservedExchange?
 
     public init(startedAt: UInt64, method: ByteBuffer, url: ByteBuffer) {
@@ -54,7 +54,7 @@ public struct ExchangeRecord: Sendable {
         reason = ""
     }
 
-    /// The exchange has failed for this reason, which takes the place of what was said of it before, but for a failure.
+    /// Notes that the exchange has failed. The reason replaces an earlier one, but not that of an earlier failure.
     mutating func fail(_ reason: String) {
         if outcome != .failed || self.reason.isEmpty { self.reason = reason }
         outcome = .failed

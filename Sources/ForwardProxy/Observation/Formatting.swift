@@ -7,8 +7,8 @@ extension ByteBuffer {
     mutating func writeDecimal(_ value: Int) { MessageWriter.writeDecimal(value, to: &self) }
 }
 
-/// The wall clock of one event loop, known by its distance from the monotonic one, so that a request that has read that
-/// one need not read this one too. A step of the wall clock shows within 10 ms.
+/// The wall clock of one event loop, derived from the monotonic clock, so that a request reads one clock and not two. A
+/// step of the wall clock shows within 10 ms.
 struct LoopClock {
     private var distance: UInt64 = 0
     private var nextLook: UInt64 = 0

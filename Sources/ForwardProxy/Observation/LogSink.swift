@@ -3,8 +3,8 @@ import Glibc
 public import NIOCore
 import Synchronization
 
-/// Writes the access log's buffers to a descriptor on a queue of its own, so that a slow disk, a full one or a blocked
-/// pipe never holds an exchange up.
+/// Writes the access log's buffers to a descriptor on a queue of its own, so that no exchange waits for a slow disk, a
+/// full one or a blocked pipe.
 ///
 /// What does not fit into the queue, or can't be written, is dropped and counted.
 public final class LogSink: Sendable {
@@ -29,7 +29,7 @@ public final class LogSink: Sendable {
         }
     }
 
-    /// What of a buffer of whole lines was not written; a line that was written in part is among them.
+    /// How much of a buffer was lost; a line that was written in part counts as lost.
     private struct Loss {
         var bytes = 0
         var lines = 0
@@ -77,20 +77,20 @@ public final class LogSink: Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Whether what is written goes to the null device, so that it need not be made.
+    /// Whether the destination is the null device, so that no lines need to be formatted.
     @inline(__always)
     var isDiscarding: Bool { discards.load(ordering: .relaxed) }
 
-    /// Bytes of log lines that were given up so far.
+    /// Bytes of log lines that were dropped so far.
     public var droppedBytes: Int { state.withLock(\.droppedBytes) }
 
-    /// Log lines that were given up so far, the ones that were written in part included.
+    /// Log lines that were dropped so far, including those that were written in part.
     public var droppedLines: Int { state.withLock(\.droppedLines) }
 
-    /// Has the first loss told of, on any thread.
+    /// Sets what is called, on any thread, at the first loss of lines.
     public func whenLinesAreLost(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tellsOfLoss = tell } }
 
-    /// Takes a buffer of whole lines; never blocks for longer than the lock.
+    /// Queues a buffer of whole lines; never blocks for longer than the lock.
     public func submit(_ buffer: ByteBuffer) {
         let mustSchedule = state.withLock { state in
             guard !state.isClosed, state.waitingBytes &+ buffer.readableBytes <= capacity else {
@@ -124,14 +124,14 @@ public final class LogSink: Sendable {
         }
     }
 
-    /// Waits until all that was submitted has been written, at most `seconds`; what has not been begun by then, and
-    /// what comes later, is dropped.
+    /// Waits until all submitted buffers are written, but no longer than `seconds`. Buffers that the sink has not begun
+    /// to write by then, and later ones, are dropped.
     public func close(waitingAtMost seconds: Double = 1) {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
         _ = done.wait(timeout: .now() + seconds)
         state.withLock { $0.isClosed = true }
-        // Behind the last write, so that its number is not another file's by then.
+        // Queued behind the last write, which must not find another file under the descriptor's number.
         queue.async {
             let descriptor = self.state.withLock { state in
                 defer { state.descriptor = -1 }
@@ -205,10 +205,11 @@ public final class LogSink: Sendable {
         return descriptor
     }
 
-    /// A duplicate, so that a write that is late never goes to another file that has got the owner's number.
+    /// A duplicate of a descriptor: its owner may close it, and a late write must not go to the next file that gets the
+    /// number.
     private static func duplicate(_ descriptor: CInt) throws -> CInt {
         let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-        // Where there is none, all lines are lost.
+        // Where the descriptor isn't open, the sink drops all lines.
         guard own >= 0 || errno == EBADF else { throw IOError(errnoCode: errno, reason: "duplicating a descriptor") }
         return own
     }

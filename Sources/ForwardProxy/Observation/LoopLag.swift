@@ -1,4 +1,4 @@
-/// How late an event loop has come to what was due: the largest lag of the last 15 to 30 seconds.
+/// How late an event loop runs what is due: the largest lag of the last 15 to 30 seconds.
 ///
 /// The time is a parameter: nanoseconds of the monotonic clock.
 struct LoopLag {

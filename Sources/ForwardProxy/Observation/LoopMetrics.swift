@@ -2,7 +2,7 @@ import Basics
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// What a client's connection is at.
+/// The state of a client's connection.
 enum ConnectionActivity: Int, CaseIterable {
     /// Between requests.
     case idle
@@ -26,7 +26,7 @@ enum ConnectionActivity: Int, CaseIterable {
     }
 }
 
-/// What a transfer from an origin is at.
+/// The stage of a transfer from an origin.
 enum TransferStage: Int, CaseIterable {
     /// A connection for a tunnel or an upgrade is being made.
     case connecting
@@ -48,7 +48,7 @@ enum TransferStage: Int, CaseIterable {
 struct TransferMetrics: Sendable {
     private(set) var byStage = [Int](repeating: 0, count: TransferStage.allCases.count)
 
-    /// Notes that a transfer has gone on from one stage to another; nil is before its beginning and behind its end.
+    /// Moves a transfer from one stage to another; nil stands for before its beginning and after its end.
     mutating func move(_ stage: inout TransferStage?, to next: TransferStage?) {
         if let stage { byStage[stage.rawValue] &-= 1 }
         if let next { byStage[next.rawValue] &+= 1 }
@@ -60,7 +60,7 @@ struct TransferMetrics: Sendable {
     }
 }
 
-/// What one event loop has to tell of itself.
+/// The metrics of one event loop.
 struct LoopMetrics: Sendable {
     var exchanges: ExchangeMetrics
     /// By ``ConnectionActivity``.
@@ -76,7 +76,7 @@ final class LoopRoster: Sendable {
 
     func fill(_ all: [LoopContext]) { contexts.withLockedValue { $0 = all } }
 
-    /// Asks every loop; each answers when it comes to it, and how long that takes is a part of its lag.
+    /// Asks every loop for its metrics. How long a loop takes to answer counts as lag.
     func metrics(on eventLoop: any EventLoop) -> EventLoopFuture<[LoopMetrics]> {
         let asked = monotonicNanoseconds()
         let answers = contexts.withLockedValue { $0 }.map { context in

@@ -28,7 +28,7 @@ struct MetricsWriter {
 
     /// Writes a sample of the family.
     ///
-    /// - Parameter suffix: what a histogram's samples have behind its name.
+    /// - Parameter suffix: what follows the family's name in a histogram's samples.
     mutating func sample(_ name: StaticString, suffix: StaticString = "", _ labels: [Label] = [], _ value: String) {
         buffer.writeStaticString(name)
         buffer.writeStaticString(suffix)

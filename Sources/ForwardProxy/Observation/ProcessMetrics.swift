@@ -1,7 +1,7 @@
 import Basics
 import Glibc
 
-/// What the system has to tell of this process, by the names that Prometheus's client libraries give it.
+/// What the system counts of this process, with the names that Prometheus's client libraries use.
 ///
 /// Reads files of proc(5), so not on an event loop. What can't be read, because no descriptor is free or `/proc` is not
 /// there, is left out.
@@ -51,7 +51,7 @@ struct ProcessMetrics: Sendable {
         UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_usec) &* 1000
     }
 
-    /// The words of a short file, or of what stands behind the last such byte in it.
+    /// The words of a short file, or those after the last occurrence of a byte in it.
     private static func words(of path: String, behind mark: UInt8? = nil) -> [Substring]? {
         guard let bytes = try? FileReading.contents(of: path, upTo: 4096), !bytes.isEmpty else { return nil }
         var text = bytes[...]

@@ -15,7 +15,7 @@ struct ProxyMetrics: Sendable {
 }
 
 extension LoopContext {
-    /// What all event loops have to tell, and the system of the process.
+    /// The metrics of all event loops and of the process.
     func proxyMetrics() -> EventLoopFuture<ProxyMetrics> {
         proxy.roster.metrics(on: eventLoop).flatMap { [proxy, eventLoop] loops in
             proxy.filePool.runIfActive(eventLoop: eventLoop) {

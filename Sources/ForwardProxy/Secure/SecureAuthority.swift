@@ -1,10 +1,10 @@
 import HTTPSemantics
 
-/// The origin that a decrypted tunnel was asked for: requests inside it are for this one and no other.
+/// The origin that a decrypted tunnel was asked for: requests in the tunnel must be for it.
 ///
-/// It is compared with each request's, in bytes and without making any.
+/// It is compared with the origin of each request byte by byte, without allocating.
 struct SecureAuthority: Sendable, Equatable {
-    /// `host:port`, in lower case and without the root's dot; IPv6 addresses have their brackets.
+    /// `host:port`, in lower case and without a dot at the host's end; IPv6 addresses have their brackets.
     private let named: [UInt8]
     private let hostLength: Int
     private let port: UInt16
@@ -22,8 +22,8 @@ struct SecureAuthority: Sendable, Equatable {
     /// ``bytes`` as text.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether a Host or `:authority` value names this origin; an omitted port is 443, and a dot of the root does not
-    /// count.
+    /// Whether a Host or `:authority` value names this origin. An omitted port is 443; a dot at the host's end is
+    /// ignored.
     func isNamed(by value: UnsafeRawBufferPointer) -> Bool {
         if value.count == bytes.count || value.count == named.count,
             zip(value, named).allSatisfy({ $0.asciiLowercased == $1 })

@@ -2,8 +2,8 @@ import HTTPSemantics
 import NIOCore
 
 extension LoopContext {
-    /// Begins the exchange for a request inside a decrypted tunnel: origin-form or `*`, for the tunnel's own origin (RFC
-    /// 9112 §3.2.1).
+    /// Begins the exchange for a request inside a decrypted tunnel: origin-form or `*`, for the tunnel's own origin
+    /// (RFC 9112 §3.2.1).
     func begin(
         _ request: Request, _ target: RequestTarget, in secured: SecureAuthority, _ client: any ExchangeClient
     ) -> (any Exchange)? {

@@ -128,8 +128,8 @@ final class SecureTunnels: Sendable {
         guard isFirst else { return }
         let hint =
             failure.isDistrust
-            ? "; if it does not trust the certificate authority, `subproxy ca install` makes it, and `subproxy ca doctor` "
-                + "says what else there is to do" : ""
+            ? "; if it does not trust the certificate authority, `subproxy ca install` makes it, and "
+                + "`subproxy ca doctor` says what else there is to do" : ""
         logger.warning("A client has broken off TLS with \(host): \(failure.phrase)\(hint)")
     }
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Reads a file whole, and sees to it that what was read is one state of the file.
+/// Reads a whole file, and makes sure that the bytes are those of one state of it.
 struct BodyReader: Sendable {
     /// The largest file that is read, in bytes.
     let limit: Int
@@ -11,7 +11,7 @@ struct BodyReader: Sendable {
         var identity: FileIdentity
         /// nil where the file is over the limit.
         var body: ByteBuffer?
-        /// Whether the file stood still while it was read.
+        /// Whether the file stayed as it was while it was read.
         var isConsistent = true
     }
 

@@ -12,13 +12,13 @@ public final class RetainedFiles: Sendable {
     private let onEvict: @Sendable (FileKey) -> Void
     private let state: Mutex<State>
 
-    /// What an entry is counted for beside its bodies: paths, tags, tables.
+    /// The bytes that an entry counts beside its bodies: paths, tags, tables.
     static let entryCost = 1024
 
     /// - Parameters:
     ///   - now: wall-clock nanoseconds; tells whether a file was written so recently that another write might not show
     ///     in its times.
-    ///   - onEvict: called without a lock for each file that is given up or replaced by another state of it, before the
+    ///   - onEvict: called without a lock for each file that is dropped, or replaced by another state of it, before the
     ///     function that did it returns. Tables that hold the file should drop it.
     public convenience init(
         limits: RetentionLimits = .init(), now: @escaping @Sendable () -> UInt64,
@@ -190,8 +190,8 @@ public struct RetentionStatistics: Hashable, Sendable {
     public var pinnedEntries: Int
     /// Bodies of all variants, 8 KiB more for each that is sealed, and 1 KiB for each entry.
     public var bytes: Int
-    /// Files given up for want of memory.
+    /// How many files were dropped to make room for others.
     public var evictions: Int
-    /// Readings of a file from disk for the store.
+    /// How often a file was read from disk for the store.
     public var loads: Int
 }

@@ -1,10 +1,10 @@
-/// The files in memory that may be given up, and the order in which they are: CLOCK.
+/// The files in memory that may be dropped, in the order that the CLOCK algorithm gives them.
 ///
-/// A hit is answered by an event loop's own table and never comes here; what comes is a look at the disk, for a file in
-/// use some ten times a second. One bit an entry keeps what such a weak signal tells, without moving anything in a list
-/// under the lock, and a new entry starts without it, so that files asked for once (a crawl of a folder) push out each
-/// other and not those in use. S3-FIFO tells more apart by a queue of names no longer held, which pays where each miss
-/// is a request; here a miss is a read from the page cache.
+/// A hit is answered by an event loop's own table and never comes here; only looks at the disk do, some ten a second
+/// for a file in use. One bit an entry is enough for so weak a signal, and nothing has to be moved in a list under the
+/// lock. A new entry starts without the bit, so that files that are asked for once (a crawl of a folder) push out one
+/// another and not those in use. S3-FIFO also remembers the names of files that it has dropped. That pays where each
+/// miss is a request; here a miss is a read from the page cache.
 struct RetentionRing {
     private struct Slot {
         let key: FileKey
@@ -58,7 +58,7 @@ struct RetentionRing {
         return slot.file
     }
 
-    /// Gives up the next file that was not used since the hand last passed it.
+    /// Drops the next file that was not used since the hand last passed it.
     mutating func evict() -> FileKey? {
         // Two turns at the most: the first takes every bit away.
         while !places.isEmpty {

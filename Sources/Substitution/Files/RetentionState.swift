@@ -49,7 +49,7 @@ extension RetainedFiles {
 
         /// Ends a flight: takes what was read in, and makes room for it.
         ///
-        /// - Returns: what the flight's callers get, and the files given up or replaced.
+        /// - Returns: what the flight's callers get, and the files that were dropped or replaced.
         mutating func finish(
             _ key: FileKey, _ mode: RetentionMode, _ result: Result<LoadedFile, FileRefusal>
         ) -> (Result<LoadedFile, FileRefusal>, evicted: [FileKey]) {
@@ -89,7 +89,7 @@ extension RetainedFiles {
             return (.success(file), evicted)
         }
 
-        /// Gives files up until `cost` fits beside the rest.
+        /// Drops files until `cost` fits beside the rest.
         private mutating func makeRoom(for cost: Int) -> [FileKey] {
             var evicted: [FileKey] = []
             while ring.cost &+ cost > memory &- pinnedCost, let key = ring.evict() {
@@ -99,7 +99,7 @@ extension RetainedFiles {
             return evicted
         }
 
-        /// Gives up a file unless another state of it has taken its place.
+        /// Drops a file unless another state of it has taken its place.
         mutating func remove(_ file: LoadedFile, _ key: FileKey) -> Bool {
             guard ring.file(key) === file else { return false }
             return ring.remove(key) != nil

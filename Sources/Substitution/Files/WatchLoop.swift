@@ -18,7 +18,7 @@ final class WatchLoop: Sendable {
         var isStopped = false
     }
 
-    /// A file as the last telling left it.
+    /// The state of a file when a change was last told.
     private struct State {
         /// nil where there is no file.
         var identity: FileIdentity?

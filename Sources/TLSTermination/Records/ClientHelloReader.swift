@@ -1,8 +1,8 @@
 /// Reads the host that a client asks for in TLS (server_name, RFC 6066 §3) from the first bytes of its connection,
 /// whatever records they are cut into.
 ///
-/// It skips what the TLS library skips in front of a ClientHello, which is empty records and warnings, and takes
-/// nothing for a ClientHello that is not one to the last byte (RFC 8446 §4.1.2).
+/// It skips what the TLS library skips in front of a ClientHello, empty records and warnings, and accepts only a
+/// ClientHello that is well-formed to its last byte (RFC 8446 §4.1.2).
 public struct ClientHelloReader: Sendable {
     /// What is known of the host after the bytes that have been read.
     public enum Verdict: Equatable, Sendable {
@@ -12,7 +12,7 @@ public struct ClientHelloReader: Sendable {
         case noName
         /// The host, as the client has sent it.
         case name([UInt8])
-        /// No ClientHello that TLS could begin with.
+        /// The bytes are no ClientHello.
         case malformed
     }
 
@@ -31,7 +31,7 @@ public struct ClientHelloReader: Sendable {
     /// A reader at the start of a connection.
     public init() {}
 
-    /// Reads on; what comes once there is a verdict changes nothing.
+    /// Reads on; once there is a verdict, further bytes change nothing.
     public mutating func read(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         while verdict == .incomplete, !rest.isEmpty {
