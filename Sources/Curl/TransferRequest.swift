@@ -67,7 +67,7 @@ public struct TransferRequest: Sendable {
 
     /// A request for nothing but a connected socket, through the parent proxy where one applies.
     ///
-    /// - Parameter isHTTPS: whether TLS is spoken until its handshake is done; of use is only how that ends.
+    /// - Parameter isHTTPS: whether a TLS handshake is made on it. The socket is of no use then, only the result is.
     public static func connection(to host: String, port: UInt16, isHTTPS: Bool = false) -> TransferRequest {
         TransferRequest(
             method: Array("GET".utf8), isHTTPS: isHTTPS, host: host, port: port, pathAndQuery: [0x2f], lines: [],

@@ -3,7 +3,7 @@ import Glibc
 
 /// How a transfer ended.
 public struct TransferResult: Sendable, Equatable {
-    /// Where an origin that fell silent had got to.
+    /// How far an origin had got when it fell silent.
     public enum SilencePhase: Sendable, Equatable { case beforeHead, inBody }
 
     /// How long after the start each step was done, in microseconds; 0 where it was not reached.

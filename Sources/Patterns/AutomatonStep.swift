@@ -101,7 +101,7 @@ struct AutomatonStep: Sendable {
         matchIndices.sort()
     }
 
-    /// Adds to the nodes those that nothing lies between, and takes those out that lead to others with nothing only.
+    /// Adds the nodes that the present ones lead to without a byte, and removes those that lead to others only so.
     private mutating func close(_ program: UnionProgram) {
         let edges = program.edges.span
         var index = 0

@@ -16,7 +16,7 @@ public struct ExpressionSet: Sendable {
     private let program: UnionProgram?
     /// The program's, which tells scratch memory whose states it has.
     private let owner: UInt64
-    /// The expressions that are in neither, and so always are candidates.
+    /// The expressions that neither of the two can find; they are always candidates.
     private let always: CandidateSet
 
     /// Whether candidates are fewer than all expressions.

@@ -57,7 +57,8 @@ public struct LinearExpression: Sendable {
         self.pattern = pattern
     }
 
-    /// What was parsed, parsed again: most expressions need it once only, when they are put into an `ExpressionSet`.
+    /// The syntax tree, parsed again at each use: most expressions need it once, when they are put into an
+    /// `ExpressionSet`.
     var tree: SyntaxNode? {
         var parser = ExpressionParser(pattern)
         return try? parser.parse()

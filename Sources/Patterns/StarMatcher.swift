@@ -5,7 +5,7 @@ struct StarState: Sendable {
     /// Where what follows the star is tried next, going down to `lowest`.
     var rest = 0
     var lowest = 0
-    /// Above here all places failed before, which they would again.
+    /// All places above this one failed before, and would fail again.
     var limit = 0
     /// What stopped the text that began at `scannedFrom`, so that no byte is scanned twice.
     var scannedFrom = 0

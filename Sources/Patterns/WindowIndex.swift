@@ -8,7 +8,7 @@ struct WindowIndex: Sendable {
     /// Marks the last expression of a window.
     private static let last = UInt32(1) << 31
 
-    /// The windows, hashed; 0 where there is none, which no window is, since no folded byte is.
+    /// A hash table of the windows. 0 marks a free slot; no window is 0, since no folded byte is.
     private var keys: [UInt64] = [0]
     /// Where each window's expressions begin.
     private var starts: [UInt32] = [0]
