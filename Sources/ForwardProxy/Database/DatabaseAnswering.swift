@@ -24,6 +24,21 @@ extension LoopContext {
         return exchange.isOver ? nil : exchange
     }
 
+    /// Asks the origin for what changes data, and the database where that fails.
+    ///
+    /// Where the rule lets nothing be written, the origin's failure is the answer.
+    func forwardFirst(
+        _ call: DatabaseCall, _ use: RuleUse, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let asking = DatabaseAsking(call, request, use.uri)
+        let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
+        guard asking.isWrite else { return forward(request, asked, to: use.uri, client, plan) }
+        let database = proxy.databases.database(call, in: folder(call.root), use.map)
+        let exchange = DatabaseExchange(asking, use, database, request, client)
+        exchange.beginAtOrigin(asked, plan)
+        return exchange.isOver ? nil : exchange
+    }
+
     /// An answer that is not kept.
     func make(_ problem: Problem, _ use: RuleUse) -> ReadyAnswer {
         make(DatabaseAnswer(problem), use, status: problem.status, data: nil)
@@ -161,6 +176,9 @@ struct DatabaseAsking {
 
     /// Bytes of a body that are read at most.
     var bodyLimit: Int { limit }
+
+    /// Whether more is declared than is read at most.
+    var isTooLong: Bool { request.bodyLength.map { $0 > limit } ?? false }
 
     /// The media type in lower case, without parameters; of a charset that isn't UTF-8, as it stands.
     private var mediaType: String {

@@ -17,6 +17,8 @@ final class DatabaseExchange: Exchange {
     private var body: [UInt8] = []
     private var isReading = false
     private var ticket: DatabaseTicket?
+    /// The origin that is asked first; nil for none.
+    private var origin: (asked: AskedRequest, plan: ForwardPlan)?
 
     init(
         _ asked: DatabaseAsking, _ use: RuleUse, _ database: Database, _ request: Request, _ client: any ExchangeClient
@@ -47,6 +49,34 @@ final class DatabaseExchange: Exchange {
         ask()
     }
 
+    /// Reads the request's body, asks the origin, and the database where that fails.
+    func beginAtOrigin(_ asked: AskedRequest, _ plan: ForwardPlan) {
+        origin = (asked, plan)
+        guard !self.asked.isTooLong else { return goOn(with: loop.make(self.asked.tooLarge, use)) }
+        guard request.hasBody else { return forward() }
+        isReading = true
+        client?.sendContinue()
+    }
+
+    private func forward() {
+        guard let client, let origin else { return }
+        self.client = nil
+        let body = body
+        let (loop, asked, use, request) = (loop, asked, use, request)
+        client.resume {
+            let exchange = loop.forward(request, origin.asked, to: use.uri, client, origin.plan) { failure in
+                client.record?.reason = failure.failure
+                client.resume {
+                    loop.answer(asked.call, use, revalidates: false, request, client, body: body)
+                }
+            }
+            guard let exchange, request.hasBody else { return exchange }
+            if !body.isEmpty { exchange.receive(ByteBuffer(bytes: body)) }
+            exchange.receiveEnd(trailers: nil)
+            return exchange
+        }
+    }
+
     func receive(_ bytes: ByteBuffer) {
         guard isReading else { return }
         guard body.count + bytes.readableBytes <= asked.bodyLimit else {
@@ -60,7 +90,7 @@ final class DatabaseExchange: Exchange {
     func receiveEnd(trailers: FieldSection?) {
         guard isReading else { return }
         isReading = false
-        ask()
+        origin == nil ? ask() : forward()
     }
 
     func clientBecameWritable() {}

@@ -168,6 +168,9 @@ extension LoopContext {
             guard let use else { return nil }
             // By the time that the origin has failed, the captures are another look-up's.
             let source = use.source(scratch)
+            if case .database(let call) = source, request.head.method != .get, !request.isHead {
+                return forwardFirst(call, use, request, asked, client)
+            }
             return forward(
                 request, asked, to: asked.uri, client,
                 ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)

@@ -24,6 +24,9 @@ struct OwnPage {
         self.body = body
     }
 
+    /// What was asked for is done, and there is nothing to say of it.
+    static var done: OwnPage { OwnPage(status: 204, type: "", body: ByteBuffer()) }
+
     /// What `/healthz` says while requests are taken.
     static var serving: OwnPage { OwnPage(type: "text/plain; charset=utf-8", body: ByteBuffer(string: "ok\n")) }
     /// What it says when the proxy finishes what is under way, and takes no more.
@@ -45,8 +48,8 @@ extension OwnPage {
     /// Sends the head, and a body that is at hand, after which the exchange is over.
     func begin(to client: any ExchangeClient, isHead: Bool) {
         var lines = ByteBuffer()
-        MessageWriter.writeField("Content-Type", Array(type.utf8), to: &lines)
-        if case .bytes(let bytes) = body {
+        if status != 204 { MessageWriter.writeField("Content-Type", Array(type.utf8), to: &lines) }
+        if case .bytes(let bytes) = body, status != 204 {
             MessageWriter.writeField("Content-Length", decimal: bytes.readableBytes, to: &lines)
         }
         lines.writeStaticString(
@@ -59,14 +62,14 @@ extension OwnPage {
         client.record?.outcome = .own
         let length: ResponseStart.Body =
             switch body {
-            case _ where isHead: .none
+            case _ where isHead || status == 204: .none
             case .bytes(let bytes): .length(bytes.readableBytes)
             case .stream: .unknown
             }
         client.start(ResponseStart(status: status, reason: nil, lines: lines, body: length))
         switch body {
         case .bytes(let bytes):
-            if !isHead { client.send(bytes) }
+            if !isHead, status != 204 { client.send(bytes) }
             client.finish(trailers: nil)
         case .stream:
             if isHead { client.finish(trailers: nil) }

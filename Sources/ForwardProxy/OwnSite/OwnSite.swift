@@ -11,6 +11,9 @@ extension OwnRoute {
         },
         OwnRoute(.exact("/metrics"), for: .thisMachineAndUsers) { loop, _ in .later(loop.metricsPage()) },
         OwnRoute(.exact("/healthz"), for: .anybody) { loop, _ in .page(loop.isStopping ? .stopping : .serving) },
+        OwnRoute(.exact("/reset"), methods: ["POST"], for: .thisMachineAndUsers) { loop, request in
+            loop.reset(request)
+        },
         OwnRoute(.exact("/ca.pem"), for: .anybody) { loop, _ in loop.answer(with: .certificate) },
         OwnRoute(.exact("/ca.mobileconfig"), for: .anybody) { loop, _ in loop.answer(with: .configurationProfile) },
     ]

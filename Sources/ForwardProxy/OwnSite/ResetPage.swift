@@ -1,0 +1,42 @@
+import HTTPSemantics
+import NIOCore
+
+extension LoopContext {
+    /// Drops what databases have in memory, so that their files or seeds answer again.
+    ///
+    /// A page of another site can't ask for it: a browser says from where a page asks (Origin; Fetch Metadata).
+    func reset(_ request: OwnRequest) -> OwnRoute.Answer {
+        let fields = request.request.head.fields
+        if fields.contains(.origin) {
+            let scheme = request.isEncrypted ? "https" : "http"
+            guard fields.firstText(.origin)?.lowercased() == "\(scheme)://\(request.authority.lowercased())" else {
+                return .error(.otherSite)
+            }
+        }
+        let site = fields.texts(named: "sec-fetch-site")
+        guard site.allSatisfy({ $0 == "same-origin" || $0 == "none" }) else { return .error(.otherSite) }
+        let query = request.request.head.withTarget { target in
+            target.firstIndex(of: UInt8(ascii: "?")).map { Array(target[($0 + 1)...]) } ?? []
+        }
+        // `?mine` is for what a client has of its own, which databases have not.
+        guard !query.elementsEqual("mine".utf8) else { return .page(.done) }
+        let promise = eventLoop.makePromise(of: Void.self)
+        proxy.databases.reset { promise.succeed() }
+        return .later(promise.futureResult.assumeIsolated().map { OwnPage.done }.nonisolated())
+    }
+}
+
+extension FieldSection {
+    /// The values of the lines of a name, as text.
+    fileprivate func texts(named name: String) -> [String] {
+        var values: [String] = []
+        forEach(named: Array(name.utf8)) { values.append(String(decoding: $0, as: UTF8.self)) }
+        return values
+    }
+}
+
+extension ProxyError {
+    fileprivate static let otherSite = ProxyError(
+        status: 403, failure: "A page of another site can't reset the proxy.",
+        advice: "Ask from this machine without a page, as with curl -X POST.", isRefusal: true)
+}
