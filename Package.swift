@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "Substitution",
             dependencies: [
-                "Basics", "Database", "Diagnostics", "HTTPSemantics", "Patterns", "YAML", "CLinux", nioCore, crypto,
+                "Basics", "Database", "Diagnostics", "HTTPSemantics", "Mustache", "Patterns", "YAML", "CLinux", nioCore,
+                crypto,
             ],
             swiftSettings: strict),
         .target(
@@ -79,7 +80,7 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "HTTP1", "HTTP2", "HTTPCaching",
+                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "HTTP1", "HTTP2", "HTTPCaching", "Mustache",
                 "HTTPSemantics",
                 "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],

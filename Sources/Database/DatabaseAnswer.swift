@@ -18,6 +18,9 @@ public struct DatabaseAnswer: Sendable {
     /// Whether it is what GET asks for, and not what came of a change.
     public internal(set) var isRetrieval = true
 
+    /// What a problem says; empty for others.
+    public private(set) var reason = ""
+
     init(_ status: Int, _ body: [UInt8]) {
         self.status = status
         self.body = body
@@ -32,5 +35,6 @@ public struct DatabaseAnswer: Sendable {
         note = problem.status == 502 ? problem.detail : problem.title
         isRepeatable = false
         isProblem = true
+        reason = problem.detail
     }
 }

@@ -1,3 +1,14 @@
+/// A statement whose rows are known by a name.
+public struct NamedStatement: Sendable, Hashable {
+    public let name: String
+    public let statement: DatabaseRule.Statement
+
+    public init(name: String, statement: DatabaseRule.Statement) {
+        self.name = name
+        self.statement = statement
+    }
+}
+
 /// What a rule of the map says of a database: its options, read and judged.
 public struct DatabaseRule: Sendable, Hashable {
     /// Whether requests may change the data, and where the change goes.

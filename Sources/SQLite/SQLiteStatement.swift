@@ -130,7 +130,8 @@ public final class SQLiteStatement {
     public func withText<Result>(_ column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         let index = CInt(truncatingIfNeeded: column)
         let start = sqlite3_column_text(pointer, index)
-        return body(UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index))))
+        return body(
+            UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index))))
     }
 
     /// The bytes of a blob; valid until the next step.

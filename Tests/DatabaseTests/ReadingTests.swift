@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test func `A row is an object in the order of its columns`() {
-        let row = #"{"id":1,"name":"Apple","brand":"acme","price":1.5,"stock":10,"sale":true,"#
+        let row =
+            #"{"id":1,"name":"Apple","brand":"acme","price":1.5,"stock":10,"sale":true,"#
             + #""extra":{"color":"red","tags":["a","b"],"size":{"w":3},"ok":true},"image":"AP8=","anything":"7"}"#
         #expect(stage.get("products/1").body == row)
         #expect(
@@ -27,11 +28,13 @@ import Testing
         ("", "1 2 3 4"),
         ("brand=acme", "1 2"), ("brand=acme&brand=fruitco", "1 2 3"), ("brand=ACME", ""),
         ("price=1.50", "1"), ("price_lt=10", "1 3"), ("price:lt=10", "1 3"), ("price_gte=3.25", "2 3"),
-        ("brand_ne=acme", "3 4"), ("brand:ne=acme&brand:ne=fruitco", "4"), ("brand=null", "4"), ("brand:ne=null", "1 2 3"),
+        ("brand_ne=acme", "3 4"), ("brand:ne=acme&brand:ne=fruitco", "4"), ("brand=null", "4"),
+        ("brand:ne=null", "1 2 3"),
         ("id:in=1,%203,null", "1 3"), ("brand:in=fruitco,null", "3 4"),
         ("name:contains=A", "1 2 4"), ("name:contains=%25", "2"), ("name:contains=_", "3"),
         ("name:startsWith=a", "1"), ("name:endsWith=PIE", "3"), ("name_like=^[ab]", "1 2"),
-        ("sale=true", "1 3"), ("sale=0", "2"), ("extra.color=red", "1"), ("extra.tags.0=b", "3"), ("extra.size.w=3", "1"),
+        ("sale=true", "1 3"), ("sale=0", "2"), ("extra.color=red", "1"), ("extra.tags.0=b", "3"),
+        ("extra.size.w=3", "1"),
         ("extra.ok=true", "1"), ("extra.color:contains=RED", "1 3"), ("extra.none=null", "1 2 3 4"),
         ("anything=7", "1 2"), ("anything:gt=5", "1 2 3"), ("image=QQ%3D%3D", "3"),
         ("q=ACME", "1 2"), ("_sort=-price,name", "2 3 1 4"), ("_sort=brand,price&_order=desc,asc", "3 1 2 4"),
@@ -47,9 +50,11 @@ import Testing
         ("prize=1", 400, "products has no column 'prize'; did you mean 'price'?"),
         ("_pgae=1", 400, "'_pgae' is no parameter; did you mean '_page'?"),
         ("stock:gt=many", 400, "'stock:gt' needs a number, not 'many'"),
-        ("_page=0", 400, "whole number"), ("_page=1&_page=2", 400, "given twice"), ("_page=1&_start=2", 400, "two ways"),
+        ("_page=0", 400, "whole number"), ("_page=1&_page=2", 400, "given twice"),
+        ("_page=1&_start=2", 400, "two ways"),
         ("sale=maybe", 400, "true or false"), ("image:lt=QQ", 400, "BLOB"), ("image=!!", 400, "Base64"),
-        ("name_like=a(", 400, "character"), ("price:near=3", 400, "is no parameter"), ("_sort=prise", 400, "no column 'prise'"),
+        ("name_like=a(", 400, "character"), ("price:near=3", 400, "is no parameter"),
+        ("_sort=prise", 400, "no column 'prise'"),
         ("name=%ff", 400, "UTF-8"),
     ])
     func `What can't be asked is refused with what is wrong`(query: String, status: Int, part: String) {
@@ -62,7 +67,8 @@ import Testing
         ("products/042", 404), ("products/+1", 404), ("products/1.0", 404), ("products/9", 404), ("products//1", 404),
         ("products/1/", 200), ("nothing", 404), ("sqlite_schema", 404), ("notes_data", 404), ("PRODUCTS/1", 200),
         ("words/en/a%2Fb", 200), ("words/en", 404), ("products/1/reviews", 200), ("products/7/reviews", 404),
-        ("products/1/words", 404), ("cheap/1", 404), ("cheap", 200), ("plain/1", 200), ("notes/2", 200), ("products/%ff", 400),
+        ("products/1/words", 404), ("cheap/1", 404), ("cheap", 200), ("plain/1", 200), ("notes/2", 200),
+        ("products/%ff", 400),
     ])
     func `Paths name tables, rows and children`(path: String, status: Int) {
         #expect(stage.get(path).status == status)
@@ -70,7 +76,9 @@ import Testing
 
     @Test func `Rows of other tables are added by foreign keys`() {
         let row = stage.get("reviews/3?_expand=products&_embed=products").body
-        #expect(row.hasPrefix(#"{"id":3,"product":3,"text":"fine","stars":3,"products":{"id":3,"name":"cherry_pie""#), "\(row)")
+        #expect(
+            row.hasPrefix(#"{"id":3,"product":3,"text":"fine","stars":3,"products":{"id":3,"name":"cherry_pie""#),
+            "\(row)")
         #expect(stage.get("products?_embed=reviews&id=2").body.hasSuffix(#""reviews":[]}]"#))
         #expect(stage.get("products?_embed=words").status == 400)
     }
@@ -85,7 +93,10 @@ import Testing
                 <http://api.example/products?_page=2&_limit=1&brand=acme>; rel="last"
                 """)
         let wrapped = stage.get("words?_page=2&_per_page=2")
-        #expect(wrapped.body == #"{"first":1,"prev":1,"next":null,"last":2,"pages":2,"items":3,"data":[{"lang":"en","word":"house","n":2}]}"#)
+        #expect(
+            wrapped.body
+                == #"{"first":1,"prev":1,"next":null,"last":2,"pages":2,"items":3,"data":[{"lang":"en","word":"house","n":2}]}"#
+        )
     }
 
     @Test func `Words are searched in a full-text table, best first`() {

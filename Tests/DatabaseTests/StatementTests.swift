@@ -28,7 +28,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ATTACH 'x' AS y", "not ATTACH"), ("SELECT 1; SELECT 2", "one statement"), ("SELECT ?", "no name"), ("", "no statement"),
+        ("ATTACH 'x' AS y", "not ATTACH"), ("SELECT 1; SELECT 2", "one statement"), ("SELECT ?", "no name"),
+        ("", "no statement"),
         ("PRAGMA table_info(x)", "not PRAGMA"),
     ])
     func `What is no rule's statement is told without a database`(sql: String, problem: String) {
@@ -36,7 +37,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("SELECT 'INSERT; $1' -- :x\n, \"a;b\" /* @y */ WHERE x = $1 AND y = :name AND z = @m;  -- end", false, "$1 :name @m"),
+        (
+            "SELECT 'INSERT; $1' -- :x\n, \"a;b\" /* @y */ WHERE x = $1 AND y = :name AND z = @m;  -- end", false,
+            "$1 :name @m"
+        ),
         ("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", true, ""), ("with a as (delete) select 1", false, ""),
         ("REPLACE INTO t VALUES ($id)", true, "$id"),
     ])

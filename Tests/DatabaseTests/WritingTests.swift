@@ -7,7 +7,8 @@ import Testing
     init() throws { stage = try Stage(Stage.shop) }
 
     @Test func `POST inserts a row and says where it is`() {
-        let answer = stage.send(.post, "products", #"{"name":"Egg","price":2,"sale":false,"extra":{"a":[1,"x"]},"image":"AQI="}"#)
+        let answer = stage.send(
+            .post, "products", #"{"name":"Egg","price":2,"sale":false,"extra":{"a":[1,"x"]},"image":"AQI="}"#)
         #expect(answer.status == 201)
         #expect(answer.fields["Location"] == "http://api.example/products/5")
         #expect(
@@ -20,7 +21,9 @@ import Testing
 
     @Test func `POST of an array inserts all rows or none`() {
         let both = stage.send(.post, "plain", #"[{"a":1},{"a":2}]"#)
-        #expect(both.status == 201 && both.body == #"[{"a":1,"b":null},{"a":2,"b":null}]"# && both.fields["Location"] == nil)
+        #expect(
+            both.status == 201 && both.body == #"[{"a":1,"b":null},{"a":2,"b":null}]"# && both.fields["Location"] == nil
+        )
         let none = stage.send(.post, "products", #"[{"id":50},{"id":1}]"#)
         #expect(none.status == 409 && none.body.contains("UNIQUE constraint failed: products.id"))
         #expect(stage.get("products/50").status == 404)
@@ -35,7 +38,9 @@ import Testing
     }
 
     @Test func `PUT sets what is left out to its default, PATCH leaves it`() throws {
-        let stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT DEFAULT 'd', b INT DEFAULT (1+1), c); INSERT INTO t VALUES(1,'x',9,8);")
+        let stage = try Stage(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT DEFAULT 'd', b INT DEFAULT (1+1), c); INSERT INTO t VALUES(1,'x',9,8);"
+        )
         #expect(stage.send(.patch, "t/1", #"{"c":7}"#).body == #"{"id":1,"a":"x","b":9,"c":7}"#)
         #expect(stage.send(.put, "t/1", #"{"id":1,"c":3}"#).body == #"{"id":1,"a":"d","b":2,"c":3}"#)
         #expect(stage.send(.put, "t/2", #"{"c":3}"#).status == 404)
@@ -61,7 +66,8 @@ import Testing
     @Test func `Preconditions are compared with the row's tag`() {
         let tag = Stage.tag(Array(stage.get("reviews/1").body.utf8))
         #expect(stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\"".utf8) }.status == 412)
-        #expect(stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\", ".utf8) + tag }.status == 200)
+        #expect(
+            stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\", ".utf8) + tag }.status == 200)
         #expect(stage.send(.delete, "reviews/1") { $0.ifMatch = tag }.status == 412)
         #expect(stage.send(.put, "reviews/1", "{}") { $0.ifNoneMatch = Array("*".utf8) }.status == 412)
     }
@@ -73,9 +79,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"name":"#, 400, "line 1, column"), (#"{"prize":1}"#, 400, "no column 'prize'"), (#"{"name":{}}"#, 400, "no JSON column"),
+        (#"{"name":"#, 400, "line 1, column"), (#"{"prize":1}"#, 400, "no column 'prize'"),
+        (#"{"name":{}}"#, 400, "no JSON column"),
         (#"{"name":"a","NAME":"b"}"#, 400, "twice"), (#"[1]"#, 400, "array is one of objects"), ("7", 400, "an object"),
-        (#"{"image":"!"}"#, 400, "Base64"), (#"{"price":1e999}"#, 400, "range"), (#"{"id":"x"}"#, 400, "datatype mismatch"),
+        (#"{"image":"!"}"#, 400, "Base64"), (#"{"price":1e999}"#, 400, "range"),
+        (#"{"id":"x"}"#, 400, "datatype mismatch"),
     ])
     func `A body that no row can have is refused with what is wrong`(body: String, status: Int, part: String) {
         let answer = stage.send(.post, "products", body)
@@ -88,20 +96,29 @@ import Testing
         #expect(stage.send(.put, "products", "{}").fields["Allow"] == "GET, HEAD, OPTIONS, POST")
         #expect(stage.send(.post, "cheap", "{}").fields["Allow"] == "GET, HEAD, OPTIONS")
         #expect(stage.send(.post, "words", #"{"lang":"fr"}"#).status == 400)
-        #expect(stage.send(.post, "words", #"{"lang":"fr","word":"l'œuf"}"#).fields["Location"] == "http://api.example/words/fr/l%27%C5%93uf")
+        #expect(
+            stage.send(.post, "words", #"{"lang":"fr","word":"l'œuf"}"#).fields["Location"]
+                == "http://api.example/words/fr/l%27%C5%93uf")
     }
 
     @Test func `A form's texts are taken by the columns' types`() {
-        let answer = stage.send(.post, "products", "name=A+b&price=1.50&sale=true&extra=%5B1%5D", type: "application/x-www-form-urlencoded")
-        #expect(answer.body == #"{"id":5,"name":"A b","brand":null,"price":1.5,"stock":null,"sale":true,"extra":[1],"image":null,"anything":null}"#)
+        let answer = stage.send(
+            .post, "products", "name=A+b&price=1.50&sale=true&extra=%5B1%5D", type: "application/x-www-form-urlencoded")
+        #expect(
+            answer.body
+                == #"{"id":5,"name":"A b","brand":null,"price":1.5,"stock":null,"sale":true,"extra":[1],"image":null,"anything":null}"#
+        )
     }
 
     @Test func `Nothing that a client sends is SQL`() {
         let evil = #"x'); DROP TABLE reviews; --"#
         _ = stage.send(.post, "plain", "{\"a\":\"\(evil)\"}")
         #expect(stage.get("plain?a=" + evil.addingEscapes).body == "[{\"a\":\"\(evil)\",\"b\":null}]")
-        for target in ["reviews?_sort=id;DROP+TABLE+reviews", "reviews?id=1%20OR%201=1&text:in='a'),('b", "reviews;DROP/1",
-            "reviews?%22id%22=1", "reviews/1'--", "products?extra.a')--=1", "products?extra.%22),1)--=1", "notes?q=%22+OR+title:x*"] {
+        for target in [
+            "reviews?_sort=id;DROP+TABLE+reviews", "reviews?id=1%20OR%201=1&text:in='a'),('b", "reviews;DROP/1",
+            "reviews?%22id%22=1", "reviews/1'--", "products?extra.a')--=1", "products?extra.%22),1)--=1",
+            "notes?q=%22+OR+title:x*",
+        ] {
             _ = stage.get(target)
         }
         #expect(stage.get("reviews?_limit=1").fields["X-Total-Count"] == "3")

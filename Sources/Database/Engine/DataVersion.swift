@@ -9,7 +9,7 @@ public final class DataVersion: Sendable {
     private let looked = Atomic<UInt64>(0)
     private let isFixed = Atomic<Bool>(false)
 
-    init() {}
+    public init() {}
 
     /// The newest state's number.
     public var current: UInt64 { number.load(ordering: .acquiring) }
@@ -19,7 +19,7 @@ public final class DataVersion: Sendable {
     public var checkedAt: UInt64 { isFixed.load(ordering: .acquiring) ? .max : looked.load(ordering: .acquiring) }
 
     /// Counts a change on: answers made before are not given again.
-    func change() { number.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+    public func change() { number.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 
     /// Counts a change on that one reader has seen.
     ///
@@ -33,7 +33,7 @@ public final class DataVersion: Sendable {
     }
 
     /// Notes that the data were looked at.
-    func checked(at time: UInt64) {
+    public func checked(at time: UInt64) {
         var known = looked.load(ordering: .relaxed)
         while known < time {
             let result = looked.weakCompareExchange(expected: known, desired: time, ordering: .acquiringAndReleasing)
@@ -43,5 +43,5 @@ public final class DataVersion: Sendable {
     }
 
     /// Says whether the data are in memory, where nobody else changes them.
-    func setFixed(_ value: Bool) { isFixed.store(value, ordering: .releasing) }
+    public func setFixed(_ value: Bool) { isFixed.store(value, ordering: .releasing) }
 }

@@ -1,6 +1,6 @@
 /// A request of a database.
 public struct DatabaseRequest: Sendable {
-    public enum Method: String, Sendable, Hashable { 
+    public enum Method: String, Sendable, Hashable {
         case get = "GET", options = "OPTIONS", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE"
 
         /// Whether it leaves the data as they are.
@@ -19,6 +19,8 @@ public struct DatabaseRequest: Sendable {
     public var url: [UInt8]
     /// What a write brings.
     public var body = Body()
+    /// Statements whose rows are wanted, in place of an answer.
+    public var statements: [NamedStatement] = []
     /// The captures of the rule's key, by number and by name, decoded.
     public var captures: [(name: String, value: [UInt8])] = []
 
@@ -55,6 +57,8 @@ public struct DatabaseRequest: Sendable {
 public enum DatabaseResult: Sendable {
     /// - Parameter version: the state of the data that the answer is of; nil where it is not to be given again.
     case answer(DatabaseAnswer, version: UInt64?)
+    /// - Parameter version: as for an answer.
+    case rows([StatementRows], version: UInt64?)
     /// There is no file, and nothing to make it of.
     case missing
     /// The file is not given out.

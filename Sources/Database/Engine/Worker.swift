@@ -37,7 +37,9 @@ final class Worker {
     }
 
     private func perform(_ job: Job) {
-        guard !job.isCancelled else { return job.completion(.answer(DatabaseAnswer(.busy(database.file.name)), version: nil)) }
+        guard !job.isCancelled else {
+            return job.completion(.answer(DatabaseAnswer(.busy(database.file.name)), version: nil))
+        }
         switch job.work {
         case .check:
             check()
@@ -101,6 +103,7 @@ final class Worker {
         defer { session.guardian = nil }
         var state: UInt64? = before
         do throws(Problem) {
+            var rows: [StatementRows] = []
             let answer = try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) {
@@ -109,9 +112,17 @@ final class Worker {
                 } catch {
                     throw session.problem(error)
                 }
+                guard request.statements.isEmpty else {
+                    for named in request.statements {
+                        let runner = StatementRunner(session, named.statement, request.rule)
+                        rows.append(try runner.rows(request, name: named.name))
+                    }
+                    return DatabaseAnswer(200, [])
+                }
                 return try Reader(session, view, url: request.url, query: request.query).answer(request)
             }
             database.version.checked(at: started)
+            guard request.statements.isEmpty else { return .rows(rows, version: session.isVolatile ? nil : state) }
             return .answer(answer, version: answer.isRepeatable && !session.isVolatile ? state : nil)
         } catch {
             if error.status == 502 { opened = nil }
@@ -194,7 +205,8 @@ final class Worker {
             throw .problem(
                 Problem(
                     502, "database error",
-                    "\(database.file.name) is another file now, but \(database.file.name)-wal is still that of the one before; remove it"))
+                    "\(database.file.name) is another file now, but \(database.file.name)-wal is still that of the one before; remove it"
+                ))
         }
         do throws(SQLiteError) {
             let session = try Session(try connect(path, writes: writes, guardian), name: database.file.name)
@@ -224,7 +236,8 @@ final class Worker {
             return connection
         } catch {
             guard !writes, error.name == "SQLITE_CANTOPEN" else { throw error }
-            let connection = try SQLiteConnection(SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)
+            let connection = try SQLiteConnection(
+                SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)
             _ = try connection.integer("PRAGMA schema_version")
             return connection
         }
@@ -347,7 +360,9 @@ enum SQLitePath {
     /// A `file:` URI (https://sqlite.org/uri.html §3).
     static func uri(_ path: String, parameters: String) -> String {
         var uri: [UInt8] = Array("file:".utf8)
-        for (index, segment) in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).enumerated() {
+        for (index, segment) in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .enumerated()
+        {
             if index > 0 { uri.append(UInt8(ascii: "/")) }
             PercentCoding.appendSegment(segment, to: &uri)
         }

@@ -100,7 +100,9 @@ struct ConditionCompiler {
 
     private func refuseBlob(_ operand: Operand, _ operation: Operator) throws(Problem) {
         guard operand.form == .blob else { return }
-        throw .badValue("'\(operand.path.written)' is a BLOB, which is compared with eq, ne and in alone, not \(operation.rawValue)")
+        throw .badValue(
+            "'\(operand.path.written)' is a BLOB, which is compared with eq, ne and in alone, not \(operation.rawValue)"
+        )
     }
 
     // MARK: Equality
@@ -128,9 +130,12 @@ struct ConditionCompiler {
     }
 
     private mutating func append(_ operand: Operand, isIn list: [UInt8]) throws(Problem) {
-        let items = list.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Array.init).map(\.trimmed)
+        let items = list.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(Array.init).map(
+            \.trimmed)
         guard items.count <= ConditionCompiler.maximumListCount else {
-            throw .badValue("'\(operand.path.written)' has \(items.count) values; at most \(ConditionCompiler.maximumListCount) are compared")
+            throw .badValue(
+                "'\(operand.path.written)' has \(items.count) values; at most \(ConditionCompiler.maximumListCount) are compared"
+            )
         }
         let values = items.filter { !$0.elementsEqual("null".utf8) }
         sql.append("(")
@@ -162,7 +167,8 @@ struct ConditionCompiler {
             if operand.affinity == .integer || operand.affinity == .real, operand.form != .boolean {
                 guard SQLNumber(value) != nil else {
                     throw .badValue(
-                        "'\(operand.path.written):\(operation.rawValue)' needs a number, not '\(String(decoding: value, as: UTF8.self))'")
+                        "'\(operand.path.written):\(operation.rawValue)' needs a number, not '\(String(decoding: value, as: UTF8.self))'"
+                    )
                 }
             }
             operand.sql(&sql)

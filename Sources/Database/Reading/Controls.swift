@@ -50,7 +50,9 @@ struct Controls: Sendable, Equatable {
                 joined.append(name)
             }
             guard joined.count <= Controls.maximumJoinedCount else {
-                throw .badValue("'\(parameter.name)' names \(joined.count) tables; at most \(Controls.maximumJoinedCount) are added")
+                throw .badValue(
+                    "'\(parameter.name)' names \(joined.count) tables; at most \(Controls.maximumJoinedCount) are added"
+                )
             }
         default:
             guard values.updateValue(parameter.value, forKey: parameter.name) == nil else {
@@ -66,7 +68,8 @@ struct Controls: Sendable, Equatable {
         search = values["q"]
         condition = values["_where"]
         let sort = values["_sort"].map { String(decoding: $0, as: UTF8.self) } ?? ""
-        let directions = values["_order"].map { String(decoding: $0, as: UTF8.self) }?
+        let directions =
+            values["_order"].map { String(decoding: $0, as: UTF8.self) }?
             .split(separator: ",", omittingEmptySubsequences: false).map { $0.asciiLowercased } ?? []
         for (index, part) in sort.split(separator: ",").enumerated() {
             let name = String(decoding: Array(part.utf8).trimmed, as: UTF8.self)
@@ -76,7 +79,9 @@ struct Controls: Sendable, Equatable {
             }
             let isDescending = name.hasPrefix("-")
             orders.append(
-                Order(name: isDescending ? String(name.dropFirst()) : name, isDescending: isDescending != (direction == "desc")))
+                Order(
+                    name: isDescending ? String(name.dropFirst()) : name,
+                    isDescending: isDescending != (direction == "desc")))
         }
         let page = try number("_page", from: 1)
         let perPage = try number("_per_page", from: 1)
@@ -97,7 +102,9 @@ struct Controls: Sendable, Equatable {
     }
 
     private static var twoWays: Problem {
-        .badValue("two ways of paging at once: '_page' goes with '_limit' or with '_per_page', '_start' with '_end' or with '_limit'")
+        .badValue(
+            "two ways of paging at once: '_page' goes with '_limit' or with '_per_page', '_start' with '_end' or with '_limit'"
+        )
     }
 
     private func number(_ name: String, from least: Int64) throws(Problem) -> Int64? {
@@ -106,7 +113,8 @@ struct Controls: Sendable, Equatable {
             let number = Int64(String(decoding: value, as: UTF8.self)), number >= least
         else {
             throw .badValue(
-                "'\(name)' is a whole number from \(least), not '\(String(decoding: value.prefix(100), as: UTF8.self))'")
+                "'\(name)' is a whole number from \(least), not '\(String(decoding: value.prefix(100), as: UTF8.self))'"
+            )
         }
         return number
     }

@@ -23,7 +23,9 @@ struct ListQuery {
         for parameter in parameters {
             switch try ListQuery.meaning(of: parameter.name, in: view) {
             case .filter(let path, let operation):
-                if let index = filters.firstIndex(where: { $0.path.written == path.written && $0.operation == operation }) {
+                if let index = filters.firstIndex(where: {
+                    $0.path.written == path.written && $0.operation == operation
+                }) {
                     filters[index].values.append(parameter.value)
                 } else {
                     filters.append(Filter(path: path, operation: operation, values: [parameter.value]))
@@ -209,7 +211,8 @@ extension ConditionCompiler {
         if view.table.isFullText {
             // Each word is a string of FTS5's language, so nothing in it is an operator.
             let words = ListQuery.words(search).map { word in
-                "\"" + String(decoding: word, as: UTF8.self).split(separator: "\"", omittingEmptySubsequences: false)
+                "\""
+                    + String(decoding: word, as: UTF8.self).split(separator: "\"", omittingEmptySubsequences: false)
                     .joined(separator: "\"\"") + "\""
             }
             append("\(view.name) MATCH ")

@@ -47,7 +47,9 @@ struct ColumnPath: Sendable, Equatable {
             return
         }
         guard let dot = written.firstIndex(of: ".") else { return nil }
-        guard let column = view.table.index(of: String(written[..<dot])), view.forms[column] == .json else { return nil }
+        guard let column = view.table.index(of: String(written[..<dot])), view.forms[column] == .json else {
+            return nil
+        }
         self.column = column
         members = written[written.index(after: dot)...].split(separator: ".", omittingEmptySubsequences: false)
             .map(String.init)

@@ -21,7 +21,8 @@ final class TextMatcher {
         } catch {
             let place = max(0, error.range.lowerBound - flags.count)
             throw .badValue(
-                "the expression '\(String(decoding: expression, as: UTF8.self))' is wrong at character \(place + 1): \(error.message)")
+                "the expression '\(String(decoding: expression, as: UTF8.self))' is wrong at character \(place + 1): \(error.message)"
+            )
         }
     }
 

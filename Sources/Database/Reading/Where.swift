@@ -80,7 +80,8 @@ extension ConditionCompiler {
             }
             guard elements.count <= ConditionCompiler.maximumListCount else {
                 throw .badValue(
-                    "'\(path.written)' has \(elements.count) values; at most \(ConditionCompiler.maximumListCount) are compared")
+                    "'\(path.written)' has \(elements.count) values; at most \(ConditionCompiler.maximumListCount) are compared"
+                )
             }
             try countOne()
             append("(0")
@@ -121,7 +122,8 @@ extension ConditionCompiler {
             append("=")
             bind(value)
         case .array, .object:
-            throw .badValue("'\(path.written)' is compared with a text, a number, true, false or null, not \(json.kind)")
+            throw .badValue(
+                "'\(path.written)' is compared with a text, a number, true, false or null, not \(json.kind)")
         default:
             try appendEquality(operand, json.scalarText ?? [])
         }

@@ -77,8 +77,12 @@ extension String {
     }
 
     /// The text as a name in SQL.
-    var quotedName: String { "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\"" }
+    var quotedName: String {
+        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
 
     /// The text as a string in SQL; only for what the schema says, never for what a client says.
-    var quotedText: String { "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'" }
+    var quotedText: String {
+        "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
 }

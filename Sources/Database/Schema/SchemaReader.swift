@@ -54,7 +54,8 @@ extension Schema {
             columns.append(
                 Column(
                     name: name, declaredType: information.string(2), isNotNull: information.integer(3) != 0,
-                    defaultValue: information.storageClass(4) == .null ? nil : information.string(4), isGenerated: kind > 1))
+                    defaultValue: information.storageClass(4) == .null ? nil : information.string(4),
+                    isGenerated: kind > 1))
         }
         guard !columns.isEmpty else { return nil }
         key.sort { $0.order < $1.order }

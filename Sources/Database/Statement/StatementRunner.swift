@@ -36,6 +36,44 @@ struct StatementRunner {
         }
     }
 
+    /// The rows, for a template.
+    ///
+    /// - Throws: as for an answer; 404 where one row is wanted and there is none.
+    func rows(_ request: DatabaseRequest, name: String) throws(Problem) -> StatementRows {
+        let prepared: SQLiteStatement
+        do throws(SQLiteError) {
+            prepared = try session.statement(statement.sql)
+            prepared.unbind()
+        } catch {
+            throw Problem(502, "database error", "'\(name)': \(error)")
+        }
+        try bind(prepared, request)
+        defer { prepared.reset() }
+        let columns = try ResultColumns(prepared, rule)
+        var rows = StatementRows(name: name, result: statement.result, columns: columns.names)
+        var bytes = 0
+        try run { () throws(SQLiteError) in
+            while try prepared.step() {
+                for column in columns.names.indices {
+                    let cell = columns.cell(prepared, column)
+                    bytes += cell.size
+                    rows.cells.append(cell)
+                }
+                rows.count += 1
+                guard statement.result == .list, rows.count <= rule.limits.rows, bytes <= rule.limits.bytes else {
+                    break
+                }
+            }
+        }
+        guard rows.count <= rule.limits.rows, bytes <= rule.limits.bytes else {
+            throw Problem(400, "too many rows", "'\(name)' gives more than a page may have; it may have a LIMIT")
+        }
+        guard statement.result != .one || rows.count > 0 else {
+            throw Problem(404, "no such row", "'\(name)' finds no row")
+        }
+        return rows
+    }
+
     // MARK: Parameters
 
     private func bind(_ prepared: SQLiteStatement, _ request: DatabaseRequest) throws(Problem) {
@@ -117,7 +155,8 @@ struct StatementRunner {
         guard !tooLarge else {
             throw rows > rule.limits.rows
                 ? Problem(400, "too many rows", "more than \(rule.limits.rows) rows; the statement may have a LIMIT")
-                : Problem(400, "answer too large", "more than \(rule.limits.bytes) bytes; the statement may have a LIMIT")
+                : Problem(
+                    400, "answer too large", "more than \(rule.limits.bytes) bytes; the statement may have a LIMIT")
         }
         var answer = DatabaseAnswer(200, output.bytes)
         answer.note = "sql: \(rows) \(rows == 1 ? "row" : "rows")"
@@ -174,6 +213,7 @@ struct StatementRunner {
 struct ResultColumns {
     private let prefixes: [[UInt8]]
     private let forms: [ValueForm]
+    let names: [String]
 
     /// - Throws: 502 for two columns of one name.
     init(_ statement: SQLiteStatement, _ rule: DatabaseRule) throws(Problem) {
@@ -199,6 +239,21 @@ struct ResultColumns {
         }
         self.prefixes = prefixes
         self.forms = forms
+        self.names = (0..<statement.columnCount).map { statement.columnName($0) }
+    }
+
+    /// A value of the row that a statement stands at.
+    func cell(_ statement: SQLiteStatement, _ column: Int) -> StatementRows.Cell {
+        switch (statement.value(column), forms[column]) {
+        case (.null, _): .null
+        case (.integer(let integer), .boolean) where integer == 0 || integer == 1: .bool(integer == 1)
+        case (.integer(let integer), _): .integer(integer)
+        case (.real(let real), _): .real(real)
+        case (.text(let text), .json):
+            if let value = try? JSONReader.value(text) { .json(value) } else { .text(text) }
+        case (.text(let text), _): .text(text.isUTF8 ? text : Array(String(decoding: text, as: UTF8.self).utf8))
+        case (.blob(let blob), _): .text(StatementRows.base64(blob))
+        }
     }
 
     func append(_ statement: SQLiteStatement, to output: inout JSONOutput) {

@@ -53,7 +53,8 @@ public struct StatementText: Sendable, Equatable {
                 depth -= 1
                 index += 1
             case UInt8(ascii: "?"):
-                problem = "'?' has no name; write $1 for a capture, :name for a parameter of the query, @name for a member of the body"
+                problem =
+                    "'?' has no name; write $1 for a capture, :name for a parameter of the query, @name for a member of the body"
                 break scanning
             case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"):
                 index += 1

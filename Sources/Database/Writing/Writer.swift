@@ -49,7 +49,9 @@ struct Writer {
 
     // MARK: POST
 
-    private func insert(_ view: TableView, reference: (column: Int, value: SQLiteValue)?) throws(Problem) -> DatabaseAnswer {
+    private func insert(_ view: TableView, reference: (column: Int, value: SQLiteValue)?) throws(Problem)
+        -> DatabaseAnswer
+    {
         try refuseParameters()
         let (rows, isArray) = try BodyReader(view, body).rows()
         var written: [(row: [UInt8], key: [UInt8]?)] = []
@@ -249,7 +251,8 @@ struct Writer {
     ) throws(Problem) -> SQLiteValue {
         var result = SQLiteValue.null
         try run { () throws(SQLiteError) in
-            let statement = try session.statement("SELECT \(view.sql(column)) FROM \(view.name) WHERE \(condition) LIMIT 1")
+            let statement = try session.statement(
+                "SELECT \(view.sql(column)) FROM \(view.name) WHERE \(condition) LIMIT 1")
             for (index, value) in values.enumerated() { try statement.bind(value, to: index + 1) }
             if try statement.step() { result = statement.value(0) }
             statement.reset()

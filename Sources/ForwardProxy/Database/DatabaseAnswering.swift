@@ -71,7 +71,7 @@ extension LoopContext {
     func refresh(_ answer: ReadyAnswer, _ data: AnswerData) {
         answer.isChecking = true
         let bound = NIOLoopBound(answer, eventLoop: eventLoop)
-        data.database.check { [eventLoop] in eventLoop.execute { bound.value.isChecking = false } }
+        data.check { [eventLoop] in eventLoop.execute { bound.value.isChecking = false } }
     }
 }
 
@@ -133,7 +133,9 @@ struct DatabaseAsking {
     private func refusedOrigin() -> String? {
         let fields = request.head.fields
         guard fields.contains(.origin) else { return nil }
-        guard fields.count(of: .origin) == 1, let origin = fields.firstText(.origin)?.lowercased() else { return "null" }
+        guard fields.count(of: .origin) == 1, let origin = fields.firstText(.origin)?.lowercased() else {
+            return "null"
+        }
         let own = "\(uri.schemeText)://\(uri.authority)"
         guard origin != own, !call.settings.origins.contains(origin) else { return nil }
         let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
@@ -171,7 +173,8 @@ struct DatabaseAsking {
     }
 
     var tooLarge: Problem {
-        Problem(status: 413, title: "body too large", detail: "more than \(limit) bytes; 'limits: { body: … }' allows more")
+        Problem(
+            status: 413, title: "body too large", detail: "more than \(limit) bytes; 'limits: { body: … }' allows more")
     }
 
     /// Bytes of a body that are read at most.
@@ -195,14 +198,14 @@ struct DatabaseAsking {
     /// The request for the database.
     ///
     /// - Parameter body: what it has brought.
-    func request(body: [UInt8]) -> DatabaseRequest {
+    func request(body: [UInt8], isBodyWanted: Bool = false) -> DatabaseRequest {
         let (url, query) = uri.withBytes { bytes in
             (Array(bytes[0..<min(uri.pathEnd, bytes.count)]), Array(bytes[min(uri.pathEnd + 1, bytes.count)...]))
         }
         var asked = DatabaseRequest(
             method ?? .get, rule: call.settings.rule, path: call.resource, query: query, url: url)
         asked.captures = call.captures
-        guard isWrite || wantsBody else { return asked }
+        guard isWrite || wantsBody || isBodyWanted else { return asked }
         let fields = request.head.fields
         asked.body.bytes = body
         asked.body.type = mediaType

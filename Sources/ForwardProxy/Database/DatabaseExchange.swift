@@ -105,7 +105,7 @@ final class DatabaseExchange: Exchange {
     /// Looks whether the data are still those of an answer that was made before.
     private func check(_ ready: ReadyAnswer, _ data: AnswerData) {
         let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
-        ticket = database.check { [eventLoop = loop.eventLoop] in
+        data.check { [eventLoop = loop.eventLoop] in
             eventLoop.execute {
                 let (exchange, ready) = bound.value
                 exchange.loop.batch {
@@ -137,9 +137,15 @@ final class DatabaseExchange: Exchange {
             let ready = loop.make(answer, use, status: answer.status, data: data)
             if data != nil { use.keep(ready) } else if asked.isRetrieval { use.forget() }
             goOn(with: ready)
+        case .rows:
+            goOn(
+                with: loop.make(
+                    Problem(status: 500, title: "database error", detail: "no statement was asked for"), use))
         case .missing: missing(client)
         case .refused(let why):
-            goOn(with: loop.make(Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"), use))
+            goOn(
+                with: loop.make(
+                    Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"), use))
         }
     }
 
@@ -148,7 +154,7 @@ final class DatabaseExchange: Exchange {
 
     private func kept(_ answer: DatabaseAnswer, _ version: UInt64) -> AnswerData? {
         guard let room = loop.proxy.databases.kept.reserve(answer.body.count) else { return nil }
-        return AnswerData(database, number: version, room: room)
+        return AnswerData([DataState(database, version)], room: room)
     }
 
     private func missing(_ client: any ExchangeClient) {

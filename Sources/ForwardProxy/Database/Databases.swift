@@ -41,7 +41,7 @@ final class Databases: Sendable {
     func reset(_ completion: @escaping @Sendable () -> Void) {
         let databases = opened.withLock { Array($0.values) }
         guard !databases.isEmpty else { return completion() }
-        let counter = ResetCounter(databases.count, completion)
+        let counter = CountDown(databases.count, completion)
         for database in databases { database.reset { counter.countDown() } }
     }
 
@@ -68,7 +68,7 @@ final class Databases: Sendable {
 }
 
 /// Calls something when the last of several has happened.
-private final class ResetCounter: Sendable {
+final class CountDown: Sendable {
     private let left: Mutex<Int>
     private let completion: @Sendable () -> Void
 
@@ -118,33 +118,5 @@ final class KeptBytes: Sendable {
         }
 
         deinit { owner.used.subtract(cost, ordering: .relaxed) }
-    }
-}
-
-/// The data that an answer is made from.
-final class AnswerData: Sendable {
-    let database: Database
-    /// The state of the data that the answer is of.
-    private let number: UInt64
-    private let room: KeptBytes.Reservation
-
-    init(_ database: Database, number: UInt64, room: KeptBytes.Reservation) {
-        self.database = database
-        self.number = number
-        self.room = room
-    }
-
-    /// Whether the data are still those, as far as is known.
-    var isCurrent: Bool { database.version.current == number }
-
-    func isFresh(_ now: UInt64) -> Bool { age(now).map { $0 < ReadyAnswer.freshFor } ?? false }
-
-    func wantsRefresh(_ now: UInt64) -> Bool { age(now).map { $0 > ReadyAnswer.refreshAfter } ?? false }
-
-    /// How long ago it was seen that the data are those, in nanoseconds; nil where they are others.
-    private func age(_ now: UInt64) -> UInt64? {
-        guard isCurrent else { return nil }
-        let checkedAt = database.version.checkedAt
-        return checkedAt >= now ? 0 : now &- checkedAt
     }
 }

@@ -68,7 +68,7 @@ public struct DecisionPreview: Sendable {
             case .refused(let reason):
                 self.init(reason.isOfURL ? .noUsableURL(rule: position, reason) : .noSuchFile(rule: position))
             case .origin: self.init(.internalError)
-            case .file, .content, .database:
+            case .file, .content, .database, .template:
                 let isConditional = !fields.present.isDisjoint(
                     with: FieldNameSet(
                         .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince))
@@ -100,7 +100,7 @@ public struct DecisionPreview: Sendable {
                     asked, to: target?.ofRootPage ?? uri, reason, rule.position, "the rule forwards the request",
                     decider)
             case .refused(let why): self.init(.noUsableURL(rule: rule.position, why))
-            case .file, .content, .database: self.init(.internalError)
+            case .file, .content, .database, .template: self.init(.internalError)
             }
         case .consultStore: self.init(withNothingStored: asked, decider)
         case .refuse(let error): self.init(error)

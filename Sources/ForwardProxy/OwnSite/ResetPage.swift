@@ -20,6 +20,7 @@ extension LoopContext {
         }
         // `?mine` is for what a client has of its own, which databases have not.
         guard !query.elementsEqual("mine".utf8) else { return .page(.done) }
+        proxy.templates.reset()
         let promise = eventLoop.makePromise(of: Void.self)
         proxy.databases.reset { promise.succeed() }
         return .later(promise.futureResult.assumeIsolated().map { OwnPage.done }.nonisolated())

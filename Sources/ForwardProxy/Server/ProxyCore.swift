@@ -15,6 +15,7 @@ final class ProxyCore: Sendable {
     let logger: Logger
     let files: RetainedFiles
     let databases: Databases
+    let templates = TemplatePages()
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool

@@ -104,6 +104,7 @@ public final class ProxyServer: Sendable {
         state.withLockedValue { $0.map = map }
         let policy = TunnelPolicy(map)
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
+        core.databases.keep(only: map)
         let named = NamedFiles(map)
         core.files.unpin { !named.contains($0) }
     }
@@ -141,6 +142,7 @@ public final class ProxyServer: Sendable {
             _ = drained.wait(timeout: .now() + 1)
         }
         core.transports.shutdown()
+        core.databases.close()
         core.access?.shutdown()
         core.cache?.drop(in: [])
         core.roster.fill([])

@@ -23,11 +23,20 @@ extension FolderRoot {
 
     /// The bytes of a regular file. Does file I/O.
     ///
-    /// - Throws: Why it is not given out, or that it has more than `limit` bytes.
+    /// - Throws: Why it is not given out. Of a longer file the first `limit` bytes are read.
     public func contents(of relativePath: [UInt8], upTo limit: Int) throws(FileRefusal) -> [UInt8] {
+        try read(relativePath, upTo: limit).bytes
+    }
+
+    /// The bytes of a regular file, and its state when it was opened. Does file I/O.
+    ///
+    /// - Throws: Why it is not given out. Of a longer file the first `limit` bytes are read.
+    public func read(
+        _ relativePath: [UInt8], upTo limit: Int
+    ) throws(FileRefusal) -> (bytes: [UInt8], identity: FileIdentity) {
         let file = try open(relativePath)
         do throws(SystemError) {
-            return try FileReading.contents(of: file.descriptor, upTo: limit)
+            return (try FileReading.contents(of: file.descriptor, upTo: limit), file.identity)
         } catch {
             throw FileRefusal(errno: error.code)
         }

@@ -8,9 +8,6 @@ enum OptionName: String, CaseIterable {
     case status, type, headers, cors, delay, rate
     case bypass, missing, when, retain
 
-    /// Options that a later version will have; a map that uses one is told so.
-    static let unsupported = ["template", "values"]
-
     init?(_ key: YAMLScalar) {
         self.init(rawValue: key.string)
     }
@@ -18,7 +15,6 @@ enum OptionName: String, CaseIterable {
     /// What to say about a key that is none of these.
     static func refusal(_ key: YAMLScalar, among names: [String]) -> String {
         let text = key.string
-        if unsupported.contains(text) { return "the option '\(text)' is not supported by this version" }
         let known = didYouMean(text, among: names).map { "; did you mean '\($0)'?" } ?? ""
         return "unknown option \(key)\(known)"
     }

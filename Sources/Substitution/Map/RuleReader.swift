@@ -76,8 +76,12 @@ struct RuleReader {
         var companions: [(name: CompanionName, entry: YAMLNode.Entry)] = []
         var isRefused = false
         var isUnknown = false
+        let owner = entries.lazy.compactMap { $0.key.scalar }.compactMap { SourceID(option: $0.string) }
+            .first { !$0.kind.companions.isDisjoint(with: CompanionName.sources) }
         for entry in entries {
-            if let scalar = entry.key.scalar, let id = SourceID(option: scalar.string) {
+            if let scalar = entry.key.scalar, let id = SourceID(option: scalar.string),
+                id == owner || !(owner?.kind.companions.contains { $0.rawValue == scalar.string } ?? false)
+            {
                 if let first = source {
                     if first.id != id {
                         diagnostics.error(
@@ -88,6 +92,7 @@ struct RuleReader {
                 } else {
                     // Without a value at all, the place of the option is what can be shown.
                     source = (id, id.kind.read(entry.value, reader(id, entry.key.span)))
+                    id.kind.note(entry.value, into: &given)
                 }
             } else if let scalar = entry.key.scalar, let name = OptionName(scalar) {
                 named.append((name, entry))

@@ -29,7 +29,7 @@ struct FileSource: SourceKind {
         }
     }
 
-    private static func path(_ request: SourceRequest) throws(RefusalReason) -> [UInt8] {
+    static func path(_ request: SourceRequest) throws(RefusalReason) -> [UInt8] {
         var path: [UInt8] = []
         if request.template != nil {
             let raw = request.expanded()

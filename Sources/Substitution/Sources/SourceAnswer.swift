@@ -11,6 +11,8 @@ public enum SourceAnswer: Sendable {
     case content(SourceContent)
     /// Rows of a database, which is asked by threads of its own.
     case database(DatabaseCall)
+    /// A page that is made from a template.
+    case template(TemplateCall)
     /// The answer of an origin: that of another URL, or of the request's own where it is nil.
     case origin(TargetURI?)
     /// No file can have this path, or no request this URL.
@@ -22,6 +24,7 @@ public enum SourceAnswer: Sendable {
         case .file(let root, let path): "the file \(root)/\(String(decoding: path, as: UTF8.self))"
         case .content(let content): "\(content.bytes.count) bytes of \(options.type?.description ?? content.type)"
         case .database(let call): "rows of \(String(decoding: call.path, as: UTF8.self))"
+        case .template: "a page from a template"
         case .origin(nil): "the origin's answer"
         case .origin(let url?): "the answer of \(url.description)"
         case .refused(let reason): "an error: \(reason)"

@@ -27,6 +27,8 @@ protocol SourceKind: Sendable {
     ///
     /// - Returns: the text that a request's answer is made from; nil where the value was refused, and reported.
     func read(_ value: YAMLNode, _ reader: SourceReader) -> RuleBody.Text?
+    /// Notes what the value says beside the text.
+    func note(_ value: YAMLNode, into given: inout GivenOptions)
     /// What another option of a rule does with this source.
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect
     /// Reports what is missing of a rule's options, and what doesn't go together.
@@ -48,6 +50,7 @@ extension SourceKind {
     func methods(_ given: GivenOptions) -> MethodSet { .all }
     func query(isExact: Bool) -> QueryCondition { isExact ? .exact : .ignore }
     func check(_ given: GivenOptions, _ reader: SourceReader) {}
+    func note(_ value: YAMLNode, into given: inout GivenOptions) {}
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect { usualEffect(of: option) }
     func accepts(status: Int) -> Bool { true }
     func settle(_ options: inout GivenOptions) {}
@@ -99,7 +102,7 @@ struct SourceID: RawRepresentable, Hashable, Sendable {
     /// Every kind of source. The first one is what a mere file name stands for.
     static let kinds: [any SourceKind] = [
         FileSource(), TextSource(), JSONSource(), Base64Source(), ForwardSource(), RedirectSource(), BlockSource(),
-        SQLiteSource(),
+        SQLiteSource(), TemplateSource(),
     ]
     /// The traits of each kind, by number: they are asked for with each request.
     static let traits = ContiguousArray(kinds.map(\.traits))

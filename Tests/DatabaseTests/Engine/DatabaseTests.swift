@@ -24,7 +24,9 @@ final class Folder: Sendable {
     let path: String
     init() {
         var name = Array("/tmp/subproxy-database-XXXXXX".utf8CString)
-        path = name.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "" }
+        path = name.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? ""
+        }
     }
     deinit {
         for suffix in ["", "-wal", "-shm", "-journal", ".new"] { unlink(path + "/shop.db" + suffix) }
@@ -36,7 +38,10 @@ final class Folder: Sendable {
     let folder = Folder()
     private var path: String { folder.path + "/shop.db" }
 
-    private func make(_ script: [String] = ["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES(1,'x')"], wal: Bool = false) throws {
+    private func make(
+        _ script: [String] = ["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES(1,'x')"],
+        wal: Bool = false
+    ) throws {
         let connection = try SQLiteConnection(path, mode: .create)
         if wal { _ = try connection.prepare("PRAGMA journal_mode=WAL").step() }
         for statement in script { try connection.execute(statement) }
@@ -63,7 +68,8 @@ final class Folder: Sendable {
             database.submit(made) { result in
                 switch result {
                 case .answer(let answer, let version):
-                    continuation.resume(returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
+                    continuation.resume(
+                        returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
                 case .missing: continuation.resume(returning: (-1, "", nil))
                 case .refused(let why): continuation.resume(returning: (-2, why, nil))
                 }
@@ -186,7 +192,8 @@ final class Folder: Sendable {
             }
             return counts
         }
-        #expect((40...44).contains(counts[503] ?? 0) && counts.values.reduce(0, +) == 300 && counts.count == 2, "\(counts)")
+        #expect(
+            (40...44).contains(counts[503] ?? 0) && counts.values.reduce(0, +) == 300 && counts.count == 2, "\(counts)")
     }
 
     @Test func `A database that is too large is not copied`() async throws {
@@ -203,7 +210,9 @@ final class Folder: Sendable {
         defer { database.close() }
         var status = 0
         for _ in 0..<40 where status != 507 {
-            status = await ask(database, .post, "t", "{\"a\":\"\(String(repeating: "x", count: 40_000))\"}", writes: .memory).status
+            status = await ask(
+                database, .post, "t", "{\"a\":\"\(String(repeating: "x", count: 40_000))\"}", writes: .memory
+            ).status
         }
         #expect(status == 507)
         #expect(await ask(database, .get, "t/1").status == 200)
@@ -220,7 +229,10 @@ final class Folder: Sendable {
     }
 
     @Test func `Rows that differ from call to call are not kept`() async throws {
-        try make(["CREATE TABLE t(id INTEGER PRIMARY KEY)", "CREATE VIEW r AS SELECT random() AS n", "CREATE VIEW c AS SELECT 1 AS n"])
+        try make([
+            "CREATE TABLE t(id INTEGER PRIMARY KEY)", "CREATE VIEW r AS SELECT random() AS n",
+            "CREATE VIEW c AS SELECT 1 AS n",
+        ])
         let database = database()
         defer { database.close() }
         for _ in 0..<2 {

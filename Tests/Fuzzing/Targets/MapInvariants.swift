@@ -93,6 +93,10 @@ enum MapInvariants {
                 let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
                 let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
                 try require(isSafe && !call.path.contains(0), "database \(call.path) for \(uri.description)")
+            case .template(let call):
+                let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
+                let isSafe = call.text != nil || !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) }
+                try require(isSafe && !call.path.contains(0), "template \(call.path) for \(uri.description)")
             case .origin, .refused: break
             }
         }

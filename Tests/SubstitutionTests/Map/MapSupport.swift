@@ -100,6 +100,7 @@ extension SubstitutionMap {
             return "\(content.type): \(String(decoding: content.bytes, as: UTF8.self))"
         case .database(let call):
             return "\(String(decoding: call.path, as: UTF8.self)): \(String(decoding: call.resource, as: UTF8.self))"
+        case .template(let call): return "template \(String(decoding: call.path, as: UTF8.self))"
         case .origin(nil): return "forward"
         case .origin(let url?): return "forward \(String(buffer: url.bytes))"
         case .refused(let reason): return "refused: \(reason)"

@@ -5,8 +5,13 @@ import YAML
 
 /// Options that some sources have, and others have no use for.
 enum CompanionName: String, CaseIterable, Sendable {
-    case resource, tables, keys, columns, writes, seed, origins, sql, result, limits
+    case resource, tables, keys, columns, writes, seed, origins, sql, result, limits, values
+    /// The database of a template's statements.
+    case sqlite
     case unknownParameters = "unknown-parameters"
+
+    /// Those that are sources where no other one is.
+    static let sources: Set<CompanionName> = [.sqlite]
 
     /// The sources that have it, for messages.
     var owners: String {
@@ -31,7 +36,14 @@ struct CompanionReader {
         case .writes: options.writes = word(value, "'writes' is off, memory or file", [.off, .memory, .file])
         case .seed: options.seeds = seeds(value)
         case .origins: options.origins = origins(value)
-        case .sql: options.sql = statement(value)
+        case .sql:
+            if let entries = value.entries {
+                options.statements = statements(entries, value)
+            } else {
+                options.sql = statement(value)
+            }
+        case .values: options.values = values(value)
+        case .sqlite: options.path = path(value)
         case .result: options.result = word(value, "'result' is list, one or value", [.list, .one, .value])
         case .limits: options.limits = limits(value)
         case .unknownParameters:
@@ -127,6 +139,66 @@ struct CompanionReader {
         return CapturedText(text: scalar.string)
     }
 
+    /// Statements by name, whose rows a template gets.
+    private func statements(_ entries: [YAMLNode.Entry], _ value: YAMLNode) -> [NamedStatement]? {
+        let expected = "'sql' is a mapping of names to statements, or to { sql: …, result: … }"
+        OptionReader(diagnostics: diagnostics).reportDuplicates(value, "the statement")
+        guard !entries.isEmpty else { return refuse(expected, value) }
+        var found: [NamedStatement] = []
+        for entry in entries {
+            guard let name = entry.key.scalar?.string, !name.isEmpty else { return refuse(expected, entry.key) }
+            guard name != "request" else {
+                return refuse("no statement may be called 'request', which the proxy adds", entry.key)
+            }
+            var result: DatabaseRule.Statement.Result?
+            var text = entry.value
+            if let parts = entry.value.entries {
+                var sql: YAMLNode?
+                for part in parts {
+                    switch part.key.scalar?.string {
+                    case "sql": sql = part.value
+                    case "result": result = word(part.value, "'result' is list, one or value", [.list, .one, .value])
+                    default: return refuse(expected, part.key)
+                    }
+                }
+                guard let sql else { return refuse(expected, entry.value) }
+                text = sql
+            }
+            guard let captured = statement(text) else { continue }
+            let made = DatabaseRule.Statement(sql: captured.text, result: result ?? .list)
+            guard !made.isWrite else { return refuse("a template's statements read, and this one writes", text) }
+            found.append(NamedStatement(name: name, statement: made))
+        }
+        return found
+    }
+
+    private func values(_ value: YAMLNode) -> JSONValue? {
+        do throws(YAMLError) {
+            let bytes = try value.jsonBytes()
+            do throws(JSONError) { return try JSONReader.value(bytes) } catch {
+                return refuse("'values': \(error.message)", value)
+            }
+        } catch {
+            diagnostics.error(error)
+            return nil
+        }
+    }
+
+    /// The path of a database beside a template.
+    private func path(_ value: YAMLNode) -> [UInt8]? {
+        guard let scalar = value.scalar, scalar.value == .text, !scalar.isNull else {
+            return refuse("'sqlite' is the path of a database's file", value)
+        }
+        do throws(KeyError) {
+            let path = try FileValue(Array(scalar.bytes))
+            guard !path.isFolder else { throw KeyError("'sqlite' is a file, not a folder") }
+            return path.path
+        } catch {
+            diagnostics.error(error.message, at: error.range.map(scalar.span(ofBytes:)) ?? scalar.span)
+            return nil
+        }
+    }
+
     private func seeds(_ value: YAMLNode) -> [String]? {
         let expected = "'seed' is a file or a list of files: .sql, .json or .csv"
         guard let paths = names(value, expected) else { return nil }
@@ -184,7 +256,8 @@ struct CompanionReader {
                 case "time": limits.time = UInt64(clamping: try Quantity.duration(scalar.bytes))
                 case "wait": limits.wait = UInt64(clamping: try Quantity.duration(scalar.bytes))
                 case let name:
-                    let known = name.flatMap { didYouMean($0, among: DatabaseLimits.names) }
+                    let known =
+                        name.flatMap { didYouMean($0, among: DatabaseLimits.names) }
                         .map { "; did you mean '\($0)'?" } ?? ""
                     diagnostics.error("unknown limit '\(name ?? "")'\(known)", at: entry.key.span)
                 }

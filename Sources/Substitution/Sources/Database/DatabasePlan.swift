@@ -12,8 +12,8 @@ public struct DatabasePlan: Sendable {
 extension SubstitutionMap {
     /// Where the databases are that rules name.
     public var databasePlaces: [(root: String, path: [UInt8])] {
-        storage.databaseRecords.map { record in
-            (storage.files[Int(record.file)].root, Array(storage.arena[record.sourceRange]))
+        storage.databaseRecords.compactMap { record in
+            storage.databasePath(record).map { (storage.files[Int(record.file)].root, $0) }
         }
     }
 
@@ -21,7 +21,7 @@ extension SubstitutionMap {
     public func databasePlan(root: String, path: [UInt8]) -> DatabasePlan {
         var plan = DatabasePlan()
         for record in storage.databaseRecords {
-            guard storage.files[Int(record.file)].root == root, storage.arena[record.sourceRange].elementsEqual(path),
+            guard storage.files[Int(record.file)].root == root, storage.databasePath(record) == path,
                 let settings = storage.options[Int(record.options)].database
             else { continue }
             if plan.seeds.isEmpty { plan.seeds = settings.seeds }
@@ -32,7 +32,14 @@ extension SubstitutionMap {
 }
 
 extension MapStorage {
-    /// The rules that name a database.
+    /// The path of the database that a rule names; nil where it names none.
+    func databasePath(_ record: RuleRecord) -> [UInt8]? {
+        guard let settings = options[Int(record.options)].database else { return nil }
+        if record.source.kind is SQLiteSource { return Array(arena[record.sourceRange]) }
+        return settings.path
+    }
+
+    /// The rules that may name a database.
     var databaseRecords: some Sequence<RuleRecord> {
         // Options say it in one comparison; a map has few of them.
         let isDatabase = options.map { $0.database != nil }
@@ -55,12 +62,14 @@ struct DatabaseConflicts {
     ///
     /// - Parameter keys: the file's keys, with their places.
     mutating func check(
-        _ storage: MapStorage, from start: Int, _ keys: some BidirectionalCollection<MapBuilder.Key>, _ found: FileDiagnostics
+        _ storage: MapStorage, from start: Int, _ keys: some BidirectionalCollection<MapBuilder.Key>,
+        _ found: FileDiagnostics
     ) {
         for index in start..<storage.records.count {
             let record = storage.records[index]
             guard !record.isSecondScheme, let settings = storage.options[Int(record.options)].database else { continue }
-            let name = storage.text(record.sourceRange)
+            guard let path = storage.databasePath(record) else { continue }
+            let name = String(decoding: path, as: UTF8.self)
             let place = storage.files[Int(record.file)].root + "/" + name
             let writes = settings.rule.writes.rawValue
             let span = keys.last { Int($0.record) <= index }?.span
@@ -74,7 +83,8 @@ struct DatabaseConflicts {
                 continue
             }
             if writes != "off", other.writes != "off", writes != other.writes {
-                found.error("\(name) has 'writes: \(other.writes)' in line \(other.line)", at: span ?? TextSpan(at: .start))
+                found.error(
+                    "\(name) has 'writes: \(other.writes)' in line \(other.line)", at: span ?? TextSpan(at: .start))
             }
             if !settings.seeds.isEmpty, !other.seeds.isEmpty, settings.seeds != other.seeds {
                 found.error("\(name) has other seeds in line \(other.line)", at: span ?? TextSpan(at: .start))

@@ -10,6 +10,14 @@ public final class DatabaseSettings: Sendable {
     public let seeds: [String]
     /// The origins of pages that may write to the file, beside those that are allowed anyway.
     public let origins: [String]
+    /// The database's path below the root, where the rule's own text is a template; nil for a rule without such.
+    public let path: [UInt8]?
+    /// The values of a template; nil for none.
+    public let values: JSONValue?
+    /// The statements whose rows a template gets.
+    public let statements: [NamedStatement]
+    /// Whether the rule's text is a template, and not a path.
+    let isInline: Bool
     /// What names a resource; nil where the URL does.
     let resource: CaptureTemplate?
 
@@ -28,6 +36,10 @@ public final class DatabaseSettings: Sendable {
         seeds = given.seeds ?? []
         origins = given.origins ?? []
         resource = given.resource?.template
+        path = given.path
+        values = given.values
+        statements = given.statements ?? []
+        isInline = given.isInline ?? false
     }
 
     /// Whether the statement has parameters that captures fill.
@@ -47,6 +59,10 @@ struct DatabaseOptions: Hashable, Sendable {
     var sql: CapturedText?
     var result: DatabaseRule.Statement.Result?
     var limits = DatabaseLimits()
+    var path: [UInt8]?
+    var values: JSONValue?
+    var statements: [NamedStatement]?
+    var isInline: Bool?
 
     /// These options over those that `defaults` of the file gives.
     func over(_ defaults: DatabaseOptions?) -> DatabaseOptions {
@@ -63,7 +79,19 @@ struct DatabaseOptions: Hashable, Sendable {
         merged.sql = sql ?? defaults.sql
         merged.result = result ?? defaults.result
         merged.limits = limits.over(defaults.limits)
+        merged.path = path ?? defaults.path
+        merged.values = DatabaseOptions.merged(values, over: defaults.values)
+        merged.statements = statements ?? defaults.statements
+        merged.isInline = isInline
         return merged
+    }
+
+    /// Values name by name over those of the file; other values than mappings as a whole.
+    private static func merged(_ own: JSONValue?, over defaults: JSONValue?) -> JSONValue? {
+        guard case .object(let own)? = own, case .object(let defaults)? = defaults else { return own ?? defaults }
+        var merged = own
+        for member in defaults.members where own[member.name] == nil { _ = merged.append(member.name, member.value) }
+        return .object(merged)
     }
 }
 

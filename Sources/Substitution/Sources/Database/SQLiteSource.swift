@@ -9,16 +9,21 @@ import YAML
 struct SQLiteSource: SourceKind {
     let option = "sqlite"
     let traits: SourceTraits = [.isShown, .dependsOnURL]
-    var companions: Set<CompanionName> { Set(CompanionName.allCases) }
+    var companions: Set<CompanionName> { Set(CompanionName.allCases).subtracting([.values, .sqlite]) }
 
     /// A statement answers GET; tables answer what they can, and refuse the rest with the methods that they have.
+    func note(_ value: YAMLNode, into given: inout GivenOptions) {
+        given.database = given.database ?? DatabaseOptions()
+    }
+
     func methods(_ given: GivenOptions) -> MethodSet { given.database?.sql == nil ? .all : .retrieval }
 
     func query(isExact: Bool) -> QueryCondition { .ignore }
 
     func read(_ value: YAMLNode, _ reader: SourceReader) -> RuleBody.Text? {
         guard let scalar = value.scalar, scalar.value == .text, !scalar.isNull else {
-            reader.diagnostics.error("'sqlite' is the path of a database's file, not \(value.kind)", at: reader.span(value))
+            reader.diagnostics.error(
+                "'sqlite' is the path of a database's file, not \(value.kind)", at: reader.span(value))
             return nil
         }
         do throws(KeyError) {

@@ -1,0 +1,304 @@
+import Basics
+import Database
+import Diagnostics
+import HTTPSemantics
+import Mustache
+import NIOCore
+import Substitution
+
+extension LoopContext {
+    /// Answers a request by a rule with a template.
+    ///
+    /// - Parameter revalidates: whether an answer that is kept may be older than its template and its data.
+    func answer(
+        _ call: TemplateCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let exchange = TemplateExchange(call, use, request, client)
+        let isRetrieval = request.head.method == .get || request.isHead
+        exchange.begin(ready: isRetrieval && !revalidates ? use.ready : nil)
+        return exchange.isOver ? nil : exchange
+    }
+}
+
+/// Makes a page from a template for one request: reads the template, the request's body where the page uses it, and
+/// the rows of a database, off the event loop, and goes on with the exchange that sends what comes.
+final class TemplateExchange: Exchange {
+    private let call: TemplateCall
+    private let use: RuleUse
+    private let request: Request
+    private let loop: LoopContext
+    private let file: TemplateFile
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
+    private var page: (page: TemplatePage, number: UInt64)?
+    private var body: [UInt8] = []
+    private var bodyHasEnded: Bool
+    /// Whether the page uses the body; nil until its template is read, and what comes is held.
+    private var wantsBody: Bool?
+    private var bodyIsTooLarge = false
+    private var ticket: DatabaseTicket?
+
+    init(_ call: TemplateCall, _ use: RuleUse, _ request: Request, _ client: any ExchangeClient) {
+        self.call = call
+        self.use = use
+        self.request = request
+        self.client = client
+        loop = client.loop
+        file = loop.proxy.templates.file(call, in: loop.folder(call.root))
+        bodyHasEnded = !request.hasBody
+    }
+
+    /// Whether nothing is left to serve.
+    var isOver: Bool { client == nil }
+
+    private var isRetrieval: Bool { request.head.method == .get || request.isHead }
+    private var limits: DatabaseRule.Limits { call.settings.rule.limits }
+
+    /// - Parameter ready: an answer that was made before, and whose template or data may have changed.
+    func begin(ready: ReadyAnswer?) {
+        // What a body is for shows in the template, which is read first.
+        if request.hasBody { client?.setWantsBody(false) }
+        guard let ready, let data = ready.data else { return load() }
+        let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
+        data.check { [eventLoop = loop.eventLoop] in
+            eventLoop.execute {
+                let (exchange, ready) = bound.value
+                exchange.loop.batch { data.isCurrent ? exchange.goOn(with: ready) : exchange.load() }
+            }
+        }
+    }
+
+    func receive(_ bytes: ByteBuffer) {
+        guard wantsBody ?? true, !bodyIsTooLarge else { return }
+        guard body.count + bytes.readableBytes <= limits.body else {
+            bodyIsTooLarge = true
+            body = []
+            if wantsBody == true { fail(.bodyTooLarge(limits.body)) }
+            return
+        }
+        body += bytes.readableBytesView
+    }
+
+    func receiveEnd(trailers: FieldSection?) {
+        bodyHasEnded = true
+        if wantsBody == true { ask() }
+    }
+
+    func clientBecameWritable() {}
+
+    func clientIsGone() {
+        client = nil
+        ticket?.cancel()
+    }
+
+    // MARK: Making the page
+
+    private func load() {
+        guard client != nil else { return }
+        let file = file
+        loop.onFilePool(
+            { () throws(TemplateFailure) -> (page: TemplatePage, number: UInt64) in try file.page() },
+            { [self] result in
+                switch result {
+                case .success(let page):
+                    self.page = page
+                    readBody(page.page)
+                case .failure(let failure): fail(failure)
+                }
+            })
+    }
+
+    private func readBody(_ page: TemplatePage) {
+        guard let client else { return }
+        let wantsBody =
+            page.usesBody
+            || call.settings.statements.contains { $0.statement.parameters.contains { $0.hasPrefix("@") } }
+        guard request.hasBody, wantsBody else {
+            self.wantsBody = false
+            body = []
+            return ask()
+        }
+        let isTooLong = request.bodyLength.map { $0 > limits.body } ?? false
+        guard !bodyIsTooLarge, !isTooLong else { return fail(.bodyTooLarge(limits.body)) }
+        guard !bodyHasEnded else { return ask() }
+        self.wantsBody = true
+        client.sendContinue()
+        client.setWantsBody(true)
+    }
+
+    private func ask() {
+        guard client != nil else { return }
+        guard let database = call.database, !call.settings.statements.isEmpty else { return render([], nil) }
+        var asked = DatabaseAsking(database, request, use.uri).request(body: body, isBodyWanted: true)
+        asked.statements = call.settings.statements
+        let source = loop.proxy.databases.database(database, in: loop.folder(call.root), use.map)
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        ticket = source.submit(asked) { [eventLoop = loop.eventLoop] result in
+            eventLoop.execute {
+                let exchange = bound.value
+                exchange.loop.batch { exchange.take(result, from: source) }
+            }
+        }
+    }
+
+    private func take(_ result: DatabaseResult, from database: Database) {
+        guard client != nil else { return }
+        ticket = nil
+        switch result {
+        case .rows(let rows, let version): render(rows, version.map { DataState(database, $0) })
+        case .answer(let answer, _):
+            fail(
+                ProxyError(
+                    status: answer.status, failure: "\(use.rule.position): \(answer.reason)",
+                    advice: "See the template's 'sql' in the map."))
+        case .missing:
+            fail(
+                ProxyError(
+                    status: 502, failure: "\(use.rule.position): \(database.name) does not exist",
+                    advice: "Make the database, or name a 'seed' that makes it."))
+        case .refused(let why):
+            fail(
+                ProxyError(
+                    status: 403, failure: "\(use.rule.position): \(database.name): \(why)",
+                    advice: "Databases are files below the map's root.", isRefusal: true))
+        }
+    }
+
+    private func render(_ rows: [StatementRows], _ data: DataState?) {
+        guard let page, client != nil else { return }
+        let type = mediaType
+        let escaping = MustacheEscaping(mediaType: type)
+        let settings = call.settings
+        let limit = limits.bytes
+        let templates = loop.proxy.templates
+        let position = call.position
+        let asked = TemplateRequest(
+            request: request, uri: use.uri, call: call, body: body, wall: wallNanoseconds(),
+            number: { templates.count(position) })
+        // Read on the event loop: what it reads of the request isn't for other threads.
+        let requestValue = page.page.usesRequest ? asked.value(page.page.members) : nil
+        loop.onFilePool(
+            { () throws(TemplateFailure) -> [UInt8] in
+                do throws(TemplateError) {
+                    return try page.page.page.render(
+                        TemplateExchange.contexts(requestValue, settings, rows), escaping: escaping, answerBytes: limit)
+                } catch {
+                    throw .template(error)
+                }
+            },
+            { [self] result in
+                switch result {
+                case .success(let bytes): finish(bytes, type, page, rows.isEmpty ? nil : data, hasRows: !rows.isEmpty)
+                case .failure(let failure): fail(failure)
+                }
+            })
+    }
+
+    /// Where names are looked for, the last one first.
+    private static func contexts(
+        _ request: MustacheValue?, _ settings: DatabaseSettings, _ rows: [StatementRows]
+    ) -> [MustacheValue] {
+        var contexts: [MustacheValue] = []
+        if let request { contexts.append(.mapping(MustacheMapping([(Array("request".utf8), request)]))) }
+        let values = settings.values.map(MustacheValue.init)
+        guard !rows.isEmpty else { return contexts + (values.map { [$0] } ?? []) }
+        var members: [(name: [UInt8], value: MustacheValue)] = []
+        if case .mapping(let mapping)? = values {
+            for (name, value) in zip(mapping.names, mapping.values) { members.append((name, value)) }
+        }
+        for row in rows { members.append((Array(row.name.utf8), MustacheValue(row))) }
+        return contexts + [.mapping(MustacheMapping(members))]
+    }
+
+    private var mediaType: String {
+        if let type = use.rule.options.type { return type.withDefaultCharset.description }
+        guard call.text == nil else { return "text/html; charset=utf-8" }
+        var path = call.path
+        if path.suffix(".mustache".utf8.count).elementsEqual(".mustache".utf8) {
+            path.removeLast(".mustache".utf8.count)
+        }
+        return SystemMediaTypes.type(forPath: path).withDefaultCharset.description
+    }
+
+    // MARK: The answer
+
+    private func finish(
+        _ bytes: [UInt8], _ type: String, _ page: (page: TemplatePage, number: UInt64), _ data: DataState?,
+        hasRows: Bool
+    ) {
+        let usesBody = call.settings.statements.contains { $0.statement.parameters.contains { $0.hasPrefix("@") } }
+        let isOfOneRequest = page.page.isOfOneRequest || usesBody
+        var content = AnswerContent(
+            bodies: [
+                AnswerContent.Body(
+                    coding: nil, etag: isOfOneRequest || !isRetrieval ? [] : ContentTag.make(bytes), lastModified: nil,
+                    size: bytes.count, bytes: ByteBuffer(bytes: bytes))
+            ], mediaType: Array(type.utf8))
+        content.isConditional = isRetrieval && !isOfOneRequest
+        if isOfOneRequest { content.cacheControl = "no-store" }
+        let names = page.page.fieldNames
+        if !names.isEmpty, !isOfOneRequest {
+            content.fields.append(("Vary", Array(names.joined(separator: ", ").utf8)))
+        }
+        let isKept =
+            isRetrieval && page.page.dependsOnURLAlone && !usesBody && use.rule.options.retain != .never
+            && (data != nil || !hasRows)
+        if isKept, let room = loop.proxy.databases.kept.reserve(bytes.count) {
+            content.data = AnswerData([DataState(file, page.number, loop)] + (data.map { [$0] } ?? []), room: room)
+        }
+        let ready = ReadyAnswer(
+            options: use.rule.options, position: use.rule.position, content: content, identity: loop.proxy.identity,
+            checkedAt: 0)
+        if content.data != nil { use.keep(ready) } else if isRetrieval { use.forget() }
+        goOn(with: ready)
+    }
+
+    private func goOn(with answer: ReadyAnswer) {
+        guard let client else { return }
+        self.client = nil
+        if request.hasBody { client.setWantsBody(true) }
+        client.resume { loop.serve(answer, request, client) }
+        client.flush()
+    }
+
+    private func fail(_ failure: TemplateFailure) {
+        switch failure {
+        case .template(let error):
+            fail(
+                ProxyError(
+                    status: 500, failure: error.rendering,
+                    advice: "Mend the template: an edit shows in the next request."))
+        case .file(let refusal):
+            use.forget()
+            if refusal == .notFound, use.rule.options.missing == .notFound {
+                return fail(.noSuchFile(rule: use.rule.position))
+            }
+            if refusal == .notFound, use.rule.options.missing == .forward, !request.hasBody,
+                !loop.proxy.configuration.isOffline, let client
+            {
+                self.client = nil
+                let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
+                let asked = AskedRequest(request, use.uri)
+                client.resume { loop.forward(request, asked, to: use.uri, client, plan) }
+                return
+            }
+            fail(.file(refusal, rule: use.rule.position, path: visibleText(of: call.path, limit: 300)))
+        }
+    }
+
+    private func fail(_ error: ProxyError) {
+        guard let client else { return }
+        self.client = nil
+        if request.hasBody { client.setWantsBody(true) }
+        client.fail(error)
+        client.flush()
+    }
+}
+
+extension ProxyError {
+    fileprivate static func bodyTooLarge(_ limit: Int) -> ProxyError {
+        ProxyError(
+            status: 413, failure: "The request's body has more than \(limit) bytes.",
+            advice: "'limits: { body: … }' of the rule allows more.", isRefusal: true)
+    }
+}
