@@ -9,6 +9,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var type: StaticString
     /// What failed, one sentence.
     public var failure: String
+    /// Lines of a file that show where: empty where there are none.
+    public var excerpt: [String] = []
     /// What to do about it, one sentence.
     public var advice: String
     /// The same over HTTP/2, where it is another.
@@ -139,7 +141,7 @@ enum ErrorPage {
                 string: """
                     subproxy: \(title)
                     asked:  \(printable(asked))
-                    failed: \(printable(error.failure))
+                    failed: \(printable(error.failure))\(error.excerpt.map { "\n        " + printable($0) }.joined())
                     to do:  \(error.advice)
 
                     """)
@@ -157,12 +159,17 @@ enum ErrorPage {
                 <h1>\(title)</h1>
                 <dl>
                 <dt>What was asked</dt><dd><code>\(escaped(asked))</code></dd>
-                <dt>What failed</dt><dd>\(escaped(error.failure))</dd>
+                <dt>What failed</dt><dd>\(escaped(error.failure))\(excerpt(error))</dd>
                 <dt>What to do</dt><dd>\(escaped(error.advice))</dd>
                 </dl>
                 <p><small>This page is from subproxy, not from the server that was asked.</small></p>
 
                 """)
+    }
+
+    private static func excerpt(_ error: ProxyError) -> String {
+        guard !error.excerpt.isEmpty else { return "" }
+        return "<pre>" + error.excerpt.map(escaped).joined(separator: "\n") + "</pre>"
     }
 
     /// The text with what HTML would read as markup made references, and control characters left out.

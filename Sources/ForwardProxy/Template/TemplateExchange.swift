@@ -264,10 +264,12 @@ final class TemplateExchange: Exchange {
     private func fail(_ failure: TemplateFailure) {
         switch failure {
         case .template(let error):
-            fail(
-                ProxyError(
-                    status: 500, failure: error.rendering,
-                    advice: "Mend the template: an edit shows in the next request."))
+            let lines = error.rendering.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            var shown = ProxyError(
+                status: 500, failure: lines.first ?? "",
+                advice: "Mend the template: an edit shows in the next request.")
+            shown.excerpt = Array(lines.dropFirst())
+            fail(shown)
         case .file(let refusal):
             use.forget()
             if refusal == .notFound, use.rule.options.missing == .notFound {

@@ -70,6 +70,7 @@ final class Folder: Sendable {
                 case .answer(let answer, let version):
                     continuation.resume(
                         returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
+                case .rows(_, let version): continuation.resume(returning: (-3, "", version))
                 case .missing: continuation.resume(returning: (-1, "", nil))
                 case .refused(let why): continuation.resume(returning: (-2, why, nil))
                 }

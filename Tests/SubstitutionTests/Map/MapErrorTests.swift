@@ -128,15 +128,15 @@ struct MapErrorTests {
             ("[[a]]", "2:16: error: a list of rules has no lists in it"),
             (
                 "{}",
-                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect or block"
+                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect, block, sqlite or template"
             ),
             (
                 "{ status: 404 }",
-                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect or block"
+                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect, block, sqlite or template"
             ),
-            ("{ template: a.html }", "2:17: error: the option 'template' is not supported by this version"),
-            ("{ file: a, values: {} }", "2:26: error: the option 'values' is not supported by this version"),
-            ("{ sqlite: {} }", "2:17: error: the option 'sqlite' is not supported by this version"),
+            ("{ template: [] }", "2:27: error: 'template' is a path, or { text: … }, not a list"),
+            ("{ file: a, values: {} }", "2:26: error: 'values' goes with 'template', not with 'file'"),
+            ("{ sqlite: {} }", "2:25: error: 'sqlite' is the path of a database's file, not a mapping"),
             ("{ fil: a }", "2:17: error: unknown option 'fil'; did you mean 'file'?"),
             ("{ xyzzy: a, file: a }", "2:17: error: unknown option 'xyzzy'"),
             ("{ file: a, file: b }", "2:26: error: the option 'file' comes twice; it is on line 2 already"),

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import ForwardProxy
+
+@Suite struct TemplateExchangeTests {
+    private func proxy(_ rules: String, files: [String: String] = [:]) throws -> TestProxy {
+        try TestProxy("substitutions:\n" + rules, files: files)
+    }
+
+    @Test func `A page is made from values, partials and the request`() throws {
+        let proxy = try proxy(
+            "  http://a.test/*.html: { template: page.html, values: { title: \"A & B\" } }\n",
+            files: ["page.html": "{{title}} {{> parts/foot}}"])
+        #expect(try proxy.exchange("GET", "http://a.test/x.html").status == 500)
+        try proxy.write("{{title}} {{> foot}}", to: "page.html")
+        try proxy.write("<{{request.captures.1}} {{request.query.q}}>", to: "foot.html")
+        let response = try proxy.exchange("GET", "http://a.test/x.html?q=%3Cb%3E")
+        #expect(response.body == "A &amp; B <x &lt;b&gt;>")
+        #expect(response.field("Content-Type") == "text/html; charset=utf-8")
+        #expect(response.field("ETag") != nil && response.field("Cache-Control") == "no-cache")
+    }
+
+    @Test(arguments: [
+        ("plain", true, nil), ("{{request.query.a}}", true, nil),
+        ("{{request.headers.accept}}", true, "accept, Origin"),
+        ("{{request.cookies.c}}", true, "Cookie, Origin"), ("{{request.id}}", false, "Origin"),
+        ("{{request.number}}", false, "Origin"), ("{{#request}}{{path}}{{/request}}", false, "Origin"),
+    ])
+    func `What a page uses of the request decides how long it holds`(text: String, hasTag: Bool, vary: String?) throws {
+        let proxy = try proxy(
+            "  http://a.test/: { text: x }\n  http://a.test/p: { template: p.txt }\n", files: ["p.txt": text])
+        let response = try proxy.exchange("GET", "http://a.test/p?a=1", fields: ["Accept: */*"])
+        #expect(response.status == 200)
+        #expect((response.field("ETag") != nil) == hasTag)
+        #expect(response.field("Cache-Control") == (hasTag ? "no-cache" : "no-store"))
+        #expect(response.field("Vary") == (vary ?? "Origin"))
+    }
+
+    @Test func `One client's page is never another's`() throws {
+        let proxy = try proxy(
+            "  http://a.test/p: { template: p.txt }\n",
+            files: ["p.txt": "{{request.headers.authorization}}|{{request.cookies.c}}|{{request.query.a}}"])
+        for user in ["one", "two", "one"] {
+            let fields = ["Authorization: \(user)", "Cookie: c=\(user)"]
+            #expect(
+                try proxy.exchange("GET", "http://a.test/p?a=\(user)", fields: fields).body == "\(user)|\(user)|\(user)"
+            )
+        }
+    }
+
+    @Test func `A body is read where the page uses it`() throws {
+        let proxy = try proxy(
+            "  http://a.test/json: { template: j.json }\n  http://a.test/form: { template: f.txt }\n  http://a.test/none: { template: n.txt, limits: { body: 10B } }\n",
+            files: ["j.json": "{\"x\":{{{request.json.x}}}}", "f.txt": "{{request.form.a}}", "n.txt": "n"])
+        #expect(try proxy.exchange("POST", "http://a.test/json", body: #"{"x":["<"]}"#).body == #"{"x":["\u003c"]}"#)
+        #expect(try proxy.exchange("POST", "http://a.test/form", body: "a=b+c").body == "b c")
+        #expect(try proxy.exchange("POST", "http://a.test/none", body: String(repeating: "x", count: 100)).body == "n")
+    }
+
+    @Test func `An error has its place, and is gone with the next edit`() throws {
+        let proxy = try proxy("  http://a.test/p: { template: p.html }\n", files: ["p.html": "a\n {{#b}}"])
+        let response = try proxy.exchange("GET", "http://a.test/p")
+        #expect(response.status == 500)
+        #expect(response.body.contains("p.html:2:2: error: this tag is not closed"))
+        #expect(response.body.contains("\n         {{#b}}\n         ^~~~~~"), "\(response.body)")
+        try proxy.write("mended", to: "p.html")
+        #expect(try proxy.exchange("GET", "http://a.test/p").body == "mended")
+    }
+
+    @Test func `Rows of a database are values of a page`() throws {
+        let proxy = try proxy(
+            """
+              http://a.test/p/*:
+                template: p.html
+                sqlite: shop.db
+                seed: shop.sql
+                sql: { item: { sql: "SELECT * FROM items WHERE id = $1", result: one }, all: "SELECT name FROM items" }
+            """,
+            files: [
+                "p.html": "{{item.name}}:{{#all}} {{name}}{{/all}}",
+                "shop.sql":
+                    "CREATE TABLE items(id INTEGER PRIMARY KEY, name); INSERT INTO items VALUES (1,'<a>'),(2,'b');",
+            ])
+        #expect(try proxy.exchange("GET", "http://a.test/p/1").body == "&lt;a&gt;: &lt;a&gt; b")
+        #expect(try proxy.exchange("GET", "http://a.test/p/9").status == 404)
+    }
+
+    @Test func `A reset begins the numbers of answers anew`() throws {
+        let proxy = try proxy("  http://a.test/p: { template: { text: \"{{request.number}}\" } }\n")
+        #expect(try proxy.exchange("GET", "http://a.test/p").body == "1")
+        #expect(try proxy.exchange("GET", "http://a.test/p").body == "2")
+        func own(_ method: String, _ field: String = "X: y") throws -> Int {
+            let socket = try proxy.connect()
+            try socket.send(
+                "\(method) /reset HTTP/1.1\r\nHost: 127.0.0.1:\(proxy.port)\r\n\(field)\r\nConnection: close\r\n\r\n")
+            return TestResponse(try socket.receiveAll()).status
+        }
+        #expect(try own("POST", "Origin: http://evil.test") == 403)
+        #expect(try own("POST", "Sec-Fetch-Site: cross-site") == 403)
+        #expect(try own("GET") == 405)
+        #expect(try proxy.exchange("GET", "http://a.test/p").body == "3")
+        #expect(try own("POST") == 204)
+        #expect(try proxy.exchange("GET", "http://a.test/p").body == "1")
+    }
+
+    @Test(arguments: [
+        ("http://a.test/f/: { template: p.html }", "not for folders"),
+        ("http://a.test/p: { template: { text: \"{{#a}}\" } }", "is not closed"),
+        ("http://a.test/p: { template: p.html, values: { request: 1 } }", "no value may be called 'request'"),
+        ("http://a.test/p: { template: p.html, sql: { a: \"SELECT 1\" } }", "needs the database"),
+        ("http://a.test/p: { template: p.html, sqlite: a.db, sql: { a: \"DELETE FROM x\" } }", "writes"),
+        ("http://a.test/p: { text: x, values: { a: 1 } }", "'values' goes with 'template', not with 'text'"),
+        ("http://a.test/p: { sqlite: a.db }", "one URL needs 'resource' or 'sql'"),
+        ("http://a.test/*: { sqlite: a.db, sql: \"SELECT $2\" }", "the key has no capture $2"),
+        ("http://a.test/: { sqlite: a.db, writes: sometimes }", "'writes' is off, memory or file"),
+        ("http://a.test/p: { sqlite: a.db, sql: \"DELETE FROM x\" }", "'writes' is off, and this statement writes"),
+        (
+            "http://a.test/: { sqlite: a.db, writes: file }\n  http://b.test/: { sqlite: a.db, writes: memory }",
+            "a.db has 'writes: file' in line 2"
+        ),
+    ])
+    func `Maps say what can't be`(rule: String, message: String) throws {
+        let error = #expect(throws: TestFailure.self) { try proxy("  \(rule)\n", files: ["p.html": ""]) }
+        #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+}
