@@ -10,6 +10,8 @@ public struct Problem: Error, Sendable, Equatable {
     public var detail: String
     /// A member of the document beside these, a list of names: `columns` or `tables`.
     public var names: (member: String, values: [String])?
+    /// Whether the file itself is at fault, so that it is opened anew.
+    var isOfFile = false
     /// Fields of the response beside those of every problem.
     public var fields: [AnswerField] = []
 

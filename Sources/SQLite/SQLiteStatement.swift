@@ -17,6 +17,8 @@ public final class SQLiteStatement {
 
     /// Whether it writes nothing to the database (sqlite3_stmt_readonly()).
     public var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
+    /// Whether it stands at a row, or before its end (sqlite3_stmt_busy()).
+    public var isBusy: Bool { sqlite3_stmt_busy(pointer) != 0 }
     /// The number of columns of its rows; 0 for one that has none.
     public var columnCount: Int { Int(sqlite3_column_count(pointer)) }
     /// The highest number of a parameter.

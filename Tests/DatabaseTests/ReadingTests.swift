@@ -83,6 +83,32 @@ import Testing
         #expect(stage.get("products?_embed=words").status == 400)
     }
 
+    @Test func `A row is read beside rows of its own table`() throws {
+        let stage = try Stage(
+            "CREATE TABLE n(id INTEGER PRIMARY KEY, parent_id REFERENCES n(id)); INSERT INTO n VALUES (1,NULL),(2,1);")
+        #expect(stage.get("n/2?_expand=parent").body == #"{"id":2,"parent_id":1,"parent":{"id":1,"parent_id":null}}"#)
+    }
+
+    @Test func `What is long takes no longer than its length`() throws {
+        let stage = try Stage(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, replace(hex(zeroblob(500000)), '0', 'a'));"
+        )
+        let part = String(repeating: "a", count: 4000)
+        #expect(stage.get("t?a:contains=\(part)b").body == "[]")
+        #expect(stage.get("t?a:endsWith=\(part)&_limit=0").fields["X-Total-Count"] == "1")
+        #expect(stage.get("t?a_like=(a%7Cb%7Cab)%7B1,50%7D").status == 400)
+    }
+
+    @Test func `Conditions in JSON have their types`() {
+        #expect(ids(#"_where={"or":[{"price":{"gt":10}},{"brand":{"eq":"fruitco"}}]}"#) == "2 3")
+        #expect(ids(#"_where={"id":{"in":[1,2,null]},"extra":{"color":{"contains":"RED"}}}"#) == "1")
+        #expect(ids("_where={\"id\":{\"in\":[\((1...1000).map(String.init).joined(separator: ","))]}}") == "1 2 3 4")
+        #expect(ids(#"_where={"anything":{"eq":7}}"#) == "2" && ids(#"_where={"anything":"7"}"#) == "1")
+        #expect(ids(#"_where={"brand":null}"#) == "4" && ids(#"_where={"sale":false}"#) == "2")
+        #expect(stage.get(#"products?_where=[1]"#).status == 400)
+        #expect(ids("extra.a%22b=1") == "" && ids("extra.%00:ne=1") == "1 2 3 4")
+    }
+
     @Test func `Pages come with links, or in an object`() {
         let array = stage.get("products?_page=2&_limit=1&brand=acme")
         #expect(array.fields["X-Total-Count"] == "2")

@@ -1,3 +1,4 @@
+import Basics
 import SQLite
 
 @testable import Database
@@ -24,6 +25,8 @@ struct Stage {
         let end = target.firstIndex(of: "?") ?? target.endIndex
         let path = Array(target[..<end].utf8)
         let query = end < target.endIndex ? Array(target[target.index(after: end)...].utf8) : []
+        session.guardian = Guardian(limits: rule.limits, now: monotonicNanoseconds()) { false }
+        defer { session.guardian = nil }
         do throws(Problem) {
             let answer = try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
                 let view: SchemaView

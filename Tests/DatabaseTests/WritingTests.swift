@@ -110,6 +110,37 @@ import Testing
         )
     }
 
+    @Test func `A write changes the one row that GET shows`() throws {
+        let stage = try Stage("CREATE TABLE u(id PRIMARY KEY, v); INSERT INTO u VALUES (1,'number'),('1','text');")
+        let shown = stage.get("u/1").body
+        #expect(stage.send(.patch, "u/1", #"{"v":"new"}"#).status == 200)
+        #expect(stage.get("u?v=new").fields["X-Total-Count"] == "1")
+        #expect(stage.send(.delete, "u/1").status == 200)
+        #expect(stage.get("u").fields["X-Total-Count"] == "1")
+        #expect(shown.contains("number") || shown.contains("text"))
+        #expect(stage.send(.put, "u/9", #"{"v":1}"#) { $0.ifNoneMatch = Array("*".utf8) }.body == #"{"id":9,"v":1}"#)
+        let plain = try Stage("CREATE TABLE p(a)")
+        #expect(plain.send(.put, "p/9", #"{"a":1}"#) { $0.ifNoneMatch = Array("*".utf8) }.status == 201)
+        #expect(plain.get("p/9").body == #"{"a":1}"#)
+    }
+
+    @Test func `Defaults are set whatever words the schema has for them`() throws {
+        let stage = try Stage(
+            #"CREATE TABLE d(id INTEGER PRIMARY KEY, a DEFAULT word, b DEFAULT "quo""ted", c DEFAULT (1+1), d DEFAULT TRUE, e DEFAULT -5, word); INSERT INTO d(id, word) VALUES (1, 'w');"#
+        )
+        let inserted = stage.get("d/1").body
+        #expect(inserted == #"{"id":1,"a":"word","b":"quo\"ted","c":2,"d":1,"e":-5,"word":"w"}"#)
+        #expect(stage.send(.patch, "d/1", #"{"a":1,"b":1,"c":1,"d":0,"e":0}"#).status == 200)
+        #expect(stage.send(.put, "d/1", #"{"word":"w"}"#).body == inserted)
+    }
+
+    @Test func `An array is bounded by what its answer may have`() {
+        var stage = stage
+        stage.rule.limits.rows = 2
+        #expect(stage.send(.post, "plain", "[{},{},{}]").status == 400)
+        #expect(stage.get("plain").fields["X-Total-Count"] == "2")
+    }
+
     @Test func `Nothing that a client sends is SQL`() {
         let evil = #"x'); DROP TABLE reviews; --"#
         _ = stage.send(.post, "plain", "{\"a\":\"\(evil)\"}")

@@ -17,6 +17,8 @@ public final class Database: @unchecked Sendable {
     let seeds: SeedSource?
     /// The bytes that a database in memory may have.
     let memoryLimit: Int
+    /// Where changes go, by all the rules that name it.
+    let writes: DatabaseRule.Writes
 
     /// Threads that read at most.
     static let maximumReaderCount = 4
@@ -30,6 +32,10 @@ public final class Database: @unchecked Sendable {
     private var idleReaders = 0
     private var hasWriter = false
     private var isClosed = false
+    /// Which file was read last, and the log that belonged to it; nil where there was none.
+    private var lastLog: (file: DatabaseFileIdentity, log: DatabaseFileIdentity?)?
+    /// Those who wait for the look that is queued.
+    private var checkWaiters: [@Sendable (Bool) -> Void] = []
     /// Whether what answers is in memory.
     private var isInMemory = false
 
@@ -37,12 +43,13 @@ public final class Database: @unchecked Sendable {
     ///   - seeds: what it is made from where there is no file.
     ///   - entityTag: makes the entity tag of a body, with its quotes.
     public init(
-        _ file: any DatabaseFile, seeds: SeedSource? = nil, memoryLimit: Int,
+        _ file: any DatabaseFile, seeds: SeedSource? = nil, writes: DatabaseRule.Writes = .off, memoryLimit: Int,
         entityTag: @escaping @Sendable ([UInt8]) -> [UInt8]
     ) {
         self.file = file
         self.seeds = seeds
         self.memoryLimit = memoryLimit
+        self.writes = writes
         self.entityTag = entityTag
     }
 
@@ -63,9 +70,27 @@ public final class Database: @unchecked Sendable {
     }
 
     /// Looks whether the data have changed, for answers that are kept.
-    @discardableResult
-    public func check(_ completion: @escaping @Sendable () -> Void) -> DatabaseTicket {
-        enqueue(Job(.check) { _ in completion() })
+    ///
+    /// - Parameter completion: told whether it was looked; if not, nothing is known.
+    public func check(_ completion: @escaping @Sendable (Bool) -> Void) {
+        let isFirst = lock.locked { () -> Bool in
+            checkWaiters.append(completion)
+            return checkWaiters.count == 1
+        }
+        // One look serves all that wait for it.
+        guard isFirst else { return }
+        enqueue(
+            Job(.check) { [self] result in
+                guard case .missing = result else { return takeCheckWaiters().forEach { $0(false) } }
+            })
+    }
+
+    /// Those who wait for a look that begins now; who comes later waits for another.
+    func takeCheckWaiters() -> [@Sendable (Bool) -> Void] {
+        lock.locked { () -> [@Sendable (Bool) -> Void] in
+            defer { checkWaiters = [] }
+            return checkWaiters
+        }
     }
 
     /// Drops what is in memory, so that the file or its seeds answer again.
@@ -88,7 +113,9 @@ public final class Database: @unchecked Sendable {
     private func enqueue(_ job: Job) -> DatabaseTicket {
         enum Next { case wait, startReader, startWriter, refuse }
         let next = lock.locked { () -> Next in
-            guard !isClosed, readQueue.count + writeQueue.count < Database.maximumWaitingCount else { return .refuse }
+            guard !isClosed, readQueue.count + writeQueue.count < Database.maximumWaitingCount || job.isReset else {
+                return .refuse
+            }
             if job.isWrite || isInMemory {
                 writeQueue.append(job)
                 if !hasWriter {
@@ -173,6 +200,19 @@ public final class Database: @unchecked Sendable {
         version.setFixed(isFixed)
         lock.locked { isInMemory = value }
         version.change()
+    }
+
+    /// Notes the log that belongs to a file.
+    func note(log: DatabaseFileIdentity?, of file: DatabaseFileIdentity) {
+        lock.locked { lastLog = (file, log) }
+    }
+
+    /// Whether a log belongs to another file than the one that stands at the path now.
+    func isForeign(log: DatabaseFileIdentity?, of file: DatabaseFileIdentity) -> Bool {
+        lock.locked {
+            guard let lastLog, let log else { return false }
+            return lastLog.file != file && lastLog.log == log
+        }
     }
 
     /// Hands a job to the thread that writes: what it reads can't be had otherwise.

@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// Something to do with a database, by one of its threads.
@@ -12,6 +13,8 @@ final class Job: Sendable {
     }
 
     let work: Work
+    /// When it was asked for, in nanoseconds of the monotonic clock: waiting counts too.
+    let createdAt = monotonicNanoseconds()
     let completion: @Sendable (DatabaseResult) -> Void
     private let cancelled = Atomic<Bool>(false)
 
@@ -23,6 +26,10 @@ final class Job: Sendable {
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
     func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+    var isReset: Bool {
+        if case .reset = work { true } else { false }
+    }
 
     /// Whether it may change the data.
     var isWrite: Bool {

@@ -13,6 +13,8 @@ final class Session {
     private var recency: [String] = []
     private var matchers: [TextMatcher] = []
     private(set) var schema: Schema?
+    /// Somebody else has written since the schema was last looked at.
+    var schemaMayBeOld = true
     private var views: [(rule: DatabaseRule, view: SchemaView)] = []
     /// The connection's own PRAGMAs and transactions are let through.
     private var isOwn = false
@@ -26,6 +28,8 @@ final class Session {
 
     /// Prepared statements that are kept.
     static let maximumStatementCount = 128
+    /// Bytes of a statement's text that is kept prepared.
+    private static let largestKept = 4096
     /// Rules whose view of the schema is kept.
     private static let maximumViewCount = 256
 
@@ -38,7 +42,9 @@ final class Session {
         connection.waitsForLock = { [unowned self] attempts in guardian?.waitsForLock(attempts) ?? false }
         try connection.register("subproxy_matches") { [unowned self] number, text in
             let number = Int(clamping: number)
-            return matchers.indices.contains(number) && matchers[number].matches(text)
+            if matchers.indices.contains(number), matchers[number].isTooLong(text) { guardian?.refuseLongText() }
+            return matchers.indices.contains(number) && !matchers[number].isTooLong(text)
+                && matchers[number].matches(text)
         }
         connection.authorizer = { [unowned self] action in allows(action) }
         connection.restrict()
@@ -52,21 +58,23 @@ final class Session {
     ///
     /// - Throws: What is wrong with it.
     func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        // One that runs, as of a row that what is added to it is read beside, can't be begun anew.
+        if let kept = statements[sql], kept.isBusy { return try connection.prepare(sql) }
         if let kept = statements[sql] {
             if volatileStatements.contains(sql) { isVolatile = true }
             return kept
         }
         callsVolatile = false
         let made = try connection.prepare(sql, isKept: true)
-        if callsVolatile {
-            volatileStatements.insert(sql)
-            isVolatile = true
-        }
+        if callsVolatile { isVolatile = true }
+        // What is as large as this is hardly asked again, and takes memory.
+        guard sql.utf8.count <= Session.largestKept else { return made }
         if recency.count >= Session.maximumStatementCount {
             let oldest = recency.removeFirst()
             statements[oldest] = nil
             volatileStatements.remove(oldest)
         }
+        if callsVolatile { volatileStatements.insert(sql) }
         statements[sql] = made
         recency.append(sql)
         return made
@@ -106,6 +114,10 @@ final class Session {
             rollBack()
             throw error
         }
+        if guardian?.hasEnded != nil {
+            rollBack()
+            throw failure(SQLiteError(code: 9, message: "interrupted"))
+        }
         do throws(SQLiteError) {
             try own("COMMIT")
         } catch {
@@ -131,7 +143,8 @@ final class Session {
     ///
     /// - Parameter looks: whether to look if it has: after somebody else has written.
     func view(for rule: DatabaseRule, looks: Bool) throws(SQLiteError) -> SchemaView {
-        if looks || schema == nil {
+        if looks || schemaMayBeOld || schema == nil {
+            schemaMayBeOld = false
             let version = try own("PRAGMA main.schema_version") ?? 0
             if schema?.version != version {
                 isOwn = true
@@ -179,7 +192,10 @@ final class Guardian {
     /// Why it ended a statement; nil while it goes on.
     private(set) var hasEnded: End?
 
-    enum End { case time, lock, client }
+    enum End { case time, lock, client, text }
+
+    /// Ends the statement at its next step: a text is too long to look for an expression in.
+    func refuseLongText() { hasEnded = .text }
 
     /// - Parameters:
     ///   - now: nanoseconds of the steady clock.
@@ -190,6 +206,7 @@ final class Guardian {
     }
 
     func goesOn() -> Bool {
+        guard hasEnded != .text else { return false }
         if isCancelled() {
             hasEnded = .client
             return false
@@ -231,11 +248,16 @@ extension Problem {
         switch guardian?.hasEnded {
         case .time?: self.init(503, "query took too long", "\(name): the query was ended at its limit of time")
         case .client?: self.init(503, "query took too long", "\(name): the client has gone")
+        case .text?:
+            self.init(
+                400, "bad value", "'like' reads texts of at most \(TextMatcher.longestText) bytes, and one is longer")
         case .lock?: self.init(503, "database locked", "\(name): another program holds a lock")
         case nil where error.isConstraint: self.init(error.isOfInput ? 400 : 409, "constraint", error.message)
         case nil where error.isLock: self.init(503, "database locked", "\(name): \(error.message)")
         case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
-        case nil: self.init(502, "database error", "\(name): \(error)")
+        case nil:
+            self.init(502, "database error", "\(name): \(error)")
+            isOfFile = ["SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_IOERR", "SQLITE_CANTOPEN"].contains(error.name)
         }
     }
 }

@@ -16,9 +16,11 @@ final class Worker {
     private struct Opened {
         let session: Session
         let identity: DatabaseFileIdentity
-        let log: DatabaseFileIdentity?
+        let path: String
         /// It is opened for writing.
         let writes: Bool
+        /// It is read as it lies, because nobody can write beside it.
+        let isFrozen: Bool
     }
 
     private struct Memory {
@@ -42,7 +44,9 @@ final class Worker {
         }
         switch job.work {
         case .check:
-            check()
+            let waiters = database.takeCheckWaiters()
+            let hasLooked = check()
+            for waiter in waiters { waiter(hasLooked) }
             job.completion(.missing)
         case .reset:
             memory = nil
@@ -71,7 +75,11 @@ final class Worker {
     // MARK: Answers
 
     private func answer(_ request: DatabaseRequest, _ job: Job) throws(Failure) -> DatabaseResult {
-        let guardian = Guardian(limits: request.rule.limits, now: monotonicNanoseconds()) { job.isCancelled }
+        let guardian = Guardian(limits: request.rule.limits, now: job.createdAt) { job.isCancelled }
+        guard monotonicNanoseconds() &- job.createdAt < max(request.rule.limits.wait, request.rule.limits.time) else {
+            throw .problem(
+                Problem(503, "database locked", "\(database.file.name): others took too long, and it was not begun"))
+        }
         if !request.isWrite { return try read(request, guardian) }
         let session = try writable(request, guardian)
         session.guardian = guardian
@@ -90,13 +98,14 @@ final class Worker {
             throw .problem(error)
         }
         database.version.change()
+        if memory == nil { noteLog() }
         answer.isRetrieval = false
         return .answer(answer, version: nil)
     }
 
     private func read(_ request: DatabaseRequest, _ guardian: Guardian) throws(Failure) -> DatabaseResult {
         let started = monotonicNanoseconds()
-        let session = try readable(request.rule.writes, guardian)
+        let session = try readable(guardian)
         // Read before the transaction begins: what changes from here on makes the answer one of an old state.
         let before = database.version.current
         session.guardian = guardian
@@ -121,11 +130,12 @@ final class Worker {
                 }
                 return try Reader(session, view, url: request.url, query: request.query).answer(request)
             }
+            if memory == nil { noteLog() }
             database.version.checked(at: started)
             guard request.statements.isEmpty else { return .rows(rows, version: session.isVolatile ? nil : state) }
             return .answer(answer, version: answer.isRepeatable && !session.isVolatile ? state : nil)
         } catch {
-            if error.status == 502 { opened = nil }
+            if error.isOfFile { opened = nil }
             throw .problem(error)
         }
     }
@@ -136,17 +146,22 @@ final class Worker {
     private func noteDataVersion(_ session: Session) throws(SQLiteError) -> Bool {
         let version = try session.own("PRAGMA main.data_version") ?? 0
         defer { dataVersion = version }
+        if version != dataVersion { session.schemaMayBeOld = true }
         return version != dataVersion
     }
 
-    private func check() {
+    /// - Returns: whether it is known now what the data are.
+    private func check() -> Bool {
         let started = monotonicNanoseconds()
         let guardian = Guardian(limits: DatabaseRule.Limits(), now: started) { false }
         do throws(Failure) {
-            let session = try readable(.off, guardian)
+            let session = try readable(guardian)
             session.guardian = guardian
             defer { session.guardian = nil }
-            guard memory == nil else { return database.version.checked(at: started) }
+            guard memory == nil else {
+                database.version.checked(at: started)
+                return true
+            }
             do throws(SQLiteError) {
                 if try noteDataVersion(session) { database.version.change() }
             } catch {
@@ -155,21 +170,17 @@ final class Worker {
         } catch {
             // Whatever keeps it from being looked at: answers that are kept can't be told to be the newest.
             database.version.change()
-            return
+            return false
         }
         database.version.checked(at: started)
+        return true
     }
 
     // MARK: Connections
 
     /// A connection to read from.
-    private func readable(_ mode: DatabaseRule.Writes, _ guardian: Guardian) throws(Failure) -> Session {
-        if let memory {
-            if let seeds = memory.seeds, let source = database.seeds, source.state != seeds {
-                try fillMemory(source, guardian)
-            }
-            if let memory = self.memory { return memory.session }
-        }
+    private func readable(_ guardian: Guardian) throws(Failure) -> Session {
+        if let session = try inMemory(guardian) { return session }
         let identity: DatabaseFileIdentity
         do throws(DatabaseFileProblem) {
             identity = try database.file.look()
@@ -177,12 +188,21 @@ final class Worker {
             opened = nil
             guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
             guard writes else { throw .needsWriter }
-            if mode == .file { return try open(try makeFile(seeds, guardian), writes: true, guardian) }
+            if database.writes == .file { return try open(try makeFile(seeds, guardian), writes: true, guardian) }
             try fillMemory(seeds, guardian)
             guard let memory else { throw .missing }
             return memory.session
         }
         return try open(identity, writes: false, guardian)
+    }
+
+    /// What is in memory, made anew where its seeds have changed; nil where nothing is.
+    private func inMemory(_ guardian: Guardian) throws(Failure) -> Session? {
+        guard let memory else { return nil }
+        if let seeds = memory.seeds, let source = database.seeds, source.state != seeds {
+            try fillMemory(source, guardian)
+        }
+        return self.memory?.session
     }
 
     private func failure(_ problem: DatabaseFileProblem) -> Failure {
@@ -195,28 +215,32 @@ final class Worker {
     private func open(
         _ identity: DatabaseFileIdentity, writes: Bool, _ guardian: Guardian
     ) throws(Failure) -> Session {
-        if let opened, opened.identity == identity, opened.writes || !writes { return opened.session }
-        let previous = opened
+        if let opened, opened.identity == identity, opened.writes || !writes,
+            !opened.isFrozen || Worker.mustBeFrozen(opened.path)
+        {
+            return opened.session
+        }
         opened = nil
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let log = DatabaseFileIdentity(ofFile: path + "-wal")
-        if let previous, previous.identity != identity, let old = previous.log, old == log {
+        guard !database.isForeign(log: log, of: identity) else {
+            let name = database.file.name
             throw .problem(
-                Problem(
-                    502, "database error",
-                    "\(database.file.name) is another file now, but \(database.file.name)-wal is still that of the one before; remove it"
-                ))
+                Problem(502, "database error", "\(name) is another file now, and \(name)-wal is that of the one before")
+            )
         }
         do throws(SQLiteError) {
-            let session = try Session(try connect(path, writes: writes, guardian), name: database.file.name)
+            var isFrozen = false
+            let connection = try connect(path, writes: writes, guardian, &isFrozen)
+            let session = try Session(connection, name: database.file.name)
             session.guardian = guardian
             defer { session.guardian = nil }
             // What is known of the data before it was opened is nothing.
             _ = try session.own("PRAGMA main.data_version").map { dataVersion = $0 }
             database.version.change()
-            opened = Opened(
-                session: session, identity: identity, log: DatabaseFileIdentity(ofFile: path + "-wal"), writes: writes)
+            opened = Opened(session: session, identity: identity, path: path, writes: writes, isFrozen: isFrozen)
+            noteLog()
             return session
         } catch {
             throw .problem(problem(error, guardian))
@@ -225,7 +249,7 @@ final class Worker {
 
     /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.
     private func connect(
-        _ path: String, writes: Bool, _ guardian: Guardian
+        _ path: String, writes: Bool, _ guardian: Guardian, _ isFrozen: inout Bool
     ) throws(SQLiteError) -> SQLiteConnection {
         do throws(SQLiteError) {
             let connection = try SQLiteConnection(path, mode: writes ? .readWrite : .readOnly)
@@ -235,7 +259,8 @@ final class Worker {
             _ = try connection.integer("PRAGMA schema_version")
             return connection
         } catch {
-            guard !writes, error.name == "SQLITE_CANTOPEN" else { throw error }
+            guard !writes, error.name == "SQLITE_CANTOPEN", Worker.mustBeFrozen(path) else { throw error }
+            isFrozen = true
             let connection = try SQLiteConnection(
                 SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)
             _ = try connection.integer("PRAGMA schema_version")
@@ -243,12 +268,26 @@ final class Worker {
         }
     }
 
+    /// Whether a file has no log, and nobody here can make one beside it.
+    private static func mustBeFrozen(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        var status = stat()
+        return lstat(path + "-wal", &status) != 0 && access(folder, W_OK) != 0
+    }
+
+    /// Notes the log that belongs to the file that is open.
+    private func noteLog() {
+        guard let opened else { return }
+        database.note(log: DatabaseFileIdentity(ofFile: opened.path + "-wal"), of: opened.identity)
+    }
+
     // MARK: Writing
 
     /// A connection to write to.
     private func writable(_ request: DatabaseRequest, _ guardian: Guardian) throws(Failure) -> Session {
         if request.rule.writes == .memory {
-            if memory == nil { try copyToMemory(guardian) }
+            if let session = try inMemory(guardian) { return session }
+            try copyToMemory(guardian)
             guard let memory else { throw .missing }
             return memory.session
         }
@@ -274,7 +313,7 @@ final class Worker {
     }
 
     private func copyToMemory(_ guardian: Guardian) throws(Failure) {
-        let source = try readable(.memory, guardian)
+        let source = try readable(guardian)
         guard memory == nil else { return }
         source.guardian = guardian
         defer { source.guardian = nil }
@@ -347,10 +386,10 @@ final class Worker {
 }
 
 extension DatabaseFileIdentity {
-    /// The identity of what stands at a path; nil where nothing does, and for an empty file.
+    /// The identity of what stands at a path; nil where nothing does.
     init?(ofFile path: String) {
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_size > 0 else { return nil }
+        guard lstat(path, &status) == 0 else { return nil }
         self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 }

@@ -77,25 +77,8 @@ struct ConditionCompiler {
 
     /// Appends `expression LIKE …` for a text anywhere, at the beginning or at the end.
     private mutating func append(_ operand: Operand, like operation: Operator, _ value: [UInt8]) {
-        // LIKE ends at a NUL.
-        guard !value.contains(0) else { return match(operand, TextMatcher(operation, value)) }
-        operand.sql(&sql)
-        sql.append(" LIKE ")
-        sql.bind(.text(ConditionCompiler.likePattern(operation, value)))
-        sql.append(" ESCAPE '\\'")
-    }
-
-    /// A pattern of LIKE in which the value's `%` and `_` are themselves.
-    static func likePattern(_ operation: Operator, _ value: [UInt8]) -> [UInt8] {
-        var pattern: [UInt8] = operation == .startsWith ? [] : [UInt8(ascii: "%")]
-        for byte in value {
-            if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "\\") {
-                pattern.append(UInt8(ascii: "\\"))
-            }
-            pattern.append(byte)
-        }
-        if operation != .endsWith { pattern.append(UInt8(ascii: "%")) }
-        return pattern
+        // LIKE takes time in the product of both texts' lengths, and can't be ended meanwhile.
+        match(operand, TextMatcher(operation, value))
     }
 
     private func refuseBlob(_ operand: Operand, _ operation: Operator) throws(Problem) {
@@ -216,6 +199,10 @@ struct Operand {
     /// Appends the expression.
     func sql(_ sql: inout SQLBuilder) {
         guard !path.members.isEmpty else { return sql.append(column) }
+        // SQLite's paths have no escape for a quote in a name.
+        guard !path.members.contains(where: { $0.utf8.contains(0) || $0.utf8.contains(UInt8(ascii: "\"")) }) else {
+            return sql.append("NULL")
+        }
         sql.append("CASE WHEN json_valid(\(column)) THEN ")
         let byIndex = JSONPath.text(path.members, indices: true)
         let byName = JSONPath.text(path.members, indices: false)
@@ -235,6 +222,9 @@ struct Operand {
 
     /// Appends the type of a member.
     func sqlOfType(_ sql: inout SQLBuilder) {
+        guard !path.members.contains(where: { $0.utf8.contains(0) || $0.utf8.contains(UInt8(ascii: "\"")) }) else {
+            return sql.append("NULL")
+        }
         sql.append("CASE WHEN json_valid(\(column)) THEN json_type(\(column),")
         sql.bind(.text(JSONPath.text(path.members, indices: true)))
         sql.append(") END")
@@ -279,8 +269,7 @@ enum JSONPath {
             if indices, member.utf8.count <= 9, member.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
                 path += "[\(member)]"
             } else {
-                // SQLite knows no escape for a quote in a name: such a name finds nothing.
-                path += ".\"\(member.contains("\"") ? "\u{0}" : member)\""
+                path += ".\"\(member)\""
             }
         }
         return path

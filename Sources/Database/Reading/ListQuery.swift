@@ -151,6 +151,10 @@ struct ListQuery {
         _ orders: [Controls.Order], in view: TableView, isRanked: Bool
     ) throws(Problem) -> SQLBuilder {
         var sql = SQLBuilder()
+        guard orders.count <= ConditionCompiler.maximumCount else {
+            throw .badValue(
+                "'_sort' has \(orders.count) columns; at most \(ConditionCompiler.maximumCount) are sorted by")
+        }
         for order in orders {
             guard let path = ColumnPath(order.name, in: view) else { throw unknownColumn(order.name, view) }
             if !sql.text.isEmpty { sql.append(",") }
@@ -219,11 +223,14 @@ extension ConditionCompiler {
             bind(.text(words.joined(separator: " ")))
             return
         }
-        append("(0")
+        // In groups: SQLite bounds how deep an expression is.
+        append("((0")
+        var number = 0
         for index in view.table.columns.indices where view.forms[index] != .blob {
-            append(" OR ")
+            append(number > 0 && number % 100 == 0 ? ") OR (" : " OR ")
+            number += 1
             appendSearched(index, search)
         }
-        append(")")
+        append("))")
     }
 }

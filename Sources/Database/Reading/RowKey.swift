@@ -25,6 +25,20 @@ extension TableView {
         }
     }
 
+    /// The value that a row with this key has; nil where it can't have any.
+    func keyValue(_ column: Int, _ segment: [UInt8]) -> SQLiteValue? { keyValues(column, segment)?.first }
+
+    /// Whether a value that a body brings is that of the URL, whatever its type becomes in the column.
+    func isKey(_ value: SQLiteValue, _ column: Int, _ segment: [UInt8]) -> Bool {
+        guard let text = RowKeyText.text(value) else { return false }
+        if text == segment { return true }
+        guard table.columns[column].affinity.isNumeric, let given = SQLNumber(text), let wanted = SQLNumber(segment)
+        else {
+            return false
+        }
+        return given.value.number == wanted.value.number
+    }
+
     /// What a segment can stand for in a column; nil where it is nothing that the column can have.
     private func keyValues(_ column: Int, _ segment: [UInt8]) -> [SQLiteValue]? {
         if forms[column] == .blob {
@@ -99,6 +113,17 @@ enum RowKeyText {
             var text: [UInt8] = []
             Base64.appendURLSafe(blob, to: &text)
             return text
+        }
+    }
+}
+
+extension SQLiteValue {
+    /// The value as a double, to compare numbers of both kinds.
+    fileprivate var number: Double? {
+        switch self {
+        case .integer(let integer): Double(integer)
+        case .real(let real): real
+        case .null, .text, .blob: nil
         }
     }
 }

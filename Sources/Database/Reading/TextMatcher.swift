@@ -10,11 +10,23 @@ final class TextMatcher {
 
     private let kind: Kind
     private var scratch = MatchScratch()
+    /// What the search for a part goes back by.
+    private let borders: [Int]
+
+    /// Bytes of a text that an expression is looked for in: the time that it takes can't be bounded meanwhile.
+    static let longestText = 1 << 16
+
+    /// Whether a text is too long for it.
+    func isTooLong(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        if case .expression = kind { return text.count > TextMatcher.longestText }
+        return false
+    }
 
     /// A regular expression, found anywhere, without ASCII case.
     ///
     /// - Throws: 400 with the place of what is wrong.
     init(expression: [UInt8]) throws(Problem) {
+        borders = []
         let flags = Array("(?i)".utf8)
         do throws(PatternError) {
             kind = .expression(try LinearExpression(flags + expression))
@@ -29,6 +41,7 @@ final class TextMatcher {
     /// A text without ASCII case.
     init(_ operation: Operator, _ text: [UInt8]) {
         let lowered = text.map(TextMatcher.lower)
+        borders = operation == .contains ? TextMatcher.borders(of: lowered) : []
         switch operation {
         case .startsWith: kind = .startsWith(lowered)
         case .endsWith: kind = .endsWith(lowered)
@@ -49,13 +62,29 @@ final class TextMatcher {
         text.count == lowered.count && zip(text, lowered).allSatisfy { TextMatcher.lower($0) == $1 }
     }
 
+    /// Searches in linear time, by the algorithm of Knuth, Morris and Pratt.
     private func contains(_ text: UnsafeBufferPointer<UInt8>, _ part: [UInt8]) -> Bool {
-        guard let first = part.first else { return true }
-        guard text.count >= part.count else { return false }
-        for start in 0...(text.count - part.count) where TextMatcher.lower(text[start]) == first {
-            if isEqual(text[start..<(start + part.count)], part) { return true }
+        guard !part.isEmpty else { return true }
+        var matched = 0
+        for byte in text {
+            let byte = TextMatcher.lower(byte)
+            while matched > 0, part[matched] != byte { matched = borders[matched &- 1] }
+            if part[matched] == byte { matched &+= 1 }
+            if matched == part.count { return true }
         }
         return false
+    }
+
+    /// For each prefix of a text the length of its longest border: a shorter prefix that it ends with.
+    private static func borders(of text: [UInt8]) -> [Int] {
+        var borders = [Int](repeating: 0, count: text.count)
+        var length = 0
+        for index in text.indices.dropFirst() {
+            while length > 0, text[length] != text[index] { length = borders[length - 1] }
+            if text[length] == text[index] { length += 1 }
+            borders[index] = length
+        }
+        return borders
     }
 
     private static func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }

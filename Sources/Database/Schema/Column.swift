@@ -9,6 +9,23 @@ struct Column: Sendable, Hashable {
     /// It is computed from others, and can't be written.
     var isGenerated: Bool
 
+    /// The default in SQL, for a statement that sets it: what INSERT takes for a text, a bare word or one in double
+    /// quotes, would be a column's name there.
+    var defaultExpression: String {
+        guard let text = defaultValue, let first = text.utf8.first else { return "NULL" }
+        if first == UInt8(ascii: "\""), text.utf8.count > 1, text.hasSuffix("\"") {
+            let inner = text.dropFirst().dropLast()
+            return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"").quotedText
+        }
+        let keywords: Set = ["NULL", "TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"]
+        let isWord = text.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "_") || byte >= 0x80 || (0x30...0x39).contains(byte)
+                || (0x41...0x5A).contains(byte & 0xDF)
+        }
+        let isBare = isWord && !(0x30...0x39).contains(first) && !keywords.contains(text.asciiUppercased)
+        return isBare ? text.quotedText : "(\(text))"
+    }
+
     var affinity: Affinity { Affinity(declaredType: declaredType) }
 }
 

@@ -54,7 +54,12 @@ struct Writer {
     {
         try refuseParameters()
         let (rows, isArray) = try BodyReader(view, body).rows()
-        var written: [(row: [UInt8], key: [UInt8]?)] = []
+        guard rows.count <= request.rule.limits.rows else {
+            throw Problem(
+                400, "too many rows", "\(rows.count) rows; at most \(request.rule.limits.rows) are inserted at once")
+        }
+        var bytes = 0
+        var written: [FoundRow] = []
         for var row in rows {
             if let reference {
                 if let given = row[reference.column], RowKeyText.text(given) != RowKeyText.text(reference.value) {
@@ -62,7 +67,13 @@ struct Writer {
                 }
                 row.set(reference.column, reference.value)
             }
-            written.append(try insert(row, into: view))
+            let made = try insert(row, into: view)
+            written.append(made)
+            bytes += made.row.count
+            guard bytes <= request.rule.limits.bytes else {
+                throw Problem(
+                    400, "answer too large", "more than \(request.rule.limits.bytes) bytes; insert fewer at once")
+            }
         }
         var answer: DatabaseAnswer
         if isArray {
@@ -88,7 +99,7 @@ struct Writer {
     /// Inserts a row.
     ///
     /// - Returns: the row as it then is, and its key's URL.
-    private func insert(_ row: BodyReader.Row, into view: TableView) throws(Problem) -> (row: [UInt8], key: [UInt8]?) {
+    private func insert(_ row: BodyReader.Row, into view: TableView, rowID: Int64? = nil) throws(Problem) -> FoundRow {
         let table = view.table
         for column in table.primaryKey where (row[column] ?? .null) == .null {
             let declared = table.columns[column]
@@ -99,9 +110,15 @@ struct Writer {
             }
         }
         let columns = row.columns
-        let names = columns.map { table.columns[$0].name.quotedName }.joined(separator: ",")
-        let places = columns.map { _ in "?" }.joined(separator: ",")
-        var sql = "INSERT INTO \(view.name)" + (columns.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
+        var named = columns.map { table.columns[$0].name.quotedName }
+        var given = columns.map { row[$0] ?? .null }
+        if let rowID, let name = table.rowID {
+            named.append(name)
+            given.append(.integer(rowID))
+        }
+        let names = named.joined(separator: ",")
+        let places = named.map { _ in "?" }.joined(separator: ",")
+        var sql = "INSERT INTO \(view.name)" + (named.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
         let key = table.primaryKey
         let returns = table.rowID == nil && !key.isEmpty
         if returns { sql += " RETURNING " + key.map { table.columns[$0].name.quotedName }.joined(separator: ",") }
@@ -109,7 +126,7 @@ struct Writer {
         var values: [SQLiteValue] = []
         try run { () throws(SQLiteError) in
             let statement = try session.statement(sql)
-            for (index, column) in columns.enumerated() { try statement.bind(row[column] ?? .null, to: index + 1) }
+            for (index, value) in given.enumerated() { try statement.bind(value, to: index + 1) }
             while try statement.step() {
                 if returns { values = key.indices.map { statement.value($0) } }
             }
@@ -133,12 +150,13 @@ struct Writer {
         guard let found = view.condition(key: key) else { throw noRow(view, key) }
         let before = try read(view, found.sql, found.values)
         var row = try BodyReader(view, body).row()
-        try checkKey(&row, view, key, found.values)
+        try checkKey(&row, view, key)
         guard let before else {
             guard body.ifNoneMatch.map({ EntityTags.isAny($0) }) == true, body.ifMatch == nil else {
                 throw noRow(view, key)
             }
-            let written = try insert(row, into: view)
+            let rowID = if case .rowID = view.key { RowKeyText.integer(key.first ?? []) } else { Int64?.none }
+            let written = try insert(row, into: view, rowID: rowID)
             var answer = created(written.row)
             addEntityTag(of: written.row, to: &answer)
             answer.note = "\(view.table.name): 1 inserted"
@@ -151,7 +169,7 @@ struct Writer {
         where !keyColumns.contains(column) && !view.table.columns[column].isGenerated {
             sets.append((column, row[column]))
         }
-        return try update(view, found, sets)
+        return try update(view, (before.condition, before.values), sets)
     }
 
     private func patch(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
@@ -163,14 +181,14 @@ struct Writer {
         var reader = BodyReader(view, body)
         if body.type == "application/merge-patch+json" {
             reader.current = { column throws(Problem) in
-                try value(view, column, found.sql, found.values)
+                try value(view, column, before.condition, before.values)
             }
         }
         var row = try reader.row()
-        try checkKey(&row, view, key, found.values)
+        try checkKey(&row, view, key)
         let keyColumns = Set(keyColumns(view))
         let sets = row.columns.filter { !keyColumns.contains($0) }.map { ($0, row[$0]) }
-        return try update(view, found, sets)
+        return try update(view, (before.condition, before.values), sets)
     }
 
     private func update(
@@ -180,7 +198,7 @@ struct Writer {
             let text = sets.map { set in
                 let column = view.table.columns[set.column]
                 // What is left out gets its default: the schema's own words, which SQLite has no other name for.
-                return "\(column.name.quotedName)=" + (set.value == nil ? "(\(column.defaultValue ?? "NULL"))" : "?")
+                return "\(column.name.quotedName)=" + (set.value == nil ? column.defaultExpression : "?")
             }.joined(separator: ",")
             try run { () throws(SQLiteError) in
                 let statement = try session.statement("UPDATE \(view.name) SET \(text) WHERE \(found.sql)")
@@ -208,9 +226,12 @@ struct Writer {
         }
         try checkPreconditions(before.row)
         try run { () throws(SQLiteError) in
-            let statement = try session.statement("DELETE FROM \(view.name) WHERE \(found.sql)")
-            for (index, value) in found.values.enumerated() { try statement.bind(value, to: index + 1) }
+            let statement = try session.statement("DELETE FROM \(view.name) WHERE \(before.condition)")
+            for (index, value) in before.values.enumerated() { try statement.bind(value, to: index + 1) }
             while try statement.step() {}
+        }
+        guard try read(view, before.condition, before.values) == nil else {
+            throw Problem(409, "constraint", "a trigger of \(view.table.name) kept the row")
         }
         var answer = changed(before.row)
         answer.note = "\(view.table.name): 1 deleted"
@@ -222,13 +243,9 @@ struct Writer {
     /// A row as GET answers it, and its key's URL.
     private func read(
         _ view: TableView, _ condition: String, _ values: [SQLiteValue]
-    ) throws(Problem) -> (row: [UInt8], key: [UInt8]?)? {
-        var result: (row: [UInt8], key: [UInt8]?)?
-        let extra: String
-        switch view.key {
-        case .rowID(let name): extra = ",\(view.name).\(name)"
-        case .columns, .none: extra = ""
-        }
+    ) throws(Problem) -> FoundRow? {
+        var result: FoundRow?
+        let extra = view.table.rowID.map { ",\(view.name).\($0)" } ?? ""
         try run { () throws(SQLiteError) in
             let statement = try session.statement(
                 "SELECT \(view.selection)\(extra) FROM \(view.name) WHERE \(condition) LIMIT 1")
@@ -237,13 +254,34 @@ struct Writer {
             guard try statement.step() else { return }
             var output = JSONOutput()
             output.append(row: statement, of: view)
+            var found = FoundRow(row: output.bytes, key: nil, condition: condition, values: values)
             switch view.key {
-            case .rowID: result = (output.bytes, view.keyText([statement.value(view.forms.count)]))
-            case .columns(let columns): result = (output.bytes, view.keyText(columns.map { statement.value($0) }))
-            case .none: result = (output.bytes, nil)
+            case .rowID: found.key = view.keyText([statement.value(view.forms.count)])
+            case .columns(let columns): found.key = view.keyText(columns.map { statement.value($0) })
+            case .none: break
             }
+            // A key of the rule's, or one of a column without a type, may name several rows: this one is meant.
+            if let rowID = view.table.rowID {
+                found.condition = "\(view.name).\(rowID)=?"
+                found.values = [statement.value(view.forms.count)]
+            } else if !view.table.primaryKey.isEmpty {
+                found.condition = view.table.primaryKey.map { "\(view.sql($0))=?" }.joined(separator: " AND ")
+                found.values = view.table.primaryKey.map { statement.value($0) }
+            }
+            result = found
         }
         return result
+    }
+
+    /// A row that is there.
+    private struct FoundRow {
+        /// As GET answers it.
+        var row: [UInt8]
+        /// Its URL below the table's; nil where it has none.
+        var key: [UInt8]?
+        /// What names this row alone.
+        var condition: String
+        var values: [SQLiteValue]
     }
 
     private func value(
@@ -266,14 +304,13 @@ struct Writer {
 
     /// Refuses a body whose key is another than the URL's, and gives it the URL's.
     private func checkKey(
-        _ row: inout BodyReader.Row, _ view: TableView, _ key: [[UInt8]], _ values: [SQLiteValue]
+        _ row: inout BodyReader.Row, _ view: TableView, _ key: [[UInt8]]
     ) throws(Problem) {
         for (index, column) in keyColumns(view).enumerated() {
-            if let given = row[column], RowKeyText.text(given) != key[index], view.forms[column] != .blob {
+            if let given = row[column], !view.isKey(given, column, key[index]) {
                 throw .badBody("'\(view.table.columns[column].name)' is another than that of the URL")
             }
-            guard values.count == key.count else { continue }
-            row.set(column, values[index])
+            if let value = view.keyValue(column, key[index]) { row.set(column, value) }
         }
     }
 

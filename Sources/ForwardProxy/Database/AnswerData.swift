@@ -1,12 +1,13 @@
 import Database
 import NIOPosix
+import Synchronization
 
 /// Something that an answer is made from, in the state that it was in.
 struct DataState: Sendable {
     let version: DataVersion
     let number: UInt64
     /// Looks whether it is still so, and calls what it is given.
-    let check: @Sendable (@escaping @Sendable () -> Void) -> Void
+    let check: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
 
     init(_ database: Database, _ number: UInt64) {
         version = database.version
@@ -22,7 +23,7 @@ struct DataState: Sendable {
         check = { completion in
             pool.submit { _ in
                 template.check()
-                completion()
+                completion(true)
             }
         }
     }
@@ -54,11 +55,16 @@ final class AnswerData: Sendable {
 
     func wantsRefresh(_ now: UInt64) -> Bool { age(now).map { $0 > ReadyAnswer.refreshAfter } ?? false }
 
-    /// Looks whether all of it is still so, and calls `completion` on any thread.
-    func check(_ completion: @escaping @Sendable () -> Void) {
-        guard states.count > 1 else { return states.first.map { $0.check(completion) } ?? completion() }
-        let counter = CountDown(states.count, completion)
-        for state in states { state.check { counter.countDown() } }
+    /// Looks whether all of it is still so, and tells on any thread whether it was looked.
+    func check(_ completion: @escaping @Sendable (Bool) -> Void) {
+        let failure = Failure()
+        let counter = CountDown(states.count) { completion(!failure.hasHappened) }
+        for state in states {
+            state.check { hasLooked in
+                if !hasLooked { failure.happen() }
+                counter.countDown()
+            }
+        }
     }
 
     /// The age of the look that was longest ago; nil where something has changed.
@@ -70,4 +76,11 @@ final class AnswerData: Sendable {
         }
         return oldest
     }
+}
+
+/// Whether one of several things has failed.
+private final class Failure: Sendable {
+    private let flag = Atomic<Bool>(false)
+    var hasHappened: Bool { flag.load(ordering: .acquiring) }
+    func happen() { flag.store(true, ordering: .releasing) }
 }

@@ -20,7 +20,7 @@ extension LoopContext {
             return serve(make(problem, use), request, client)
         }
         let exchange = DatabaseExchange(asked, use, database, request, client)
-        exchange.begin(body: body, ready: asked.isRetrieval && !revalidates ? use.ready : nil)
+        exchange.begin(body: body, ready: asked.isRetrieval && !revalidates && !asked.usesBody ? use.ready : nil)
         return exchange.isOver ? nil : exchange
     }
 
@@ -71,7 +71,7 @@ extension LoopContext {
     func refresh(_ answer: ReadyAnswer, _ data: AnswerData) {
         answer.isChecking = true
         let bound = NIOLoopBound(answer, eventLoop: eventLoop)
-        data.check { [eventLoop] in eventLoop.execute { bound.value.isChecking = false } }
+        data.check { [eventLoop] _ in eventLoop.execute { bound.value.isChecking = false } }
     }
 }
 
@@ -99,6 +99,9 @@ struct DatabaseAsking {
     var isWrite: Bool {
         statement.map(\.isWrite) ?? (!isRetrieval && method != .options && method != nil && writes != .off)
     }
+
+    /// Whether the answer depends on what the request brings.
+    var usesBody: Bool { statement?.parameters.contains { $0.hasPrefix("@") } ?? false }
 
     /// Whether its body is read before the database is asked.
     var wantsBody: Bool {

@@ -105,11 +105,11 @@ final class DatabaseExchange: Exchange {
     /// Looks whether the data are still those of an answer that was made before.
     private func check(_ ready: ReadyAnswer, _ data: AnswerData) {
         let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
-        data.check { [eventLoop = loop.eventLoop] in
+        data.check { [eventLoop = loop.eventLoop] hasLooked in
             eventLoop.execute {
                 let (exchange, ready) = bound.value
                 exchange.loop.batch {
-                    data.isCurrent ? exchange.goOn(with: ready) : exchange.ask()
+                    hasLooked && data.isCurrent ? exchange.goOn(with: ready) : exchange.ask()
                 }
             }
         }
@@ -150,7 +150,7 @@ final class DatabaseExchange: Exchange {
     }
 
     /// Whether the answer may be given to the same request again.
-    private var keeps: Bool { asked.isRetrieval && use.rule.options.retain != .never }
+    private var keeps: Bool { asked.isRetrieval && !asked.usesBody && use.rule.options.retain != .never }
 
     private func kept(_ answer: DatabaseAnswer, _ version: UInt64) -> AnswerData? {
         guard let room = loop.proxy.databases.kept.reserve(answer.body.count) else { return nil }

@@ -13,7 +13,7 @@ final class Databases: Sendable {
         let path: [UInt8]
     }
 
-    private let opened = Mutex<[Key: Database]>([:])
+    private let opened = Mutex<[Key: (database: Database, plan: DatabasePlan)]>([:])
     /// Bytes of answers that are kept, and how many there may be.
     let kept: KeptBytes
 
@@ -24,13 +24,13 @@ final class Databases: Sendable {
     func database(_ call: DatabaseCall, in folder: FolderRoot, _ map: SubstitutionMap) -> Database {
         let key = Key(root: call.root, path: call.path)
         return opened.withLock { opened in
-            if let database = opened[key] { return database }
+            if let found = opened[key] { return found.database }
             let plan = map.databasePlan(root: call.root, path: call.path)
             let file = FolderDatabaseFile(folder: folder, relativePath: call.path)
             let seeds = plan.seeds.isEmpty ? nil : SeedSource(FolderSeeds(folder: folder, paths: plan.seeds))
             let database = Database(
-                file, seeds: seeds, memoryLimit: plan.memory, entityTag: { ContentTag.make($0) })
-            opened[key] = database
+                file, seeds: seeds, writes: plan.writes, memoryLimit: plan.memory, entityTag: { ContentTag.make($0) })
+            opened[key] = (database, plan)
             return database
         }
     }
@@ -39,21 +39,22 @@ final class Databases: Sendable {
     ///
     /// - Parameter completion: called when no request gets the old data any more, on any thread.
     func reset(_ completion: @escaping @Sendable () -> Void) {
-        let databases = opened.withLock { Array($0.values) }
+        let databases = opened.withLock { $0.values.map(\.database) }
         guard !databases.isEmpty else { return completion() }
         let counter = CountDown(databases.count, completion)
         for database in databases { database.reset { counter.countDown() } }
     }
 
-    /// Closes those that a map doesn't name.
+    /// Closes those that a map doesn't name, or says something else of.
     func keep(only map: SubstitutionMap) {
         let named = map.databasePlaces
         let dropped = opened.withLock { opened -> [Database] in
             let gone = opened.filter { entry in
                 !named.contains { $0.root == entry.key.root && $0.path == entry.key.path }
+                    || map.databasePlan(root: entry.key.root, path: entry.key.path) != entry.value.plan
             }
             for key in gone.keys { opened[key] = nil }
-            return Array(gone.values)
+            return gone.values.map(\.database)
         }
         for database in dropped { database.close() }
     }
@@ -61,7 +62,7 @@ final class Databases: Sendable {
     func close() {
         let all = opened.withLock { opened -> [Database] in
             defer { opened = [:] }
-            return Array(opened.values)
+            return opened.values.map(\.database)
         }
         for database in all { database.close() }
     }

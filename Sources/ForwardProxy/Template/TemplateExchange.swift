@@ -60,10 +60,10 @@ final class TemplateExchange: Exchange {
         if request.hasBody { client?.setWantsBody(false) }
         guard let ready, let data = ready.data else { return load() }
         let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
-        data.check { [eventLoop = loop.eventLoop] in
+        data.check { [eventLoop = loop.eventLoop] hasLooked in
             eventLoop.execute {
                 let (exchange, ready) = bound.value
-                exchange.loop.batch { data.isCurrent ? exchange.goOn(with: ready) : exchange.load() }
+                exchange.loop.batch { hasLooked && data.isCurrent ? exchange.goOn(with: ready) : exchange.load() }
             }
         }
     }

@@ -79,7 +79,7 @@ final class Folder: Sendable {
     }
 
     private func check(_ database: Database) async {
-        await withCheckedContinuation { continuation in database.check { continuation.resume() } }
+        _ = await withCheckedContinuation { continuation in database.check { continuation.resume(returning: $0) } }
     }
 
     private func reset(_ database: Database) async {
@@ -125,6 +125,11 @@ final class Folder: Sendable {
         #expect(rename(other.path + "/shop.db", path) == 0)
         let answer = await ask(database, .get, "t")
         #expect(answer.status == 502 && answer.body.contains("-wal"), "\(answer)")
+        // The next requests, and those of other threads, don't get it either.
+        #expect(await ask(database, .get, "t").status == 502)
+        #expect(await ask(database, .post, "t", "{}", writes: .file).status == 502)
+        unlink(path + "-wal")
+        #expect(await ask(database, .get, "t").body == "[]")
     }
 
     @Test func `A write goes to memory until a reset, and the file stays as it is`() async throws {
@@ -241,4 +246,52 @@ final class Folder: Sendable {
             #expect(await ask(database, .get, "c").version != nil)
         }
     }
+
+    @Test func `A change of the schema by another program shows, whoever has looked first`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").status == 200)
+        try make(["ALTER TABLE t ADD COLUMN more"])
+        await check(database)
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x","more":null}"#)
+    }
+
+    @Test func `A seed that changes makes the data anew before the next write`() async throws {
+        let seeds = TestSeeds("CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'old');")
+        let database = database(seeds: SeedSource(seeds))
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1", writes: .memory).body == #"{"id":1,"a":"old"}"#)
+        seeds.text.withLock { $0 = "CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'new');" }
+        #expect(await ask(database, .post, "t", #"{"a":2}"#, writes: .memory).status == 201)
+        #expect(await ask(database, .get, "t", writes: .memory).body == #"[{"id":1,"a":"new"},{"id":2,"a":2}]"#)
+    }
+
+    @Test func `A request that waited longer than it may is not begun`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        let other = try SQLiteConnection(path, mode: .readWrite)
+        try other.execute("BEGIN EXCLUSIVE")
+        // Each waits for the lock as long as it may; those behind have waited as long by then.
+        async let first = ask(database, .post, "t", "{}", writes: .file) {
+            ($0.limits.wait, $0.limits.time) = (50_000_000, 50_000_000)
+        }
+        async let second = ask(database, .post, "t", "{}", writes: .file) { ($0.limits.wait, $0.limits.time) = (1, 1) }
+        let statuses = await [first.status, second.status]
+        try other.execute("COMMIT")
+        #expect(statuses == [503, 503])
+        #expect(await ask(database, .get, "t").body == #"[{"id":1,"a":"x"}]"#)
+    }
+}
+
+/// A seed whose text a test changes.
+final class TestSeeds: SeedFiles {
+    let text: Mutex<String>
+
+    init(_ text: String) { self.text = Mutex(text) }
+
+    func read() throws(SeedProblem) -> [SeedFile] { [SeedFile(name: "s.sql", bytes: Array(text.withLock { $0 }.utf8))] }
+
+    var state: [UInt64] { [UInt64(bitPattern: Int64(text.withLock { $0 }.hashValue))] }
 }

@@ -1,8 +1,11 @@
-import Database
+public import Database
 import Diagnostics
+import HTTPSemantics
 
 /// What all rules of a map that name a database say of it together.
-public struct DatabasePlan: Sendable {
+public struct DatabasePlan: Sendable, Equatable {
+    /// Where changes go: what a rule that allows them says.
+    public var writes = DatabaseRule.Writes.off
     /// The files that make it where it does not exist, below the root.
     public var seeds: [String] = []
     /// The bytes that it may have in memory: the most that a rule allows.
@@ -25,6 +28,7 @@ extension SubstitutionMap {
                 let settings = storage.options[Int(record.options)].database
             else { continue }
             if plan.seeds.isEmpty { plan.seeds = settings.seeds }
+            if settings.rule.writes != .off { plan.writes = settings.rule.writes }
             plan.memory = max(plan.memory, settings.rule.limits.memory)
         }
         return plan
@@ -73,6 +77,12 @@ struct DatabaseConflicts {
             let place = storage.files[Int(record.file)].root + "/" + name
             let writes = settings.rule.writes.rawValue
             let span = keys.last { Int($0.record) <= index }?.span
+            let methods = storage.options[Int(record.options)].methods
+            if settings.rule.statement?.isWrite == true, methods.contains(RequestMethod(.get)) {
+                found.error(
+                    "this statement writes: 'methods' names those that it answers, without GET and HEAD",
+                    at: span ?? TextSpan(at: .start))
+            }
             if settings.rule.statement?.isWrite == true, writes == "off" {
                 found.error("'writes' is off, and this statement writes", at: span ?? TextSpan(at: .start))
             }
