@@ -7,8 +7,10 @@ struct ConnectionPatience: Equatable {
     /// For any part of a body, and for taking any of what is written.
     var silence: UInt64
 
-    /// For a request that may be on its way when the server stops.
+    /// For a request, or a tunnel's next bytes, that may be on the way when the server stops.
     static let lastRequest: UInt64 = 250_000_000
+    /// A tunnel that has carried something in this time before the server stops is in use.
+    static let tunnelInUse: UInt64 = 1_000_000_000
     /// For closing, once the output is closed.
     static let lingering: UInt64 = 2_000_000_000
     /// Until a client that has closed its output is asked whether it is still there, and between two such questions.

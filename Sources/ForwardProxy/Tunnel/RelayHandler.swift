@@ -162,6 +162,8 @@ final class Tunnel {
 
     /// How long it may carry nothing, in nanoseconds.
     let idleLimit: UInt64
+    /// The monotonic time at which the server stopped, until it is decided whether that closes the tunnel.
+    var stoppedAt: UInt64?
 
     init(idleLimit: UInt64, clock: @escaping () -> UInt64, onEnd: @escaping (Tunnel) -> Void) {
         self.idleLimit = idleLimit

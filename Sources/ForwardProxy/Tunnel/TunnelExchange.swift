@@ -148,13 +148,15 @@ extension Tunnel: TimedConnection {
     var activity: ConnectionActivity { .tunnel }
 
     func check(now: UInt64) {
-        if now > lastActivity, now &- lastActivity > idleLimit { close() }
+        if now > lastActivity, now &- lastActivity > idleLimit { return close() }
+        guard let stop = stoppedAt, now > stop, now &- stop >= ConnectionPatience.lastRequest else { return }
+        stoppedAt = nil
+        if stop > lastActivity, stop &- lastActivity > ConnectionPatience.tunnelInUse { close() }
     }
 
-    /// A tunnel that carries something goes on until the server cuts what is left.
-    func stop() {
-        if clockNow &- lastActivity > 1_000_000_000 { close() }
-    }
+    /// A tunnel that carries something goes on until the server cuts what is left. The next bytes may be on their way,
+    /// as a request may be, so one that seems idle is closed a moment later.
+    func stop() { stoppedAt = clockNow }
 
     func cut() { close() }
 }
