@@ -80,7 +80,7 @@ install: $(RELEASE) ## Install below PREFIX (/usr/local): program, manual, compl
 	$(RELEASE) --generate-completion-script fish >$(SHARE)/fish/vendor_completions.d/subproxy.fish
 	$(RELEASE) --generate-completion-script zsh >$(DESTDIR)$(ZSH_COMPLETIONS)/_subproxy
 	install -d $(SHARE)/subproxy
-	cp -R --no-preserve=mode,ownership config/bundle $(SHARE)/subproxy
+	cp -R --no-preserve=mode,ownership config/bundle config/shop $(SHARE)/subproxy
 	$(call installed_map) >$(SHARE)/subproxy/substitutions.yaml
 	[ -e $(CONFIG)/substitutions.yaml ] || install -m 644 $(SHARE)/subproxy/substitutions.yaml $(CONFIG)
 	for unit in $(notdir $(wildcard systemd/*.service systemd/*.socket)); do $(call install_unit,$$unit,system/$$unit); done
@@ -174,7 +174,8 @@ clean: ## Remove what was built
 	$(SWIFT) package clean
 
 # Units and pages name places as a package has them, and are written for those that are installed to.
-installed_map = sed 's|^root: bundle$$|root: $(PREFIX)/share/subproxy/bundle|' config/substitutions.yaml
+installed_map = sed 's|^root: bundle$$|root: $(PREFIX)/share/subproxy/bundle|; \
+s|^include: \[shop/|include: [$(PREFIX)/share/subproxy/shop/|' config/substitutions.yaml
 install_unit = $(call install_text,systemd/$(1),$(UNITS)/$(2))
 install_page = $(call install_text,docs/man/$(1),$(SHARE)/man/man$${page##*.}/$(1))
 define install_text
