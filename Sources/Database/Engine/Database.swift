@@ -109,6 +109,15 @@ public final class Database: @unchecked Sendable {
         for job in waiting { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
     }
 
+    /// Waits until the threads of a database that is closed have ended, and with them its connections: the last one of
+    /// them moves what is in the `-wal` file to the database's own.
+    ///
+    /// - Parameter limit: nanoseconds that it waits at most.
+    public func waitForEnd(limit: UInt64) {
+        let start = monotonicNanoseconds()
+        while lock.locked({ hasWriter || readers > 0 }), monotonicNanoseconds() &- start < limit { usleep(1000) }
+    }
+
     @discardableResult
     private func enqueue(_ job: Job) -> DatabaseTicket {
         enum Next { case wait, startReader, startWriter, refuse }
@@ -182,14 +191,24 @@ public final class Database: @unchecked Sendable {
                     lock.wakeAll()
                     continue
                 }
-                guard !isClosed else {
-                    if writes { hasWriter = false } else { readers -= 1 }
-                    return nil
+                if isClosed {
+                    // The last connection to close moves the log into the file, which those that read can't.
+                    guard writes, readers > 0 else { return nil }
+                    lock.wait()
+                    continue
                 }
                 if !writes { idleReaders += 1 }
                 lock.wait()
                 if !writes { idleReaders -= 1 }
             }
+        }
+    }
+
+    /// A thread has closed its connection, and ends.
+    func leave(writes: Bool) {
+        lock.locked {
+            if writes { hasWriter = false } else { readers -= 1 }
+            lock.wakeAll()
         }
     }
 

@@ -36,6 +36,9 @@ final class Worker {
 
     func run() {
         while let job = database.take(writes: writes) { perform(job) }
+        opened = nil
+        memory = nil
+        database.leave(writes: writes)
     }
 
     private func perform(_ job: Job) {

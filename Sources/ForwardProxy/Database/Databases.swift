@@ -59,12 +59,14 @@ final class Databases: Sendable {
         for database in dropped { database.close() }
     }
 
+    /// Closes all of them, and waits for that: at most a second for each, where a statement goes on.
     func close() {
         let all = opened.withLock { opened -> [Database] in
             defer { opened = [:] }
             return opened.values.map(\.database)
         }
         for database in all { database.close() }
+        for database in all { database.waitForEnd(limit: 1_000_000_000) }
     }
 }
 
