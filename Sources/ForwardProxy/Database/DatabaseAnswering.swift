@@ -17,6 +17,7 @@ extension LoopContext {
         let asked = DatabaseAsking(call, request, use.uri)
         let database = proxy.databases.database(call, in: folder(call.root), use.map)
         if let problem = asked.refusal(isLocal: client.isLocal, hasAccessControl: proxy.access != nil, database.name) {
+            client.record?.reason = problem.title
             return serve(make(problem, use), request, client)
         }
         let exchange = DatabaseExchange(asked, use, database, request, client)

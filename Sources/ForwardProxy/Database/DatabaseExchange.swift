@@ -52,7 +52,7 @@ final class DatabaseExchange: Exchange {
     /// Reads the request's body, asks the origin, and the database where that fails.
     func beginAtOrigin(_ asked: AskedRequest, _ plan: ForwardPlan) {
         origin = (asked, plan)
-        guard !self.asked.isTooLong else { return goOn(with: loop.make(self.asked.tooLarge, use)) }
+        guard !self.asked.isTooLong else { return refuse(self.asked.tooLarge) }
         guard request.hasBody else { return forward() }
         isReading = true
         client?.sendContinue()
@@ -82,7 +82,7 @@ final class DatabaseExchange: Exchange {
         guard body.count + bytes.readableBytes <= asked.bodyLimit else {
             isReading = false
             body = []
-            return goOn(with: loop.make(asked.tooLarge, use))
+            return refuse(asked.tooLarge)
         }
         body += bytes.readableBytesView
     }
@@ -138,14 +138,10 @@ final class DatabaseExchange: Exchange {
             if data != nil { use.keep(ready) } else if asked.isRetrieval { use.forget() }
             goOn(with: ready)
         case .rows:
-            goOn(
-                with: loop.make(
-                    Problem(status: 500, title: "database error", detail: "no statement was asked for"), use))
+            refuse(Problem(status: 500, title: "database error", detail: "no statement was asked for"))
         case .missing: missing(client)
         case .refused(let why):
-            goOn(
-                with: loop.make(
-                    Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"), use))
+            refuse(Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"))
         }
     }
 
@@ -172,8 +168,14 @@ final class DatabaseExchange: Exchange {
             client.resume { loop.forward(request, asked, to: use.uri, client, plan) }
         case .error, .forward:
             let path = rule.root + "/" + String(decoding: asked.call.path, as: UTF8.self)
-            goOn(with: loop.make(.missing(path, rule: rule.position), use))
+            refuse(.missing(path, rule: rule.position))
         }
+    }
+
+    /// Has the problem sent, and names it in the log.
+    private func refuse(_ problem: Problem) {
+        client?.record?.reason = problem.status == 502 ? problem.detail : problem.title
+        goOn(with: loop.make(problem, use))
     }
 
     /// Has the answer sent.
