@@ -93,7 +93,7 @@ struct BodyReader {
             guard view.forms[column] == .blob else { return .text(text) }
             return try blob(text, name)
         case .array, .object:
-            throw .badBody("'\(name)' is no JSON column, and takes no \(json.kind)")
+            throw .badBody("'\(name)' is no JSON column, and can't have \(json.kind)")
         }
     }
 
