@@ -1,0 +1,526 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+/// The built program with rules whose source is a SQLite database, its clients, and the program `sqlite3` beside it.
+@Suite("Databases", .program("sqlite3", of: "sqlite3"), .onThreads)
+struct DatabaseTests {
+    private static let schema = """
+        CREATE TABLE products(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, brand TEXT, price REAL);
+        CREATE TABLE reviews(id INTEGER PRIMARY KEY, product INTEGER REFERENCES products(id), stars INTEGER);
+
+        """
+    private static let rows = """
+        INSERT INTO products VALUES(1, 'Hammer', 'acme', 19.9), (2, 'Saw', 'borg', 24), (3, 'Tape', 'acme', 3.2);
+        INSERT INTO reviews VALUES(1, 1, 5), (2, 1, 3);
+
+        """
+    private static let hammer = #"{"id":1,"name":"Hammer","brand":"acme","price":19.9}"#
+    private static let saw = #"{"id":2,"name":"Saw","brand":"borg","price":24.0}"#
+    private static let tape = #"{"id":3,"name":"Tape","brand":"acme","price":3.2}"#
+    private static let json = "Content-Type: application/json"
+
+    /// Serves a rule for `http://shop.test/` whose database is `shop.db`, made by `sqlite3`.
+    private func serve(
+        _ options: String = "", schema: String = schema + rows, files: [String: String] = [:], rules: String = ""
+    ) throws -> ServedMap {
+        let served = try ServedMap(
+            "http://shop.test/: { sqlite: shop.db\(options) }\n" + rules, files: files, options: ["--offline"])
+        if !schema.isEmpty { try sqlite(served, schema) }
+        return served
+    }
+
+    /// Runs statements by the program `sqlite3`; the lines that they print.
+    @discardableResult
+    private func sqlite(_ served: ServedMap, _ script: String) throws -> String {
+        try sqlite(served.folder, script)
+    }
+
+    @discardableResult
+    private func sqlite(_ folder: TemporaryFolder, _ script: String) throws -> String {
+        let process = try ChildProcess.run(["sqlite3", "-bail", "-cmd", ".timeout 60000", folder.at("shop.db"), script])
+        try #require(process.status == 0, "\(process.error)")
+        return process.output.split(separator: "\n").joined(separator: "\n")
+    }
+
+    private func post(
+        _ served: ServedMap, _ body: String, to path: String = "products", fields: [String] = [json]
+    ) throws -> ProxyResponse {
+        try served.binary.exchange("POST", "http://shop.test/\(path)", fields: fields, body: body)
+    }
+
+    /// The members `title` and `detail` of a problem document (RFC 9457).
+    private func problem(_ response: ProxyResponse) throws -> (title: String, detail: String) {
+        #expect(response.field("Content-Type") == "application/problem+json")
+        #expect(response.field("Cache-Control") == "no-store")
+        let document = try #require(try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])
+        #expect(document["status"] as? Int == response.status)
+        return (document["title"] as? String ?? "", document["detail"] as? String ?? "")
+    }
+
+    // MARK: Reading
+
+    @Test(
+        "Tables, rows, children and views are read by URL",
+        arguments: [
+            ("products", "[\(hammer),\(saw),\(tape)]"), ("products/", "[\(hammer),\(saw),\(tape)]"),
+            ("products/2", saw), ("PRODUCTS/2", saw),
+            ("products/1/reviews", #"[{"id":1,"product":1,"stars":5},{"id":2,"product":1,"stars":3}]"#),
+            ("products/2/reviews", "[]"), ("products?brand=acme", "[\(hammer),\(tape)]"),
+            ("products?price:gt=3.2&brand=acme", "[\(hammer)]"), ("products?price_lte=19.9", "[\(hammer),\(tape)]"),
+            ("products?id=1&id=3&_sort=-price", "[\(hammer),\(tape)]"), ("products?brand:ne=acme", "[\(saw)]"),
+            ("products?name:contains=A&_sort=name&_order=desc", "[\(tape),\(saw),\(hammer)]"),
+            ("products?q=ham", "[\(hammer)]"), ("products?_page=2&_limit=2", "[\(tape)]"),
+            ("products?_start=1&_end=2", "[\(saw)]"), ("products?brand=none", "[]"),
+            (
+                "products?_per_page=2&_page=2",
+                #"{"first":1,"prev":1,"next":null,"last":2,"pages":2,"items":3,"data":[\#(tape)]}"#
+            ),
+            ("reviews/2?_expand=products", #"{"id":2,"product":1,"stars":3,"products":\#(hammer)}"#),
+            (
+                "products?_embed=reviews&id=2",
+                #"[{"id":2,"name":"Saw","brand":"borg","price":24.0,"reviews":[]}]"#
+            ),
+        ])
+    func reading(path: String, body: String) throws {
+        let served = try serve()
+        let response = try served.binary.get("http://shop.test/\(path)")
+        #expect(response.status == 200)
+        #expect(response.text == body)
+        #expect(response.field("Content-Type") == "application/json")
+        #expect(response.field("Cache-Control") == "no-cache")
+        #expect(response.field("Cache-Status") == "subproxy; hit; detail=\"m.yaml:2\"")
+    }
+
+    @Test("A list says how many rows there are, and where the other pages are")
+    func pages() throws {
+        let served = try serve()
+        let response = try served.binary.get("http://shop.test/products?_page=2&_limit=1")
+        #expect(response.field("X-Total-Count") == "3")
+        let link = response.field("Link") ?? ""
+        for (relation, page) in [("first", 1), ("prev", 1), ("next", 3), ("last", 3)] {
+            #expect(link.contains("<http://shop.test/products?_page=\(page)&_limit=1>; rel=\"\(relation)\""))
+        }
+    }
+
+    @Test("In a URL of another scheme the host is the table")
+    func ownScheme() throws {
+        let served = try serve(rules: "sqlite://*/**: { sqlite: shop.db }")
+        func get(_ url: String) throws -> String {
+            let curl = try ChildProcess.run([
+                "curl", "--disable", "-sS", "--max-time", "60", "--noproxy", "*", "--request-target", url,
+                "http://127.0.0.1:\(served.binary.port)/",
+            ])
+            return curl.output + curl.error
+        }
+        #expect(try get("sqlite://products?brand=acme&name=Tape") == "[\(DatabaseTests.tape)]")
+        #expect(try get("sqlite://products/2") == DatabaseTests.saw)
+        #expect(try get("sqlite://products/1/reviews?stars=3") == #"[{"id":2,"product":1,"stars":3}]"#)
+    }
+
+    @Test("A statement of the map answers, with captures and parameters bound and never pasted")
+    func statement() throws {
+        let served = try serve(
+            rules: """
+                http://top.test/*: { sqlite: shop.db, sql: "SELECT name FROM products WHERE brand = $1 OR name = :n" }
+                http://one.test/*: { sqlite: shop.db, sql: "SELECT name FROM products WHERE id = $1", result: one }
+                """)
+        #expect(try served.binary.get("http://top.test/borg").text == #"[{"name":"Saw"}]"#)
+        #expect(try served.binary.get("http://top.test/borg?n=Tape").text == #"[{"name":"Saw"},{"name":"Tape"}]"#)
+        #expect(try served.binary.get("http://top.test/x'%20OR%201=1--?n='%20OR%201=1--").text == "[]")
+        #expect(try served.binary.get("http://one.test/3").text == #"{"name":"Tape"}"#)
+        #expect(try problem(try served.binary.get("http://one.test/9")).title == "no such row")
+    }
+
+    // MARK: Fields
+
+    @Test("A row has an ETag, by which GET is 304, a write 412, and a range is a part of the same row")
+    func conditions() throws {
+        let served = try serve(", writes: file")
+        let row = "http://shop.test/products/1"
+        let tag = try #require(try served.binary.get(row).field("ETag"))
+        #expect(try served.binary.get(row, fields: ["If-None-Match: \(tag)"]).status == 304)
+        let part = try served.binary.get(row, fields: ["Range: bytes=0-6", "If-Range: \(tag)"])
+        #expect(part.status == 206)
+        #expect(part.text == #"{"id":1"#)
+        #expect(part.field("Content-Range") == "bytes 0-6/\(DatabaseTests.hammer.utf8.count)")
+        let head = try served.binary.exchange("HEAD", row)
+        #expect(head.field("ETag") == tag)
+        #expect(head.field("Content-Length") == "\(DatabaseTests.hammer.utf8.count)")
+
+        func patch(_ price: Int, _ tag: String) throws -> ProxyResponse {
+            try served.binary.exchange(
+                "PATCH", row, fields: [DatabaseTests.json, "If-Match: \(tag)"], body: #"{"price":\#(price)}"#)
+        }
+        let changed = try patch(7, tag)
+        #expect(changed.status == 200)
+        #expect(changed.text.contains(#""price":7.0"#))
+        #expect(try problem(try patch(8, tag)).title == "precondition failed")
+        let newTag = try #require(changed.field("ETag"))
+        #expect(newTag != tag)
+        #expect(try served.binary.get(row).field("ETag") == newTag)
+        #expect(try served.binary.get(row, fields: ["If-None-Match: \(tag)"]).text == changed.text)
+        #expect(try patch(9, newTag).status == 200)
+        #expect(try sqlite(served, "SELECT price FROM products WHERE id = 1") == "9.0")
+    }
+
+    @Test("Pages of other origins may read, preflights are answered, and problems can be read too")
+    func crossOrigin() throws {
+        let served = try serve(", writes: memory")
+        let binary = served.binary
+        let origin = "Origin: http://page.test"
+        let list = try binary.get("http://shop.test/products?_limit=1", fields: [origin])
+        #expect(list.field("Access-Control-Allow-Origin") == "http://page.test")
+        #expect(list.field("Access-Control-Expose-Headers")?.contains("X-Total-Count") == true)
+        #expect(list.field("Vary") == "Origin")
+        let problem = try binary.get("http://shop.test/products/99", fields: [origin])
+        #expect(problem.status == 404)
+        #expect(problem.field("Access-Control-Allow-Origin") == "http://page.test")
+        let preflight = try binary.exchange(
+            "OPTIONS", "http://shop.test/products/1",
+            fields: [
+                origin, "Access-Control-Request-Method: PATCH",
+                "Access-Control-Request-Headers: content-type, if-match",
+            ])
+        #expect(preflight.status == 204)
+        #expect(preflight.field("Access-Control-Allow-Methods") == "PATCH")
+        #expect(preflight.field("Access-Control-Allow-Headers") == "content-type, if-match")
+        let options = try binary.exchange("OPTIONS", "http://shop.test/products/1")
+        #expect(options.status == 204)
+        #expect(options.field("Allow") == "GET, HEAD, OPTIONS, PUT, PATCH, DELETE")
+    }
+
+    @Test("100 Continue comes where the body is wanted, and not before a refusal")
+    func expectation() throws {
+        let served = try serve(", writes: memory, limits: { body: 1KiB }")
+        func begin(_ method: String, _ path: String, type: String, length: Int) throws -> Socket {
+            let socket = try served.binary.connect()
+            try socket.send(
+                """
+                \(method) http://shop.test/\(path) HTTP/1.1\r\nHost: shop.test\r\nExpect: 100-continue\r
+                Content-Type: \(type)\r\nContent-Length: \(length)\r\n\r\n
+                """)
+            return socket
+        }
+        let body = #"{"name":"Axe"}"#
+        let wanted = try begin("POST", "products", type: "application/json", length: body.utf8.count)
+        #expect(
+            String(decoding: try wanted.receive(until: "\r\n\r\n"), as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+        try wanted.send(body)
+        #expect(try wanted.receiveResponse().status == 201)
+        for (method, path, type, length, status) in [
+            ("POST", "products", "text/plain", 1, 415), ("POST", "products", "application/json", 1025, 413),
+        ] {
+            let refused = try begin(method, path, type: type, length: length).receiveResponse()
+            #expect(refused.status == status)
+            #expect(refused.interim.isEmpty)
+        }
+    }
+
+    // MARK: Writing
+
+    @Test("Rows are added, replaced, changed and deleted, in the file")
+    func writingToFile() throws {
+        let served = try serve(", writes: file")
+        let added = try post(served, #"{"name":"Axe","price":30}"#)
+        #expect(added.status == 201)
+        #expect(added.field("Location") == "http://shop.test/products/4")
+        #expect(added.text == #"{"id":4,"name":"Axe","brand":null,"price":30.0}"#)
+        #expect(try served.binary.get("http://shop.test/products/4").text == added.text)
+        func change(_ method: String, _ body: String? = nil) throws -> ProxyResponse {
+            try served.binary.exchange(
+                "\(method)", "http://shop.test/products/4", fields: [DatabaseTests.json], body: body)
+        }
+        #expect(try change("PATCH", #"{"brand":"corax"}"#).text.contains(#""brand":"corax","price":30.0"#))
+        #expect(try change("PUT", #"{"name":"Adze"}"#).text == #"{"id":4,"name":"Adze","brand":null,"price":null}"#)
+        #expect(try sqlite(served, "SELECT * FROM products WHERE id = 4") == "4|Adze||")
+        #expect(try change("DELETE").status == 200)
+        #expect(try change("DELETE").status == 404)
+        #expect(try sqlite(served, "SELECT count(*) FROM products") == "3")
+        // A form, a child, and several rows of which all or none are added.
+        #expect(
+            try post(served, "name=Nail&price=0.1", fields: ["Content-Type: application/x-www-form-urlencoded"]).status
+                == 201)
+        #expect(try post(served, #"{"stars":2}"#, to: "products/2/reviews").text == #"{"id":3,"product":2,"stars":2}"#)
+        #expect(try post(served, #"[{"name":"A"},{"name":"Saw"}]"#).status == 409)
+        #expect(try sqlite(served, "SELECT count(*) FROM products WHERE name = 'A'") == "0")
+        #expect(served.binary.log.contains("(products: 1 inserted)"))
+    }
+
+    @Test("Writes in memory show in every answer, and never in the file")
+    func writingInMemory() throws {
+        let served = try serve(", writes: memory")
+        let before = try ChildProcess.run(["sha256sum", served.folder.at("shop.db")]).output
+        #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
+        #expect(try served.binary.exchange("DELETE", "http://shop.test/products/3").status == 200)
+        #expect(try served.binary.get("http://shop.test/products?_limit=0").field("X-Total-Count") == "3")
+        #expect(try ChildProcess.run(["sha256sum", served.folder.at("shop.db")]).output == before)
+        #expect(try ChildProcess.run(["ls", served.folder.path]).output == "m.yaml\nshop.db\n")
+    }
+
+    @Test(
+        "Seeds make a database: in memory without a file, with 'writes: file' the file", arguments: ["memory", "file"])
+    func seeds(writes: String) throws {
+        let served = try serve(
+            ", writes: \(writes), seed: [schema.sql, products.csv, more.json]", schema: "",
+            files: [
+                "schema.sql": DatabaseTests.schema, "products.csv": "id,name,brand,price\n1,Hammer,acme,19.9\n",
+                "more.json": #"{"reviews":[{"id":7,"product":1,"stars":4}],"notes":[{"id":"a","done":true}]}"#,
+            ])
+        #expect(try served.binary.get("http://shop.test/products").text == "[\(DatabaseTests.hammer)]")
+        #expect(
+            try served.binary.get("http://shop.test/products/1/reviews").text == #"[{"id":7,"product":1,"stars":4}]"#)
+        #expect(try served.binary.get("http://shop.test/notes/a").text == #"{"id":"a","done":true}"#)
+        #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
+        #expect((access(served.folder.at("shop.db"), F_OK) == 0) == (writes == "file"))
+        if writes == "file" { #expect(try sqlite(served, "SELECT count(*) FROM products") == "2") }
+    }
+
+    @Test("An error of a seed names its file and line")
+    func seedError() throws {
+        let served = try serve(
+            ", seed: [schema.sql, products.csv]", schema: "",
+            files: ["schema.sql": DatabaseTests.schema, "products.csv": "id,name\n1,Hammer\n2,Hammer\n"])
+        let response = try served.binary.get("http://shop.test/products")
+        #expect(response.status == 502)
+        #expect(try problem(response).detail.hasPrefix("products.csv:3"))
+    }
+
+    // MARK: Refusals
+
+    @Test(
+        "A request that can't be answered gets a problem document that says why",
+        arguments: [
+            ("GET", "nothing", "", 404, "no such table", "there is no table 'nothing'"),
+            ("GET", "products/99", "", 404, "no such row", "there is no row products/99"),
+            (
+                "GET", "products?prize=1", "", 400, "unknown column",
+                "products has no column 'prize'; did you mean 'price'?"
+            ),
+            ("GET", "products?_pgae=1", "", 400, "unknown parameter", "'_pgae' is no parameter; did you mean '_page'?"),
+            ("GET", "products?price:gt=many", "", 400, "bad value", "'price:gt' needs a number, not 'many'"),
+            (
+                "DELETE", "products", "", 405, "method not allowed",
+                "DELETE does nothing here; GET, HEAD, OPTIONS, POST do"
+            ),
+            ("PURGE", "products", "", 405, "method not allowed", "PURGE does nothing here"),
+            ("POST", "products", #"{"name":"#, 400, "bad body", "line 1, column 9: a value is missing"),
+            ("POST", "products", #"{"name":"Saw"}"#, 409, "constraint", "UNIQUE constraint failed: products.name"),
+            ("POST", "products", #"{"price":1}"#, 400, "constraint", "NOT NULL constraint failed: products.name"),
+            ("POST", "reviews", #"{"product":99}"#, 409, "constraint", "FOREIGN KEY constraint failed"),
+            (
+                "POST", "products", #"{"name":"\#(String(repeating: "x", count: 2000))"}"#, 413, "body too large",
+                "more than 1024 bytes; 'limits: { body: … }' allows more"
+            ),
+        ])
+    func problems(
+        method: String, path: String, body: String, status: Int, title: String, detail: String
+    ) throws {
+        let served = try serve(", writes: memory, limits: { body: 1KiB }")
+        let response = try served.binary.exchange(
+            method, "http://shop.test/\(path)", fields: [DatabaseTests.json], body: body.isEmpty ? nil : body)
+        #expect(response.status == status)
+        #expect(try problem(response) == (title, detail))
+        if status == 405 { #expect(response.field("Allow")?.hasPrefix("GET, HEAD, OPTIONS") == true) }
+        #expect(Wait.holds { served.binary.log.contains("(\(title))") }, "\(served.binary.log)")
+    }
+
+    @Test("Without 'writes' nothing is written, and a body of another type is 415")
+    func refusedWrites() throws {
+        let readOnly = try post(serve(), #"{"name":"Axe"}"#)
+        #expect(readOnly.status == 405)
+        #expect(readOnly.field("Allow") == "GET, HEAD, OPTIONS")
+        #expect(
+            try problem(readOnly).detail
+                == "shop.db is read only here; 'writes: memory' or 'writes: file' lets POST in")
+        let text = try post(serve(", writes: memory"), "name", fields: ["Content-Type: text/plain"])
+        #expect(text.status == 415)
+        #expect(text.field("Accept-Post") == "application/json, application/x-www-form-urlencoded")
+        #expect(try problem(text).title == "unsupported media type")
+    }
+
+    @Test("Only the site's own pages, loopback's, and those of 'origins' write to a file")
+    func origins() throws {
+        let served = try serve(", writes: file, origins: [https://admin.test]")
+        for (origin, status) in [
+            ("http://evil.test", 403), ("null", 403), ("http://localhost.evil.test", 403), ("http://shop.test:81", 403),
+            ("https://shop.test", 403), ("http://admin.test", 403), ("http://shop.test", 201),
+            ("https://admin.test", 201),
+            ("http://localhost:3000", 201), ("http://127.0.0.1", 201), ("https://[::1]:8443", 201),
+        ] {
+            let response = try post(
+                served, #"{"name":"\#(origin)"}"#, fields: [DatabaseTests.json, "Origin: \(origin)"])
+            #expect(response.status == status, "\(origin)")
+            if status == 403 { #expect(try problem(response).title == "origin not allowed") }
+        }
+        #expect(try sqlite(served, "SELECT count(*) FROM products") == "8")
+    }
+
+    @Test("A file that is missing, no database, or behind a symbolic link is an error that names it")
+    func badFiles() throws {
+        let served = try serve(
+            files: ["text.db": "this is not a database, but only a line of text\n"],
+            rules: """
+                http://gone.test/: { sqlite: gone.db }
+                http://missing.test/: { sqlite: gone.db, missing: 404 }
+                http://link.test/: { sqlite: link.db }
+                http://text.test/: { sqlite: text.db }
+                """)
+        try #require(symlink("shop.db", served.folder.at("link.db")) == 0)
+        func get(_ host: String) throws -> ProxyResponse { try served.binary.get("http://\(host).test/products") }
+        let gone = try get("gone")
+        #expect(gone.status == 502)
+        #expect(Wait.holds { served.binary.log.contains("/gone.db does not exist)") })
+        #expect(try problem(gone) == ("database missing", "m.yaml:3: \(served.folder.at("gone.db")) does not exist"))
+        #expect(try get("missing").status == 404)
+        let link = try get("link")
+        #expect(link.status == 403)
+        #expect(try problem(link).detail == "link.db: the path goes through a symbolic link")
+        let text = try get("text")
+        #expect(text.status == 502)
+        #expect(try problem(text) == ("database error", "text.db: file is not a database (SQLITE_NOTADB)"))
+        #expect(try get("shop").status == 200)
+    }
+
+    // MARK: Other processes
+
+    @Test(
+        "What another program commits is in the answers that are asked for 100 ms later",
+        arguments: ["DELETE", "WAL"])
+    func edits(journal: String) throws {
+        let served = try serve(schema: "PRAGMA journal_mode = \(journal);" + DatabaseTests.schema + DatabaseTests.rows)
+        let row = "http://shop.test/products/3"
+        #expect(try served.binary.get(row).text == DatabaseTests.tape)
+        for price in 1...5 {
+            try sqlite(served, "UPDATE products SET price = \(price) WHERE id = 3")
+            usleep(100_000)
+            #expect(try served.binary.get(row).text.contains(#""price":\#(price).0"#))
+        }
+    }
+
+    @Test("A database that is replaced by rename is opened anew")
+    func replaced() throws {
+        let served = try serve()
+        let row = "http://shop.test/products/3"
+        #expect(try served.binary.get(row).text == DatabaseTests.tape)
+        try #require(rename(served.folder.at("shop.db"), served.folder.at("old.db")) == 0)
+        try sqlite(served, DatabaseTests.schema + "INSERT INTO products VALUES(3, 'Other', NULL, NULL)")
+        #expect(
+            try Wait.holds { try served.binary.get(row).text == #"{"id":3,"name":"Other","brand":null,"price":null}"# })
+    }
+
+    @Test(
+        "Several proxies and the sqlite3 program write to one file at once, and nothing is lost",
+        arguments: ["DELETE", "WAL"])
+    func manyWriters(journal: String) async throws {
+        let first = try serve(
+            ", writes: file, limits: { wait: 60s }",
+            schema: "PRAGMA journal_mode = \(journal);" + DatabaseTests.schema)
+        let binaries = [first.binary, try RunningBinary(map: first.mapPath)]
+        let folder = first.folder
+        let (writers, rows) = (3, 50)
+        let accepted = try await atOnce(writers) { writer in
+            var accepted = 0
+            for row in 0..<rows {
+                let name = "\(writer)-\(row)"
+                if writer < binaries.count {
+                    let response = try binaries[writer].exchange(
+                        "POST", "http://shop.test/products", fields: [DatabaseTests.json], body: #"{"name":"\#(name)"}"#
+                    )
+                    if response.status == 201 { accepted += 1 }
+                } else {
+                    try sqlite(folder, "INSERT INTO products(name) VALUES('\(name)')")
+                    accepted += 1
+                }
+            }
+            return accepted
+        }
+        #expect(accepted == [rows, rows, rows])
+        #expect(try sqlite(first, "SELECT count(DISTINCT name) FROM products; PRAGMA integrity_check") == "150\nok")
+        for binary in binaries {
+            #expect(try Wait.holds { try binary.get("http://shop.test/products").field("X-Total-Count") == "150" })
+        }
+    }
+
+    @Test(
+        "Killed in the middle of writes, it leaves a sound file with every row that it has answered 201 to",
+        arguments: ["DELETE", "WAL"])
+    func kill(journal: String) throws {
+        let served = try serve(
+            ", writes: file", schema: "PRAGMA journal_mode = \(journal);" + DatabaseTests.schema)
+        var accepted: [String] = []
+        for round in 0..<3 {
+            let binary = try RunningBinary(map: served.mapPath)
+            let client = try binary.connect()
+            for row in 0..<(20 + round) {
+                let name = "\(round)-\(row)"
+                try client.sendRequest(
+                    "POST", "http://shop.test/products", fields: [DatabaseTests.json], body: #"{"name":"\#(name)"}"#)
+                try #require(try client.receiveResponse().status == 201)
+                accepted.append(name)
+            }
+            // Some more, of which nobody reads the answers: the kill comes while they are written.
+            for row in 0..<50 {
+                try client.sendRequest(
+                    "POST", "http://shop.test/products", fields: [DatabaseTests.json],
+                    body: #"{"name":"unread-\#(round)-\#(row)"}"#)
+            }
+            binary.process.send(SIGKILL)
+            try binary.process.finish()
+            #expect(try sqlite(served, "PRAGMA integrity_check") == "ok")
+            let names = try sqlite(served, "SELECT name FROM products").split(separator: "\n").map(String.init)
+            #expect(Set(accepted).isSubset(of: names))
+        }
+    }
+
+    @Test("A stop leaves one file, with all rows in it")
+    func stop() throws {
+        let served = try serve(
+            ", writes: file, seed: schema.sql", schema: "", files: ["schema.sql": DatabaseTests.schema])
+        #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
+        #expect(try served.binary.get("http://shop.test/products").status == 200)
+        #expect(access(served.folder.at("shop.db-wal"), F_OK) == 0)
+        served.binary.process.send(SIGTERM)
+        #expect(try served.binary.process.finish() == 0)
+        #expect(try ChildProcess.run(["ls", served.folder.path]).output == "m.yaml\nschema.sql\nshop.db\n")
+        #expect(try sqlite(served, "SELECT name FROM products") == "Axe")
+    }
+
+    // MARK: Browser
+
+    @Test(
+        "The shop's page lists, searches, adds, edits and deletes in Chromium, without a network",
+        .program(InstalledProgram.chromium, of: "chromium"))
+    func chromium() throws {
+        struct Shown: Decodable {
+            var rows: [String]
+            var page: String
+            var message: String
+        }
+        let shop = EndToEndTests.folder(of: EndToEndTests.folder(of: EndToEnd.folder)) + "/config/shop/shop.yaml"
+        let binary = try RunningBinary(map: shop, ["--offline"])
+        let profile = TemporaryFolder()
+        let browser = try ChildProcess.run(
+            [
+                "python3", "-B", "\(EndToEnd.scripts)/chromiumshop.py", "--chromium", InstalledProgram.chromium,
+                "--proxy", "127.0.0.1:\(binary.port)", "--profile", profile.at("profile"),
+            ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""])
+        try #require(browser.status == 0, "\(browser.error)")
+        let shown = try JSONDecoder().decode([String: Shown].self, from: Data(browser.outputBytes))
+        #expect(shown["list"]?.rows.first == "Chisel borg 9.80 25")
+        #expect(shown["list"]?.page == "page 1 of 3, 12 products")
+        #expect(shown["next"]?.rows.first == "Ladder corax 129.00 2")
+        #expect(shown["filter"]?.page == "page 1 of 1, 5 products")
+        #expect(shown["sort"]?.rows.first == "Hammer acme 19.90 12")
+        #expect(shown["add"]?.rows.first == "Axe acme 30.00 3")
+        #expect(shown["add"]?.page == "page 1 of 2, 6 products")
+        #expect(shown["refuse"]?.message == "UNIQUE constraint failed: products.name")
+        #expect(shown["save"]?.rows.contains("Axe acme 30.00 3") == false)
+        #expect(shown["delete"]?.rows.last == "Axe acme 2.00 3")
+        #expect(shown["reload"]?.rows.first == "Axe acme 2.00 3")
+        #expect(shown["reload"]?.page == "page 1 of 3, 12 products")
+        // It is in memory alone.
+        #expect(access(EndToEndTests.folder(of: shop) + "/shop.db", F_OK) != 0)
+    }
+}
