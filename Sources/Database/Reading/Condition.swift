@@ -34,6 +34,21 @@ struct ConditionCompiler {
 
     mutating func append(_ operand: Operand) { operand.sql(&sql) }
 
+    /// Appends that one of several conditions holds; of none that it doesn't.
+    ///
+    /// They stand in groups: SQLite limits how deep an expression is (SQLITE_LIMIT_EXPR_DEPTH), and each OR is a level.
+    mutating func appendAny(
+        _ count: Int, _ one: (inout ConditionCompiler, Int) throws(Problem) -> Void
+    ) throws(Problem) {
+        sql.append("(0")
+        for index in 0..<count {
+            if index % 64 == 0 { sql.append(index == 0 ? " OR (0" : ") OR (0") }
+            sql.append(" OR ")
+            try one(&self, index)
+        }
+        sql.append(count > 0 ? "))" : ")")
+    }
+
     /// Appends that a text stands in a column, which is part of one search and doesn't count.
     mutating func appendSearched(_ column: Int, _ text: [UInt8]) {
         let operand = Operand(ColumnPath(column: column, in: view), in: view)
@@ -199,10 +214,7 @@ struct Operand {
     /// Appends the expression.
     func sql(_ sql: inout SQLBuilder) {
         guard !path.members.isEmpty else { return sql.append(column) }
-        // SQLite's paths have no escape for a quote in a name.
-        guard !path.members.contains(where: { $0.utf8.contains(0) || $0.utf8.contains(UInt8(ascii: "\"")) }) else {
-            return sql.append("NULL")
-        }
+        guard JSONPath.canName(path.members) else { return sql.append("NULL") }
         sql.append("CASE WHEN json_valid(\(column)) THEN ")
         let byIndex = JSONPath.text(path.members, indices: true)
         let byName = JSONPath.text(path.members, indices: false)
@@ -222,9 +234,7 @@ struct Operand {
 
     /// Appends the type of a member.
     func sqlOfType(_ sql: inout SQLBuilder) {
-        guard !path.members.contains(where: { $0.utf8.contains(0) || $0.utf8.contains(UInt8(ascii: "\"")) }) else {
-            return sql.append("NULL")
-        }
+        guard JSONPath.canName(path.members) else { return sql.append("NULL") }
         sql.append("CASE WHEN json_valid(\(column)) THEN json_type(\(column),")
         sql.bind(.text(JSONPath.text(path.members, indices: true)))
         sql.append(") END")
@@ -262,6 +272,15 @@ struct Operand {
 
 /// A path into a JSON value as SQLite reads it (https://sqlite.org/json1.html §3.3).
 enum JSONPath {
+    /// Whether a path can lead to members of these names.
+    ///
+    /// SQLite knows no escape for a quote, or knows them by its version; it reads no NUL.
+    static func canName(_ members: [String]) -> Bool {
+        members.allSatisfy { member in
+            !member.utf8.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 == 0 }
+        }
+    }
+
     /// - Parameter indices: whether digits are the index of an array, or a member's name.
     static func text(_ members: [String], indices: Bool) -> String {
         var path = "$"

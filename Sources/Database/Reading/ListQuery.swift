@@ -214,23 +214,14 @@ extension ConditionCompiler {
         try countOne()
         if view.table.isFullText {
             // Each word is a string of FTS5's language, so nothing in it is an operator.
-            let words = ListQuery.words(search).map { word in
-                "\""
-                    + String(decoding: word, as: UTF8.self).split(separator: "\"", omittingEmptySubsequences: false)
-                    .joined(separator: "\"\"") + "\""
-            }
+            let words = ListQuery.words(search).map { quotedIdentifier($0) }
             append("\(view.name) MATCH ")
             bind(.text(words.joined(separator: " ")))
             return
         }
-        // In groups: SQLite bounds how deep an expression is.
-        append("((0")
-        var number = 0
-        for index in view.table.columns.indices where view.forms[index] != .blob {
-            append(number > 0 && number % 100 == 0 ? ") OR (" : " OR ")
-            number += 1
-            appendSearched(index, search)
+        let columns = view.table.columns.indices.filter { view.forms[$0] != .blob }
+        try appendAny(columns.count) { (compiler, index) throws(Problem) in
+            compiler.appendSearched(columns[index], search)
         }
-        append("))")
     }
 }

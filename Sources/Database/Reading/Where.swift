@@ -84,25 +84,10 @@ extension ConditionCompiler {
                 )
             }
             try countOne()
-            let operand = Operand(path, in: view)
-            append("(")
-            append(operand)
-            append(" IN (")
-            var isFirst = true
-            for element in elements where element != .null {
-                for value in try equals(operand, element) {
-                    if !isFirst { append(",") }
-                    isFirst = false
-                    bind(value)
-                }
+            try appendAny(elements.count) { (compiler, index) throws(Problem) in
+                try compiler.appendEquality(path, elements[index])
             }
-            append(")")
-            if elements.contains(.null) {
-                append(" OR ")
-                append(operand)
-                append(" IS NULL")
-            }
-            return append(")")
+            return
         }
         switch operation {
         case .eq, .ne:
@@ -120,33 +105,25 @@ extension ConditionCompiler {
 
     private mutating func appendEquality(_ path: ColumnPath, _ json: JSONValue) throws(Problem) {
         let operand = Operand(path, in: view)
-        if case .bool = json { return try appendEquality(operand, json.scalarText ?? []) }
-        guard json != .null else {
+        switch json {
+        case .null:
             append(operand)
             append(" IS NULL")
-            return
-        }
-        append(operand)
-        append(" IN (")
-        for (index, value) in try equals(operand, json).enumerated() {
-            if index > 0 { append(",") }
-            bind(value)
-        }
-        append(")")
-    }
-
-    /// The values that equal one of JSON's: a text is a text, and a number is none where there is no affinity.
-    private func equals(_ operand: Operand, _ json: JSONValue) throws(Problem) -> [SQLiteValue] {
-        switch json {
-        case .string(let string) where operand.form == .plain || operand.form == .text: return [.text(string)]
+        case .string(let string) where operand.form == .plain || operand.form == .text:
+            // A text is a text: where there is no affinity it doesn't equal a number.
+            append(operand)
+            append("=")
+            bind(.text(string))
         case .number(let number) where operand.hasNoAffinity:
             guard let value = number.sqlValue else { throw .badValue("a number beyond a double's range") }
-            return [value]
-        case .bool(let bool) where operand.hasNoAffinity: return [.integer(bool ? 1 : 0)]
-        case .null, .array, .object:
+            append(operand)
+            append("=")
+            bind(value)
+        case .array, .object:
             throw .badValue(
-                "'\(operand.path.written)' is compared with a text, a number, true, false or null, not \(json.kind)")
-        default: return try operand.alternatives(json.scalarText ?? [])
+                "'\(path.written)' is compared with a text, a number, true, false or null, not \(json.kind)")
+        default:
+            try appendEquality(operand, json.scalarText ?? [])
         }
     }
 }

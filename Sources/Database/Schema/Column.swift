@@ -13,9 +13,14 @@ struct Column: Sendable, Hashable {
     /// quotes, would be a column's name there.
     var defaultExpression: String {
         guard let text = defaultValue, let first = text.utf8.first else { return "NULL" }
-        if first == UInt8(ascii: "\""), text.utf8.count > 1, text.hasSuffix("\"") {
-            let inner = text.dropFirst().dropLast()
-            return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"").quotedText
+        if first == UInt8(ascii: "\""), text.utf8.count > 1, text.utf8.last == first {
+            var inner: [UInt8] = []
+            var isDoubled = false
+            for byte in text.utf8.dropFirst().dropLast() {
+                isDoubled = byte == first && !isDoubled
+                if !isDoubled { inner.append(byte) }
+            }
+            return String(decoding: inner, as: UTF8.self).quotedText
         }
         let keywords: Set = ["NULL", "TRUE", "FALSE", "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"]
         let isWord = text.utf8.allSatisfy { byte in
@@ -94,12 +99,11 @@ extension String {
     }
 
     /// The text as a name in SQL.
-    var quotedName: String {
-        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-    }
+    var quotedName: String { quotedIdentifier(Array(utf8)) }
 
     /// The text as a string in SQL; only for what the schema says, never for what a client says.
     var quotedText: String {
-        "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        // Byte by byte: to Swift a quote with a combining character behind it is another character.
+        "'" + String(decoding: utf8.flatMap { $0 == 0x27 ? [0x27, 0x27] : [$0] }, as: UTF8.self) + "'"
     }
 }
