@@ -74,6 +74,9 @@ public final class SQLiteConnection {
         _ = subproxy_sqlite_configure(pointer, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
     }
 
+    /// Leaves the log of a database in WAL mode as it is when the last connection ends.
+    public func keepsLog() { _ = subproxy_sqlite_configure(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
+
     /// Lets double-quoted names stand for strings, as scripts for older versions of SQLite write them.
     public func allowDoubleQuotedStrings(_ allows: Bool) {
         _ = subproxy_sqlite_configure(pointer, SQLITE_DBCONFIG_DQS_DML, allows ? 1 : 0)

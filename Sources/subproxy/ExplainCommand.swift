@@ -78,11 +78,12 @@ struct ExplainCommand: ProgramCommand {
             DecisionPreview(url.uri, method: method, fields: fields, map: map, settings: settings)
         }
         let isSecure = url.uri.scheme == .https && method.known != .connect
+        let explanation = map.explain(url.uri, method: method, fields: section, scratch: &scratch)
         let report = ExplanationReport(
-            url: url.uri, method: self.method?.text ?? "GET",
-            explanation: map.explain(url.uri, method: method, fields: section, scratch: &scratch),
+            url: url.uri, method: self.method?.text ?? "GET", explanation: explanation,
             preview: preview(method, section),
-            connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil)
+            connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
+            database: explanation.answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) })
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }

@@ -10,27 +10,31 @@ struct ExplanationReport {
     private let explanation: Explanation
     private let preview: DecisionPreview
     private let file: FileState?
+    private let database: DatabasePreview?
 
     /// What a client's CONNECT for the URL's host gets; nil where the URL is no https one.
     private let connect: DecisionPreview?
 
-    /// Looks at the file that the answer is in, if it is in one.
+    /// Looks at the file that the answer is in, if it is in one, or the database.
     ///
     /// - Parameters:
     ///   - preview: the decision on the request.
     ///   - connect: that on the CONNECT before it, if there is one.
+    ///   - database: what the rule's database would be asked, if it has one.
     init(
-        url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?
+        url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?,
+        database: DatabasePreview?
     ) {
         self.url = url
         self.method = method
         self.explanation = explanation
         self.connect = connect
+        self.database = database
         file = explanation.answer.flatMap(FileState.init)
         if let answer = explanation.answer, let file, case .failure(let refusal) = file.size {
             self.preview = preview.refusing(refusal, path: file.pathBelowRoot, rule: answer.rule)
         } else {
-            self.preview = preview
+            self.preview = database.map { preview.answering(from: $0) } ?? preview
         }
     }
 
@@ -42,6 +46,7 @@ struct ExplanationReport {
         case .failure(let refusal)?: lines.append("  file: can't be served: \(refusal)")
         case nil: break
         }
+        if let database { lines += DatabaseLines(database).lines }
         if let connect {
             lines.append("CONNECT \(url.host):\(url.port): \(connect.outcome): \(connect.sentence)")
         }
@@ -63,6 +68,9 @@ struct ExplanationReport {
         object.add("cache_status", preview.cacheStatus)
         object.add("connect", connect.map(json))
         object.add("rule", explanation.answer.map(json))
+        object.add("sql", database?.sql)
+        object.add("values", json: database?.values)
+        object.add("plan", json: database.map { JSONObject.array($0.plan) })
         object.add("passed_over", explanation.passedOver.map(json))
         object.add("nearest_miss", explanation.nearestMiss.map(json))
         return object.text
@@ -98,6 +106,20 @@ struct ExplanationReport {
         object.add("key", rule.key)
         object.add("source", rule.sourceName)
         return object
+    }
+}
+
+/// What is asked of a rule's database, for people.
+private struct DatabaseLines {
+    let lines: [String]
+
+    init(_ database: DatabasePreview) {
+        var lines: [String] = []
+        if let sql = database.sql { lines.append("  SQL: \(sql)") }
+        if let values = database.values { lines.append("  values: \(values)") }
+        for step in database.plan { lines.append("  plan: \(step)") }
+        if let remark = database.remark { lines.append("  database: \(remark)") }
+        self.lines = lines
     }
 }
 

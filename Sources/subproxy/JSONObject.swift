@@ -20,8 +20,16 @@ struct JSONObject {
         members.append("\(JSONObject.quoted(name)):\(value)")
     }
 
-    mutating func add(_ name: String, _ values: [String]) {
-        members.append("\(JSONObject.quoted(name)):[\(values.map(JSONObject.quoted).joined(separator: ","))]")
+    mutating func add(_ name: String, _ values: [String]) { add(name, json: JSONObject.array(values)) }
+
+    /// Adds a member whose value is JSON already, or null.
+    mutating func add(_ name: String, json value: String?) {
+        members.append("\(JSONObject.quoted(name)):\(value ?? "null")")
+    }
+
+    /// An array of strings.
+    static func array(_ values: [String]) -> String {
+        "[\(values.map(JSONObject.quoted).joined(separator: ","))]"
     }
 
     /// Adds a member whose value is another object, or null.

@@ -173,6 +173,13 @@ struct ListQuery {
 
     // MARK: SQL
 
+    /// The place of the first row that is read, and how many are: one more than there may be shows that there are too
+    /// many.
+    func window(upTo most: Int) -> (start: Int64, limit: Int64) {
+        let part = Window(controls.part)
+        return (part.start, min(part.count ?? .max, Int64(most) &+ 1))
+    }
+
     /// The statement for the rows.
     ///
     /// - Parameters:

@@ -34,7 +34,7 @@ struct Reader {
         return answer
     }
 
-    private func readOnly(_ method: DatabaseRequest.Method, _ resource: Resource) -> Problem {
+    func readOnly(_ method: DatabaseRequest.Method, _ resource: Resource) -> Problem {
         let methods = resource.methods(schema.rule.writes).joined(separator: ", ")
         var problem = Problem(
             405, "method not allowed",
@@ -101,22 +101,12 @@ struct Reader {
     private func row(
         _ view: TableView, _ key: [[UInt8]], _ parameters: [Parameter]
     ) throws(Problem) -> DatabaseAnswer {
-        var controls = Controls()
-        for parameter in parameters where parameter.name != "_" {
-            if parameter.name == "_embed" || parameter.name == "_expand" {
-                try controls.take(parameter)
-            } else if !schema.rule.ignoresUnknownParameters {
-                throw ListQuery.unknownParameter(parameter.name, parameter.name, ["_embed", "_expand"], prefix: "")
-            }
-        }
-        let joins = try joins(controls.joined, view)
-        guard let found = view.condition(key: key) else { throw noRow(view, key) }
+        let joins = try joins(ofRow: parameters, view)
+        guard let sql = view.row(view.selection, key: key) else { throw Reader.noRow(view, key) }
         var output = JSONOutput()
         try run {
             () throws(SQLiteError) in
-            let statement = try session.statement(
-                "SELECT \(view.selection) FROM \(view.name) WHERE \(found.sql) LIMIT 1")
-            for (index, value) in found.values.enumerated() { try statement.bind(value, to: index + 1) }
+            let statement = try session.statement(sql)
             defer { statement.reset() }
             guard try statement.step() else { return }
             if joins.isEmpty {
@@ -125,14 +115,14 @@ struct Reader {
                 try append(statement, of: view, joins, to: &output, rows: 1)
             }
         }
-        guard output.count > 0 else { throw noRow(view, key) }
+        guard output.count > 0 else { throw Reader.noRow(view, key) }
         try checkSize(output.count)
         var answer = DatabaseAnswer(200, output.bytes)
         answer.note = "\(view.table.name): 1 row"
         return answer
     }
 
-    private func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
+    static func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
         .noRow(view.table.name + "/" + key.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
     }
 
@@ -140,18 +130,16 @@ struct Reader {
     func reference(
         _ foreignKey: ForeignKey, _ parent: TableView, _ key: [[UInt8]]
     ) throws(Problem) -> SQLiteValue {
-        guard let found = parent.condition(key: key), let target = schema.target(of: foreignKey, in: parent) else {
-            throw noRow(parent, key)
-        }
+        guard let target = schema.target(of: foreignKey, in: parent),
+            let sql = parent.row(parent.sql(target), key: key)
+        else { throw Reader.noRow(parent, key) }
         var value: SQLiteValue?
         try run { () throws(SQLiteError) in
-            let statement = try session.statement(
-                "SELECT \(parent.sql(target)) FROM \(parent.name) WHERE \(found.sql) LIMIT 1")
-            for (index, value) in found.values.enumerated() { try statement.bind(value, to: index + 1) }
+            let statement = try session.statement(sql)
             if try statement.step() { value = statement.value(0) }
             statement.reset()
         }
-        guard let value else { throw noRow(parent, key) }
+        guard let value else { throw Reader.noRow(parent, key) }
         return value
     }
 
@@ -163,15 +151,12 @@ struct Reader {
         let query = try ListQuery(
             parameters, of: view, reference: reference, ignoresUnknown: schema.rule.ignoresUnknownParameters)
         let joins = try joins(query.controls.joined, view)
-        let part = Window(query.controls.part)
-        let most = Int64(limits.rows)
-        // One more than may be shows that there are too many.
-        let limit = min(part.count ?? .max, most &+ 1)
+        let (start, limit) = query.window(upTo: limits.rows)
         var output = JSONOutput(capacity: 4096)
         var rows = 0
         var tooLarge = false
         try run { () throws(SQLiteError) in
-            let statement = try session.statement(query.rows(limit: limit, offset: part.start))
+            let statement = try session.statement(query.rows(limit: limit, offset: start))
             defer { statement.reset() }
             output.append("[")
             while try statement.step() {
@@ -190,7 +175,7 @@ struct Reader {
             output.append("]")
         }
         // All rows that match are here unless a part of them was asked for.
-        let isWhole = part.start == 0 && joins.isEmpty && Int64(rows) < limit && !tooLarge
+        let isWhole = start == 0 && joins.isEmpty && Int64(rows) < limit && !tooLarge
         let total = isWhole ? Int64(rows) : try count(query)
         if tooLarge {
             guard rows > limits.rows else { throw tooManyBytes }
@@ -225,7 +210,23 @@ struct Reader {
 
     // MARK: Joins
 
-    private func joins(_ names: [String], _ view: TableView) throws(Problem) -> [Join] {
+    /// What a row's parameters add to it.
+    ///
+    /// - Throws: 400 for another parameter, and for what can't be added.
+    func joins(ofRow parameters: [Parameter], _ view: TableView) throws(Problem) -> [Join] {
+        var controls = Controls()
+        for parameter in parameters where parameter.name != "_" {
+            if parameter.name == "_embed" || parameter.name == "_expand" {
+                try controls.take(parameter)
+            } else if !schema.rule.ignoresUnknownParameters {
+                throw ListQuery.unknownParameter(parameter.name, parameter.name, ["_embed", "_expand"], prefix: "")
+            }
+        }
+        return try joins(controls.joined, view)
+    }
+
+    /// - Throws: 400 for what can't be added.
+    func joins(_ names: [String], _ view: TableView) throws(Problem) -> [Join] {
         var joins: [Join] = []
         for name in names { joins.append(try Join(name, to: view, in: schema)) }
         return joins

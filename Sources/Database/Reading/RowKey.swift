@@ -39,6 +39,19 @@ extension TableView {
         return given.value.number == wanted.value.number
     }
 
+    /// The statement for a column or more of a row; nil where no row can have such a key.
+    ///
+    /// - Parameters:
+    ///   - selection: columns in SQL.
+    ///   - segments: the key's segments, decoded.
+    func row(_ selection: String, key segments: [[UInt8]]) -> SQLBuilder? {
+        guard let found = condition(key: segments) else { return nil }
+        var sql = SQLBuilder("SELECT \(selection) FROM \(name) WHERE ")
+        sql.append(found.sql, found.values)
+        sql.append(" LIMIT 1")
+        return sql
+    }
+
     /// What a segment can stand for in a column; nil where it is nothing that the column can have.
     private func keyValues(_ column: Int, _ segment: [UInt8]) -> [SQLiteValue]? {
         if forms[column] == .blob {

@@ -20,6 +20,12 @@ struct SQLBuilder {
         values.append(value)
     }
 
+    /// Appends SQL with places of its own, and the values for them.
+    mutating func append(_ sql: String, _ values: [SQLiteValue]) {
+        text += sql
+        self.values += values
+    }
+
     /// Appends another statement's part, with its values.
     ///
     /// Matchers stand in the condition alone, which is the first part that has values.

@@ -78,13 +78,25 @@ struct StatementRunner {
 
     private func bind(_ prepared: SQLiteStatement, _ request: DatabaseRequest) throws(Problem) {
         guard prepared.parameterCount > 0 else { return }
+        let names = (1...prepared.parameterCount).map { prepared.parameterName($0) ?? "" }
+        let values = try StatementRunner.values(of: names, in: request)
+        try run { () throws(SQLiteError) in
+            for (index, value) in values.enumerated() { try prepared.bind(value, to: index + 1) }
+        }
+    }
+
+    /// What a request brings for a statement's parameters; NULL where it brings nothing.
+    ///
+    /// - Parameter names: with their prefixes.
+    /// - Throws: 400 for what can't be read, or is given twice.
+    static func values(of names: [String], in request: DatabaseRequest) throws(Problem) -> [SQLiteValue] {
         let parameters = request.query.isEmpty ? [] : try Parameter.parse(request.query)
         var members: [(name: String, value: SQLiteValue)]?
-        for number in 1...prepared.parameterCount {
-            guard let name = prepared.parameterName(number), let prefix = name.first else { continue }
+        var values: [SQLiteValue] = []
+        for name in names {
             let key = String(name.dropFirst())
             var value = SQLiteValue.null
-            switch prefix {
+            switch name.first {
             case "$":
                 if let capture = request.captures.first(where: { $0.name == key }) {
                     guard capture.value.isUTF8 else { throw .badValue("the URL has bytes that are not UTF-8") }
@@ -94,12 +106,14 @@ struct StatementRunner {
                 let found = parameters.filter { $0.name == key }
                 guard found.count <= 1 else { throw .badValue("'\(key)' is given twice") }
                 value = found.first.map { .text($0.value) } ?? .null
-            default:
+            case "@":
                 if members == nil { members = try StatementRunner.members(of: request.body) }
                 value = members?.first { $0.name == key }?.value ?? .null
+            default: break
             }
-            try run { () throws(SQLiteError) in try prepared.bind(value, to: number) }
+            values.append(value)
         }
+        return values
     }
 
     /// The members of a body, as values.

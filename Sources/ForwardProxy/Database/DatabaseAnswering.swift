@@ -114,9 +114,7 @@ struct DatabaseAsking {
     /// Why the database isn't asked; nil where it is.
     func refusal(isLocal: Bool, hasAccessControl: Bool, _ name: String) -> Problem? {
         guard method != nil else {
-            var problem = Problem(status: 405, title: "method not allowed", detail: "\(methodName) does nothing here")
-            problem.fields.append(AnswerField(name: "Allow", value: "GET, HEAD, OPTIONS"))
-            return problem
+            return DatabaseAsking.unknownMethod(methodName)
         }
         guard isWrite || wantsBody else { return nil }
         if isWrite {
@@ -131,6 +129,13 @@ struct DatabaseAsking {
         }
         guard statement == nil ? (isWrite && method != .delete) : wantsBody else { return nil }
         return refusedBody()
+    }
+
+    /// 405 for a method that no database has.
+    static func unknownMethod(_ name: String) -> Problem {
+        var problem = Problem(status: 405, title: "method not allowed", detail: "\(name) does nothing here")
+        problem.fields.append(AnswerField(name: "Allow", value: "GET, HEAD, OPTIONS"))
+        return problem
     }
 
     /// The page's origin, where it may not write to a file.
@@ -203,11 +208,7 @@ struct DatabaseAsking {
     ///
     /// - Parameter body: what it has brought.
     func request(body: [UInt8], isBodyWanted: Bool = false) -> DatabaseRequest {
-        let (url, query) = uri.withBytes { bytes in
-            (Array(bytes[0..<min(uri.pathEnd, bytes.count)]), Array(bytes[min(uri.pathEnd + 1, bytes.count)...]))
-        }
-        var asked = DatabaseRequest(
-            method ?? .get, rule: call.settings.rule, path: call.resource, query: query, url: url)
+        var asked = DatabaseAsking.request(method ?? .get, call, uri)
         asked.captures = call.captures
         guard isWrite || wantsBody || isBodyWanted else { return asked }
         let fields = request.head.fields
@@ -217,6 +218,14 @@ struct DatabaseAsking {
         asked.body.ifNoneMatch = fields.joined(.ifNoneMatch)
         asked.body.prefersMinimal = preference(fields)
         return asked
+    }
+
+    /// A request without a body.
+    static func request(_ method: DatabaseRequest.Method, _ call: DatabaseCall, _ uri: TargetURI) -> DatabaseRequest {
+        let (url, query) = uri.withBytes { bytes in
+            (Array(bytes[0..<min(uri.pathEnd, bytes.count)]), Array(bytes[min(uri.pathEnd + 1, bytes.count)...]))
+        }
+        return DatabaseRequest(method, rule: call.settings.rule, path: call.resource, query: query, url: url)
     }
 
     /// What `Prefer` says of the answer (RFC 7240 §4.2).

@@ -1,3 +1,4 @@
+import Database
 import HTTPCaching
 public import HTTPSemantics
 public import NIOCore
@@ -30,6 +31,8 @@ public struct DecisionPreview: Sendable {
 
     /// Whether the answer is in a file, which may be missing.
     private let isInFile: Bool
+    /// Whether the answer is made from a database, which may be missing.
+    private let isOfDatabase: Bool
     /// What happens instead if the file does not exist, where the rule says so; one or none.
     private let ifMissing: [DecisionPreview]
 
@@ -64,6 +67,7 @@ public struct DecisionPreview: Sendable {
             }
             let answer = map.answer(match, uri: uri, scratch: scratch)
             let isInFile = if case .file = answer { true } else { false }
+            let isOfDatabase = if case .database = answer { true } else { false }
             switch answer {
             case .refused(let reason):
                 self.init(reason.isOfURL ? .noUsableURL(rule: position, reason) : .noSuchFile(rule: position))
@@ -77,7 +81,8 @@ public struct DecisionPreview: Sendable {
                     revalidates
                         ? "the rule answers, with its validators checked against the file on disk" : "the rule answers",
                     status: rule.status == 200 && isConditional ? nil : rule.status, isInFile: isInFile,
-                    ifMissing: isInFile ? DecisionPreview.ifMissing(rule, asked, decider) : []
+                    isOfDatabase: isOfDatabase,
+                    ifMissing: isInFile || isOfDatabase ? DecisionPreview.ifMissing(rule, asked, decider) : []
                 ) { StatusFields.writeHit(rule: position, to: &$0) }
             }
         case .bypass:
@@ -122,6 +127,17 @@ public struct DecisionPreview: Sendable {
             .file(refusal, rule: rule.position, path: String(decoding: path, as: UTF8.self)))
     }
 
+    /// The same as far as the rule's database is known; the same where none was to answer.
+    public func answering(from database: DatabasePreview) -> DecisionPreview {
+        guard isOfDatabase else { return self }
+        if database.isMissing, let preview = ifMissing.first { return preview }
+        guard let problem = database.problem else {
+            return DecisionPreview(self, sentence, status: status.flatMap { $0 == 200 ? database.status : $0 })
+        }
+        return DecisionPreview(
+            self, "the rule answers with '\(problem.title)': \(problem.detail)", status: problem.status)
+    }
+
     private static func ifMissing(_ rule: Rule, _ asked: AskedRequest, _ decider: Decider) -> [DecisionPreview] {
         switch rule.options.missing {
         case .error: []
@@ -145,10 +161,11 @@ public struct DecisionPreview: Sendable {
     // MARK: What a decision comes to
 
     private init(
-        _ outcome: Outcome, _ sentence: String, status: Int?, isInFile: Bool = false,
+        _ outcome: Outcome, _ sentence: String, status: Int?, isInFile: Bool = false, isOfDatabase: Bool = false,
         ifMissing: [DecisionPreview] = [], _ writeCacheStatus: ((inout ByteBuffer) -> Void)? = nil
     ) {
         self.isInFile = isInFile
+        self.isOfDatabase = isOfDatabase
         self.ifMissing = ifMissing
         self.outcome = "\(outcome.name)"
         self.sentence = sentence
@@ -160,6 +177,16 @@ public struct DecisionPreview: Sendable {
             return String(
                 decoding: line.readableBytesView.dropFirst("Cache-Status: ".utf8.count).dropLast(2), as: UTF8.self)
         }
+    }
+
+    private init(_ other: DecisionPreview, _ sentence: String, status: Int?) {
+        outcome = other.outcome
+        self.sentence = sentence
+        cacheStatus = other.cacheStatus
+        self.status = status
+        isInFile = other.isInFile
+        isOfDatabase = other.isOfDatabase
+        ifMissing = other.ifMissing
     }
 
     private init(_ error: ProxyError) {

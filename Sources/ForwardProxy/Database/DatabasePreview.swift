@@ -1,0 +1,53 @@
+import Database
+public import HTTPSemantics
+public import Substitution
+
+/// What a rule's database would be asked for a request: the decision of a real request, without one.
+public struct DatabasePreview: Sendable {
+    private let explanation: DatabaseExplanation
+    /// Whether there is neither a file nor anything that would make it.
+    let isMissing: Bool
+
+    /// The statement; nil where none would run, or its text depends on the request's body.
+    public var sql: String? { explanation.sql }
+    /// The values for its places, as a JSON array.
+    public var values: String? { explanation.values }
+    /// SQLite's plan, a step a line.
+    public var plan: [String] { explanation.plan }
+    /// What else there is to say: one sentence without a capital and a full stop.
+    public var remark: String? { explanation.remark }
+    /// The status of the answer; nil where the data decide.
+    var status: Int? { explanation.status }
+    /// What the request is refused with.
+    let problem: Problem?
+
+    /// Opens the database for reading; nil where the rule answers with something else. Blocks.
+    public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
+        guard case .database(let call) = answer.source else { return nil }
+        let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
+        let name = String(decoding: method.bytes, as: UTF8.self)
+        let known = name == "HEAD" ? .get : DatabaseRequest.Method(rawValue: name)
+        var request = DatabaseAsking.request(known ?? .get, call, uri)
+        request.captures = call.captures
+        var exists = true
+        var refusal = known == nil ? DatabaseAsking.unknownMethod(name) : nil
+        do throws(DatabaseFileProblem) {
+            _ = try file.look()
+        } catch {
+            exists = false
+            if case .refused(let why) = error {
+                refusal = refusal ?? Problem(status: 403, title: "database refused", detail: "\(file.name): \(why)")
+            }
+        }
+        let seeds = map.databasePlan(root: call.root, path: call.path).seeds
+        let path = (try? file.path()) ?? ""
+        explanation = DatabaseExplanation(
+            request, path: path, exists: exists && !path.isEmpty, name: file.name, seeds: seeds)
+        isMissing = !exists && refusal == nil && seeds.isEmpty
+        problem =
+            refusal
+            ?? (isMissing
+                ? .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: answer.rule.position)
+                : explanation.problem)
+    }
+}
