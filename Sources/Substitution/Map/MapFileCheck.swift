@@ -91,7 +91,7 @@ private enum FileProblem {
 }
 
 /// Finds the lines of map files again, for messages that come after loading.
-private struct RuleExcerpts {
+struct RuleExcerpts {
     private let map: SubstitutionMap
     private var sources: [UInt16: [UInt8]] = [:]
 
@@ -103,28 +103,38 @@ private struct RuleExcerpts {
     ///
     /// A file that has changed meanwhile may give another place; the line's number is the rule's then.
     mutating func place(ofSource index: Int) -> (span: TextSpan, text: [UInt8]?) {
+        place(of: Array(map.storage.arena[map.storage.records[index].sourceRange]), in: index).place
+    }
+
+    /// Where a part of a rule's text stands, as above.
+    ///
+    /// - Parameter offset: bytes of the part that stand before the place.
+    /// - Returns: the place, and whether it is that of the part: else it is where the rule begins.
+    mutating func place(
+        of wanted: [UInt8], from offset: Int? = nil, in index: Int
+    ) -> (place: (span: TextSpan, text: [UInt8]?), isFound: Bool) {
         let record = map.storage.records[index]
         let source = source(record.file)
         var mark = TextMark(line: Int(record.line), column: 1, offset: 0)
         let start = RuleExcerpts.offset(ofLine: Int(record.line), source)
-        guard start < source.count else { return (TextSpan(at: mark), nil) }
+        guard start < source.count else { return ((TextSpan(at: mark), nil), false) }
         // The rule's text ends where the next one's begins.
         var last = Int(record.line) + 1
         if index + 1 < map.storage.records.count, map.storage.records[index + 1].file == record.file {
             last = max(last, Int(map.storage.records[index + 1].line))
         }
         let window = source[start..<min(source.count, RuleExcerpts.offset(ofLine: last, source), start + (1 << 16))]
-        let wanted = Array(map.storage.arena[record.sourceRange])
-        let position = RuleExcerpts.lastOccurrence(of: wanted, in: window)
+        let before = min(offset ?? 0, wanted.count)
+        let position = RuleExcerpts.lastOccurrence(of: wanted, in: window).map { $0 + before }
         let target = position ?? window.firstIndex { $0 != 0x20 } ?? start
         let lineStart = source[..<target].lastIndex { $0 == 0x0A || $0 == 0x0D }.map { $0 + 1 } ?? 0
         let lineEnd = source[target...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? source.count
         let lines = source[start..<max(start, lineStart)].count { $0 == 0x0A }
         let column = 1 + source[lineStart..<target].count { $0 & 0xC0 != 0x80 }
         mark = TextMark(line: Int(record.line) + lines, column: column, offset: target - lineStart)
-        let length = position == nil ? lineEnd - target : wanted.count
+        let length = position == nil ? lineEnd - target : offset == nil ? wanted.count : 0
         let end = TextMark(line: mark.line, column: mark.column, offset: mark.offset + length)
-        return (TextSpan(start: mark, end: end), Array(source[lineStart..<lineEnd]))
+        return ((TextSpan(start: mark, end: end), Array(source[lineStart..<lineEnd])), position != nil)
     }
 
     private mutating func source(_ file: UInt16) -> [UInt8] {
