@@ -1,0 +1,154 @@
+import Basics
+import Glibc
+import SQLite
+import Testing
+
+@testable import Database
+
+/// Databases that somebody made to do harm: they get errors, never a crash or a stuck loop.
+@Suite struct HostileDatabaseTests {
+    private let folder = Folder()
+    private var path: String { folder.path + "/shop.db" }
+
+    private func encoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        PercentCoding.appendSegment(text.utf8, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func bytes() throws -> [UInt8] {
+        let file = try #require(fopen(path, "r"))
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        return Array(bytes.prefix(fread(&bytes, 1, bytes.count, file)))
+    }
+
+    private func put(_ bytes: [UInt8]) throws {
+        let file = try #require(fopen(path, "w"))
+        defer { fclose(file) }
+        #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
+    }
+
+    private func answer(_ target: String, _ session: Session) -> Int {
+        let end = target.firstIndex(of: "?") ?? target.endIndex
+        let path = Array(target[..<end].utf8)
+        let query = Array(target[end...].dropFirst().utf8)
+        do throws(Problem) {
+            return try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
+                let view: SchemaView
+                do throws(SQLiteError) { view = try session.view(for: DatabaseRule(), looks: true) } catch {
+                    throw session.problem(error)
+                }
+                let resource = try Resource(try ResourcePath(path), in: view)
+                return try Reader(session, view, url: [], query: query).answer(resource).status
+            }
+        } catch {
+            return error.status
+        }
+    }
+
+    @Test func `A database with a flipped byte gives rows or an error, for each page`() throws {
+        let script = """
+            PRAGMA page_size=512; CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB); CREATE INDEX i ON t(a);
+            CREATE TABLE u(k TEXT PRIMARY KEY, t INTEGER REFERENCES t(id)) WITHOUT ROWID;
+            WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 40)
+              INSERT INTO t SELECT x, 'row ' || x, zeroblob(x * 40) FROM n;
+            INSERT INTO u SELECT a, id FROM t; CREATE VIEW v AS SELECT a, k FROM t JOIN u ON u.t = t.id;
+            """
+        do {
+            let connection = try SQLiteConnection(path, mode: .create)
+            try Seeding.run([SeedFile(name: "s.sql", bytes: Array(script.utf8))], on: connection)
+        }
+        let whole = try bytes()
+        #expect(whole.count > 512 * 20)
+        var refused = 0
+        var generator = SystemRandomNumberGenerator()
+        for page in 0..<(whole.count / 512) {
+            for offset in [0, 1, 3, 5, 8, 9, 16, 100, 101, 108, 505, 511, Int.random(in: 0..<512, using: &generator)] {
+                var broken = whole
+                let mask: UInt8 = offset % 2 == 0 ? 0xFF : 0x10
+                broken[page * 512 + offset] ^= mask
+                try put(broken)
+                var statuses: [Int] = []
+                do throws(SQLiteError) {
+                    let session = try Session(try SQLiteConnection(path, mode: .readOnly), name: "shop.db")
+                    for target in ["t", "t/7", "t/7/u", "u?_expand=t", "t?_embed=u&_sort=-a", "v?q=row", "t?b=AAAA"] {
+                        statuses.append(answer(target, session))
+                    }
+                } catch {
+                    statuses.append(502)
+                }
+                #expect(
+                    statuses.allSatisfy { [200, 400, 404, 502].contains($0) },
+                    "page \(page + 1), byte \(offset): \(statuses)")
+                refused += statuses.contains(502) ? 1 : 0
+                let check = DatabaseCheck(path: path, exists: true, name: "shop.db", seeds: [])
+                var rule = DatabaseRule()
+                rule.statement = DatabaseRule.Statement(sql: "SELECT a FROM t WHERE b = $1")
+                _ = check.findings(rule.limits) + check.findings(rule)
+            }
+        }
+        #expect(refused > 0)
+    }
+
+    @Test(arguments: [
+        "CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) AS c FROM n",
+        "CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n WHERE x < 0",
+        "CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n ORDER BY -x",
+    ])
+    func `A view that doesn't end is ended at the limit of time`(script: String) throws {
+        let stage = try Stage(script)
+        for target in ["v", "v?q=x", "v?_page=1"] {
+            var limits = DatabaseRule.Limits()
+            limits.time = 1_000_000
+            stage.session.guardian = Guardian(limits: limits, now: monotonicNanoseconds()) { false }
+            let answer = stage.get(target)
+            #expect(answer.status == 503 && answer.body.contains("query took too long"), "\(answer)")
+        }
+    }
+
+    @Test func `Triggers that call each other end`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE a(x); CREATE TABLE b(x);
+            CREATE TRIGGER ab AFTER INSERT ON a BEGIN INSERT INTO b VALUES (new.x + 1); END;
+            CREATE TRIGGER ba AFTER INSERT ON b BEGIN INSERT INTO a VALUES (new.x + 1); END;
+            """)
+        _ = try stage.session.own("PRAGMA recursive_triggers=ON")
+        let answer = stage.send(.post, "a", #"{"x":1}"#)
+        #expect(answer.status == 502, "\(answer)")
+        #expect(answer.body.contains("too many levels of trigger recursion"))
+        #expect(stage.get("a").body == "[]" && stage.get("b").body == "[]")
+        _ = try stage.session.own("PRAGMA recursive_triggers=OFF")
+        #expect(stage.send(.post, "a", #"{"x":1}"#).status == 201)
+        #expect(stage.get("b").body == #"[{"x":2}]"#)
+    }
+
+    @Test(arguments: [
+        "a\"b; DROP TABLE x", "it's", "]", "[x]", "new\nline", "a\"\u{301}b", "\"", "--", "/*", "?1", ":a", "$a", "a.b",
+        "a%2Fb",
+        "SELECT", "rowid", "é", "a b", "_sort", "q", "name_lt", "`",
+    ])
+    func `Names with SQL in them are listed, read and written`(name: String) throws {
+        let quoted = quotedIdentifier(Array(name.utf8))
+        let stage = try Stage(
+            "CREATE TABLE \(quoted)(id INTEGER PRIMARY KEY, \(quoted) TEXT); INSERT INTO \(quoted) VALUES (1,'x'),(2,'y')"
+        )
+        var output = JSONOutput()
+        output.append(string: name)
+        let json = String(decoding: output.bytes, as: UTF8.self)
+        let segment = encoded(name)
+        #expect(
+            stage.get("").body
+                == #"[{"name":\#(json),"kind":"table","key":["id"],"columns":[{"name":"id","type":"INTEGER"},{"name":\#(json),"type":"TEXT"}]}]"#
+        )
+        #expect(stage.get(segment).body == #"[{"id":1,\#(json):"x"},{"id":2,\#(json):"y"}]"#)
+        #expect(stage.get("\(segment)/2").body == #"{"id":2,\#(json):"y"}"#)
+        #expect(stage.get("\(segment)?\(segment)=y").body == #"[{"id":2,\#(json):"y"}]"#)
+        #expect(stage.get("\(segment)?\(segment):ne=y&_sort=id").body == #"[{"id":1,\#(json):"x"}]"#)
+        #expect(stage.send(.post, segment, #"{\#(json):"z"}"#).body == #"{"id":3,\#(json):"z"}"#)
+        #expect(stage.send(.patch, "\(segment)/3", #"{\#(json):"w"}"#).body == #"{"id":3,\#(json):"w"}"#)
+        #expect(stage.send(.put, "\(segment)/3", "{}").body == #"{"id":3,\#(json):null}"#)
+        #expect(stage.send(.delete, "\(segment)/3").status == 200)
+    }
+}
