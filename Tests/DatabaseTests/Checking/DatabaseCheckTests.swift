@@ -1,0 +1,182 @@
+import Diagnostics
+import Glibc
+import SQLite
+import Testing
+
+@testable import Database
+
+@Suite struct DatabaseCheckTests {
+    private let folder = Folder()
+    private var path: String { folder.path + "/shop.db" }
+
+    private func seed(_ script: String, _ name: String = "s.sql") -> SeedFile {
+        SeedFile(name: name, bytes: Array(script.utf8))
+    }
+
+    /// What is found of a rule with the shop's database.
+    private func findings(_ change: (inout DatabaseRule) -> Void) -> [DatabaseCheck.Finding] {
+        var rule = DatabaseRule()
+        change(&rule)
+        let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(Stage.shop)])
+        return check.findings(rule.limits) + check.findings(rule)
+    }
+
+    @Test func `Names that are none are errors, with a name that is`() {
+        let found = findings { rule in
+            rule.tables = ["products", "Reviews", "prodcuts"]
+            rule.keys = [.init(table: "cheap", columns: ["name"]), .init(table: "products", columns: ["nmae"])]
+            rule.forms = [
+                .init(table: "products", column: "extra", form: .text), .init(table: "plain", column: "c", form: .json),
+                .init(table: "plan", column: "c", form: .json),
+            ]
+        }
+        #expect(
+            found.map(\.message) == [
+                "'tables': shop.db has no table 'prodcuts'; did you mean 'products'?",
+                "'keys': products has no column 'nmae'; did you mean 'name'?",
+                "'columns': plain has no column 'c'",
+                "'columns': shop.db has no table 'plan'; did you mean 'plain'?",
+            ])
+        #expect(!found.contains { !$0.isError })
+        #expect(found.map(\.text) == ["prodcuts", "nmae", "plain.c", "plan"])
+    }
+
+    @Test(
+        arguments: [
+            ("SELECT prise FROM products", "'sql': no such column: prise", 7),
+            ("SELECT 1 FROM nowhere", "'sql': no such table: nowhere", nil),
+            ("SELECT 1 AS a, 2 AS a", "'sql' has two columns 'a'; give one another name with AS", nil),
+            ("SELECT load_extension('x')", "'sql': not authorized to use function: load_extension", nil),
+            ("SELECT * FROM products WHERE id = $1", nil, nil), ("DELETE FROM products RETURNING id", nil, nil),
+        ] as [(String, String?, Int?)])
+    func `A statement that SQLite refuses is an error with its text and place`(
+        sql: String, message: String?, offset: Int?
+    ) {
+        let found = findings { $0.statement = DatabaseRule.Statement(sql: sql) }
+        #expect(found.map(\.message) == (message.map { [$0] } ?? []))
+        if let offset { #expect(found.first?.offset == offset) }
+    }
+
+    @Test func `A statement that reads all of many rows is a warning, whatever it calls the table`() {
+        let many = """
+            CREATE TABLE big(id INTEGER PRIMARY KEY, a, b); CREATE INDEX i ON big(a);
+            WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000)
+              INSERT INTO big SELECT x, x, x FROM n;
+            CREATE TABLE small(a); INSERT INTO small VALUES (1);
+            """
+        let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(many)])
+        func messages(_ sql: String) -> [String] {
+            var rule = DatabaseRule()
+            rule.limits.time = 60_000_000_000
+            rule.statement = DatabaseRule.Statement(sql: sql)
+            return (check.findings(rule.limits) + check.findings(rule)).map { "\($0.isError) \($0.message)" }
+        }
+        let warning = "false 'sql' reads all of big, which has 100000 rows or more; an index may help"
+        #expect(messages("SELECT * FROM big WHERE b = $1") == [warning])
+        #expect(messages("SELECT count(*) AS n FROM big AS small") == [warning])
+        #expect(messages("SELECT * FROM small JOIN big AS x ON x.b = small.a") == [warning])
+        #expect(messages("SELECT * FROM big WHERE id = $1").isEmpty)
+        #expect(messages("SELECT * FROM big WHERE a = $1").isEmpty)
+        #expect(messages("SELECT * FROM small").isEmpty)
+    }
+
+    @Test func `A seed that can't be read is an error with its file and line`() throws {
+        let good = seed("CREATE TABLE t(a);")
+        for (name, text, place) in [
+            ("b.sql", "\n\nCREATE TABEL x(a);", "b.sql:3:"), ("t.csv", "a\n\"x", "t.csv:2:1:"),
+            ("db.json", "{\"t\":[{\"a\":}]}", "db.json:1:12:"),
+        ] {
+            let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [good, seed(text, name)])
+            let found = check.findings(DatabaseRule.Limits())
+            #expect(found.count == 1 && found.first?.isError == true)
+            let headline = try #require(found.first?.diagnostic?.headline)
+            #expect(headline.hasPrefix(place), "\(headline)")
+            #expect(check.findings(DatabaseRule()).isEmpty)
+        }
+    }
+
+    @Test func `Seeds that don't end are ended at the limit of time`() {
+        let endless =
+            "CREATE TABLE t AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n;"
+        let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(endless)])
+        var limits = DatabaseRule.Limits()
+        limits.time = 1_000_000
+        #expect(
+            check.findings(limits).map(\.message) == ["the seeds of shop.db: the query was ended at its limit of time"])
+    }
+
+    @Test func `A file that is no database is an error`() throws {
+        let descriptor = open(path, O_CREAT | O_WRONLY, 0o600)
+        defer { close(descriptor) }
+        let text = Array("This is no database, but it is long enough to be taken for the first page of one.".utf8)
+        #expect(write(descriptor, text, text.count) == text.count)
+        let check = DatabaseCheck(path: path, exists: true, name: "shop.db", seeds: [])
+        #expect(
+            check.findings(DatabaseRule.Limits()).map(\.message) == ["shop.db: file is not a database (SQLITE_NOTADB)"])
+        #expect(check.findings(DatabaseRule()).isEmpty)
+    }
+
+    // MARK: Nothing is left behind
+
+    /// The names and contents of the folder's files.
+    private func files() -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            guard let file = fopen(path + suffix, "r") else { continue }
+            defer { fclose(file) }
+            var bytes = [UInt8](repeating: 0, count: 1 << 20)
+            files["shop.db" + suffix] = Array(bytes.prefix(fread(&bytes, 1, bytes.count, file)))
+        }
+        return files
+    }
+
+    private func copy(_ from: String, _ to: String) {
+        guard let source = fopen(from, "r"), let target = fopen(to, "w") else { return }
+        defer {
+            fclose(source)
+            fclose(target)
+        }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        fwrite(bytes, 1, fread(&bytes, 1, bytes.count, source), target)
+    }
+
+    @Test(arguments: ["plain", "log", "logWithIndex", "closed"])
+    func `The database is read with its log, and no file is made, changed or left`(state: String) throws {
+        var writer: SQLiteConnection? = try SQLiteConnection(path, mode: .create)
+        if state != "plain" { _ = try writer?.prepare("PRAGMA journal_mode=WAL").step() }
+        try writer?.execute("CREATE TABLE products(id INTEGER PRIMARY KEY, name TEXT)")
+        try writer?.execute("INSERT INTO products VALUES (1,'x')")
+        if state == "log" {
+            // A database and its log as a program leaves them that was killed, without the index.
+            for suffix in ["", "-wal"] { copy(path + suffix, path + suffix + ".copy") }
+            writer = nil
+            for suffix in ["", "-wal"] { rename(path + suffix + ".copy", path + suffix) }
+        }
+        // The log goes with its last connection; the file stays in WAL mode.
+        if state == "closed" { writer = nil }
+        let before = files()
+        let names: Set<String> =
+            switch state {
+            case "log": ["shop.db", "shop.db-wal"]
+            case "logWithIndex": ["shop.db", "shop.db-wal", "shop.db-shm"]
+            default: ["shop.db"]
+            }
+        #expect(Set(before.keys) == names)
+        do {
+            let check = DatabaseCheck(path: path, exists: true, name: "shop.db", seeds: [])
+            var rule = DatabaseRule()
+            rule.tables = ["products", "nothing"]
+            rule.statement = DatabaseRule.Statement(sql: "SELECT name FROM products WHERE id = $1")
+            #expect(check.findings(rule.limits).isEmpty)
+            #expect(check.findings(rule).map(\.message) == ["'tables': shop.db has no table 'nothing'"])
+            let request = DatabaseRequest(.get, rule: DatabaseRule(), path: Array("products".utf8))
+            let explanation = DatabaseExplanation(request, path: path, exists: true, name: "shop.db", seeds: [])
+            #expect(explanation.problem == nil && explanation.plan == ["SCAN products"])
+        }
+        let after = files()
+        #expect(Set(after.keys) == Set(before.keys))
+        // Of the index readers change the marks of what they read.
+        for name in before.keys where name != "shop.db-shm" { #expect(after[name] == before[name], "\(name)") }
+        withExtendedLifetime(writer) {}
+    }
+}
