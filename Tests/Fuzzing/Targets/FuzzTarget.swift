@@ -36,6 +36,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case script
     /// A Mustache template.
     case template
+    /// A path and a query for rows of a database; the first byte chooses the schema.
+    case query
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -57,6 +59,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .csv: try CSVInvariants.check(bytes)
         case .script: try ScriptInvariants.check(bytes)
         case .template: try TemplateInvariants.check(bytes)
+        case .query: try QueryInvariants.check(bytes)
         }
     }
 }
