@@ -57,7 +57,8 @@ let package = Package(
         .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
-            name: "Database", dependencies: ["Basics", "CSQLite", "Diagnostics", "Patterns", "SQLite"], swiftSettings: strict),
+            name: "Database", dependencies: ["Basics", "CSQLite", "Diagnostics", "Patterns", "SQLite"],
+            swiftSettings: strict),
         .target(name: "Mustache", dependencies: ["Basics", "Diagnostics"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
         .target(name: "HTTP1", dependencies: ["Basics", "HTTPSemantics", nioCore], swiftSettings: strict),
@@ -80,7 +81,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "HTTP1", "HTTP2", "HTTPCaching", "Mustache",
+                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "HTTP1", "HTTP2",
+                "HTTPCaching", "Mustache",
                 "HTTPSemantics",
                 "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
@@ -118,7 +120,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "CSQLite", "Database", "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2", "HTTPCaching", "HTTPSemantics",
+                "CSQLite", "Database", "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2",
+                "HTTPCaching", "HTTPSemantics",
                 "Mustache", "SQLite", "Substitution", "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),

@@ -20,7 +20,9 @@ extension LoopContext {
         let rule = use.rule
         noteRule(rule.position, on: client)
         client.record?.outcome = .substituted
-        if use.rule.options.database == nil, let ready = use.ready, ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt)) {
+        if use.rule.options.database == nil, let ready = use.ready,
+            ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt))
+        {
             return serve(ready, request, client)
         }
         switch source() {
