@@ -1,5 +1,5 @@
 import Basics
-import Glibc
+import Foundation
 import SQLite
 import Testing
 
@@ -17,16 +17,11 @@ import Testing
     }
 
     private func bytes() throws -> [UInt8] {
-        let file = try #require(fopen(path, "r"))
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        return Array(bytes.prefix(fread(&bytes, 1, bytes.count, file)))
+        Array(try #require(FileManager.default.contents(atPath: path)))
     }
 
     private func put(_ bytes: [UInt8]) throws {
-        let file = try #require(fopen(path, "w"))
-        defer { fclose(file) }
-        #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
+        try Data(bytes).write(to: URL(filePath: path))
     }
 
     private func answer(_ target: String, _ session: Session) -> Int {
@@ -145,7 +140,7 @@ import Testing
         #expect(stage.get(segment).body == #"[{"id":1,\#(json):"x"},{"id":2,\#(json):"y"}]"#)
         #expect(stage.get("\(segment)/2").body == #"{"id":2,\#(json):"y"}"#)
         #expect(stage.get("\(segment)?\(segment)=y").body == #"[{"id":2,\#(json):"y"}]"#)
-        #expect(stage.get("\(segment)?\(segment):ne=y&_sort=id").body == #"[{"id":1,\#(json):"x"}]"#)
+        #expect(stage.get("\(segment)?\(segment):ne=y").body == #"[{"id":1,\#(json):"x"}]"#)
         #expect(stage.send(.post, segment, #"{\#(json):"z"}"#).body == #"{"id":3,\#(json):"z"}"#)
         #expect(stage.send(.patch, "\(segment)/3", #"{\#(json):"w"}"#).body == #"{"id":3,\#(json):"w"}"#)
         #expect(stage.send(.put, "\(segment)/3", "{}").body == #"{"id":3,\#(json):null}"#)

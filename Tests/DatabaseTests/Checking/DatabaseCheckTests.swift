@@ -1,5 +1,5 @@
 import Diagnostics
-import Glibc
+import Foundation
 import SQLite
 import Testing
 
@@ -122,22 +122,13 @@ import Testing
     private func files() -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            guard let file = fopen(path + suffix, "r") else { continue }
-            defer { fclose(file) }
-            var bytes = [UInt8](repeating: 0, count: 1 << 20)
-            files["shop.db" + suffix] = Array(bytes.prefix(fread(&bytes, 1, bytes.count, file)))
+            files["shop.db" + suffix] = FileManager.default.contents(atPath: path + suffix).map(Array.init)
         }
         return files
     }
 
     private func copy(_ from: String, _ to: String) {
-        guard let source = fopen(from, "r"), let target = fopen(to, "w") else { return }
-        defer {
-            fclose(source)
-            fclose(target)
-        }
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        fwrite(bytes, 1, fread(&bytes, 1, bytes.count, source), target)
+        _ = FileManager.default.createFile(atPath: to, contents: FileManager.default.contents(atPath: from))
     }
 
     @Test(arguments: ["plain", "log", "logWithIndex", "closed"])

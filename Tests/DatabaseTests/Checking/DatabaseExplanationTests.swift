@@ -64,7 +64,7 @@ import Testing
     @Test(
         arguments: [
             ("prodcuts", .get, 404, "no such table"), ("products?prize=1", .get, 400, "unknown column"),
-            ("products/abc", .get, 404, "no such row"), ("products?_page=0", .get, 400, "bad value"),
+            ("products/042", .get, 404, "no such row"), ("products?_page=0", .get, 400, "bad value"),
             ("products/1?q=x", .get, 400, "unknown parameter"), ("products?_embed=words", .get, 400, "bad value"),
             ("products", .post, 405, "method not allowed"),
         ] as [(String, DatabaseRequest.Method, Int, String)])
