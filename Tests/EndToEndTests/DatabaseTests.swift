@@ -133,6 +133,86 @@ struct DatabaseTests {
         #expect(try problem(try served.binary.get("http://one.test/9")).title == "no such row")
     }
 
+    @Test("A table that 'tables' leaves out is not there for clients")
+    func hiddenTables() throws {
+        let served = try serve(", writes: memory, tables: [products]")
+        func get(_ path: String) throws -> ProxyResponse { try served.binary.get("http://shop.test/\(path)") }
+        #expect(try get("").text.hasPrefix(#"[{"name":"products","kind":"table","key":["id"]"#))
+        #expect(try !get("").text.contains("reviews"))
+        for path in ["reviews", "reviews/1", "products/1/reviews", "sqlite_schema", "sqlite_master"] {
+            #expect(try get(path).status == 404, "\(path)")
+        }
+        #expect(try get("products?_embed=reviews").status == 400)
+        #expect(try post(served, #"{"product":1}"#, to: "reviews").status == 404)
+    }
+
+    @Test("Answers of more rows, bytes or time than the limits are refused and never cut")
+    func limits() throws {
+        let served = try serve(
+            ", limits: { rows: 2 }",
+            rules: """
+                http://bytes.test/: { sqlite: shop.db, limits: { bytes: 60B } }
+                http://time.test/x: { sqlite: shop.db, limits: { time: 20ms }, sql: "WITH RECURSIVE c(x) AS \
+                (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c" }
+                """)
+        #expect(
+            try problem(try served.binary.get("http://shop.test/products"))
+                == ("too many rows", "3 rows; ask for pages, as ?_page=1&_limit=100"))
+        #expect(try served.binary.get("http://shop.test/products?_limit=2").status == 200)
+        #expect(try problem(try served.binary.get("http://bytes.test/products")).title == "answer too large")
+        #expect(try served.binary.get("http://bytes.test/products/1").text == DatabaseTests.hammer)
+        let endless = try served.binary.get("http://time.test/x")
+        #expect(endless.status == 503)
+        #expect(try problem(endless).title == "query took too long")
+    }
+
+    @Test("A reset drops what is in memory, for pages of this machine and not of others")
+    func reset() throws {
+        let served = try serve(", writes: memory")
+        let list = "http://shop.test/products?_limit=0"
+        func reset(_ fields: [String] = [], method: String = "POST") throws -> Int {
+            let socket = try served.binary.connect()
+            let lines =
+                ["\(method) /reset HTTP/1.1", "Host: 127.0.0.1:\(served.binary.port)", "Connection: close"] + fields
+            try socket.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
+            return try socket.receiveResponse(to: method).status
+        }
+        #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
+        for refused in ["Origin: http://evil.test", "Sec-Fetch-Site: cross-site"] {
+            #expect(try reset([refused]) == 403)
+        }
+        #expect(try reset(method: "GET") == 405)
+        #expect(try served.binary.get(list).field("X-Total-Count") == "4")
+        #expect(try reset() == 204)
+        #expect(try served.binary.get(list).field("X-Total-Count") == "3")
+    }
+
+    @Test("With 'when: origin-fails' a write goes to the origin, and to the database if that fails")
+    func originFirst() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let body = try connection.readBody(of: request)
+            let isFine = request.target == "/products"
+            try connection.socket.send(
+                "HTTP/1.1 \(isFine ? "201 Created" : "503 No")\r\nContent-Length: \(body.count)\r\n\r\n")
+            try connection.socket.send(body)
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        let served = try ServedMap(
+            "\(base)/: { sqlite: shop.db, writes: file, when: origin-fails }")
+        try sqlite(served, DatabaseTests.schema + DatabaseTests.rows)
+        func write(_ method: String, _ path: String) throws -> ProxyResponse {
+            try served.binary.exchange(
+                method, "\(base)/\(path)", fields: [DatabaseTests.json], body: #"{"name":"Axe"}"#)
+        }
+        let atOrigin = try write("POST", "products")
+        #expect(atOrigin.status == 201)
+        #expect(atOrigin.text == #"{"name":"Axe"}"#)
+        #expect(try sqlite(served, "SELECT count(*) FROM products WHERE name = 'Axe'") == "0")
+        #expect(try write("PATCH", "products/1").text == #"{"id":1,"name":"Axe","brand":"acme","price":19.9}"#)
+        #expect(try sqlite(served, "SELECT count(*) FROM products WHERE name = 'Axe'") == "1")
+    }
+
     // MARK: Fields
 
     @Test("A row has an ETag, by which GET is 304, a write 412, and a range is a part of the same row")

@@ -92,7 +92,7 @@ struct InstallationTests {
         let map = try files.write("substitutions.yaml", text + "\n")
         let finished = try SubproxyProcess.run(["check", map])
         #expect(finished.status == 0, "\(finished.error)")
-        #expect(finished.output.contains("2 maps, 11 rules"))
+        #expect(finished.output.contains("2 maps, 14 rules"))
     }
 
     // MARK: Completions
