@@ -190,7 +190,7 @@ struct DatabaseTests {
     @Test("With 'when: origin-fails' a write goes to the origin, and to the database if that fails")
     func originFirst() throws {
         let origin = try ScriptedOrigin { request, connection in
-            let body = try connection.readBody(of: request)
+            let body = try connection.readBody(of: request).body
             let isFine = request.target == "/products"
             try connection.socket.send(
                 "HTTP/1.1 \(isFine ? "201 Created" : "503 No")\r\nContent-Length: \(body.count)\r\n\r\n")
