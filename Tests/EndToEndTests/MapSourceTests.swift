@@ -62,7 +62,8 @@ struct MapSourceTests {
         let folder = try sandbox()
         try folder.write("more.yaml", "substitutions:\n  http://a.example/more: { text: one }\n")
         let proxy = try SubproxyProcess(
-            ["-c", "cat m.yaml | exec $subproxy --map - --map more.yaml --listen 127.0.0.1:0"], program: "bash",
+            // Not at the end of a pipe: the proxy takes the shell's place, and ends with it.
+            ["-c", "exec $subproxy --map - --map more.yaml --listen 127.0.0.1:0 < <(cat m.yaml)"], program: "bash",
             environment: ["subproxy": SubproxyProcess.path], folder: folder.path)
         let line = try #require(try proxy.errorLine(containing: "listening on"))
         #expect(line.hasSuffix("(2 maps, 2 rules)"))
