@@ -88,6 +88,9 @@ struct InstallationTests {
             .drop { $0 != ".Sh EXAMPLES" }.drop { $0 != ".Bd -literal" }.dropFirst().prefix { $0 != ".Ed" }
         let files = TemporaryFolder()
         try files.write("icons.yaml", "substitutions:\n  http://a.example/i: { text: i }\n")
+        #expect(mkdir(files.at("bundle"), 0o755) == 0)
+        try files.write("bundle/schema.sql", "CREATE TABLE products(id INTEGER PRIMARY KEY, brand TEXT);\n")
+        try files.write("bundle/products.csv", "id,brand\n1,acme\n")
         let text = lines.joined(separator: "\n").replacing("\\e", with: "\\")
         let map = try files.write("substitutions.yaml", text + "\n")
         let finished = try SubproxyProcess.run(["check", map])
