@@ -46,10 +46,10 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
-        // Its header is the system's; the library itself is opened at first need.
+        // Their headers are the system's; the libraries themselves are opened at first need.
         .target(name: "CCurl"),
+        .target(name: "CSQLite"),
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Curl", dependencies: ["Basics", "CCurl"], swiftSettings: strict),
         .target(name: "Diagnostics", dependencies: ["Basics"], swiftSettings: strict),

@@ -33,15 +33,16 @@ public final class SQLiteConnection {
     /// Steps of the virtual machine between two questions: some 20 µs.
     public static let progressInterval: CInt = 1000
 
-    /// The library's version, as `3.40.1`.
-    public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
-
     /// Opens a database. A symbolic link on its path is refused (SQLITE_OPEN_NOFOLLOW).
     ///
     /// - Parameters:
     ///   - path: the file's path, or with `isURI` a `file:` URI (https://sqlite.org/uri.html); not read for `.memory`.
-    /// - Throws: What SQLite says. A file that is no database is found out at the first statement only.
+    /// - Throws: What SQLite says, or why it can't be used itself. A file that is no database is found out at the first
+    ///   statement only.
     public init(_ path: String, mode: Mode, isURI: Bool = false) throws(SQLiteError) {
+        if let problem = subproxy_sqlite_problem() {
+            throw SQLiteError(code: SQLITE_CANTOPEN, message: "SQLite can't be used: \(String(cString: problem))")
+        }
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
         switch mode {
         case .readOnly: flags |= SQLITE_OPEN_READONLY

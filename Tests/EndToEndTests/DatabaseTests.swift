@@ -104,6 +104,19 @@ struct DatabaseTests {
         }
     }
 
+    @Test("SQLite is loaded with the first request for a database, and not by a map that names one")
+    func loading() throws {
+        let served = try serve(rules: "http://other.test/x: { text: x }")
+        func isLoaded() throws -> Bool {
+            try String(contentsOfFile: "/proc/\(served.binary.process.identifier)/maps", encoding: .utf8).contains(
+                "libsqlite3")
+        }
+        #expect(try served.binary.get("http://other.test/x").status == 200)
+        #expect(try !isLoaded())
+        #expect(try served.binary.get("http://shop.test/products/3").text == DatabaseTests.tape)
+        #expect(try isLoaded())
+    }
+
     @Test("In a URL of another scheme the host is the table")
     func ownScheme() throws {
         let served = try serve(rules: "sqlite://*/**: { sqlite: shop.db }")

@@ -1,0 +1,27 @@
+// Wrappers of what Swift can't call or see of sqlite3.h: variadic functions, and macros that are casts. The functions of
+// SQLite are those of library.c, which hand on to the library.
+#ifndef SUBPROXY_CSQLITE_SHIM_H
+#define SUBPROXY_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+// Opens SQLite unless it is open; what keeps it from being opened, or NULL. All but sqlite3_open_v2, sqlite3_errstr and
+// sqlite3_complete take what an open library has made, and are never called without one.
+const char *subproxy_sqlite_problem(void);
+
+// SQLITE_DBCONFIG options that take a flag and may tell its state.
+int subproxy_sqlite_configure(sqlite3 *database, int option, int value);
+
+// Where a statement went wrong, in bytes; -1 where the library doesn't tell, as those older than 3.38.
+int subproxy_sqlite_error_offset(sqlite3 *database);
+
+// SQLITE_TRANSIENT: SQLite copies the bytes before it returns.
+static inline int subproxy_sqlite_bind_text(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, (const char *)bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static inline int subproxy_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+#endif

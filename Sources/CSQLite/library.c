@@ -1,0 +1,168 @@
+// SQLite's functions that are used here, each handed on to the library, which is opened with the first database: a proxy
+// whose map names none, or has not been asked for one, need not have it.
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define FUNCTIONS(EACH) \
+    EACH(backup_finish) EACH(backup_init) EACH(backup_pagecount) EACH(backup_step) EACH(bind_blob64) \
+    EACH(bind_double) EACH(bind_int64) EACH(bind_null) EACH(bind_parameter_count) EACH(bind_parameter_name) \
+    EACH(bind_text64) EACH(bind_zeroblob) EACH(busy_handler) EACH(changes64) EACH(clear_bindings) EACH(close_v2) \
+    EACH(column_blob) EACH(column_bytes) EACH(column_count) EACH(column_decltype) EACH(column_double) \
+    EACH(column_int64) EACH(column_name) EACH(column_origin_name) EACH(column_table_name) EACH(column_text) \
+    EACH(column_type) EACH(complete) EACH(create_function_v2) EACH(db_config) EACH(db_readonly) EACH(errmsg) \
+    EACH(errstr) EACH(extended_errcode) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
+    EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_int) EACH(result_null) \
+    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(user_data) EACH(value_bytes) \
+    EACH(value_int64) EACH(value_text) EACH(value_type)
+
+static struct {
+#define MEMBER(name) __typeof__(&sqlite3_##name) name;
+    FUNCTIONS(MEMBER)
+    int (*error_offset)(sqlite3 *);
+} library;
+
+// Hidden, or what SQLite calls of its own could end here, since the names are the same.
+#define HIDDEN __attribute__((visibility("hidden")))
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool opened;
+static char problem[512];
+
+static void *find(void *handle, const char *name) {
+    void *function = dlsym(handle, name);
+    if (function == NULL && problem[0] == 0) snprintf(problem, sizeof problem, "libsqlite3.so.0 has no %s", name);
+    return function;
+}
+
+static void open_library(void) {
+    void *handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        const char *text = dlerror();
+        snprintf(problem, sizeof problem, "%s", text == NULL ? "libsqlite3.so.0 can't be opened" : text);
+        return;
+    }
+#define FIND(name) library.name = (__typeof__(library.name))find(handle, "sqlite3_" #name);
+    FUNCTIONS(FIND)
+    library.error_offset = (int (*)(sqlite3 *))dlsym(handle, "sqlite3_error_offset");
+}
+
+// A failure is tried again at the next call: descriptors or memory may have been short.
+static bool is_open(void) {
+    if (atomic_load_explicit(&opened, memory_order_acquire)) return true;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load_explicit(&opened, memory_order_relaxed)) {
+        problem[0] = 0;
+        open_library();
+        if (problem[0] == 0) atomic_store_explicit(&opened, true, memory_order_release);
+    }
+    bool is = atomic_load_explicit(&opened, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+HIDDEN const char *subproxy_sqlite_problem(void) { return is_open() ? NULL : problem; }
+
+HIDDEN int subproxy_sqlite_configure(sqlite3 *database, int option, int value) {
+    return library.db_config(database, option, value, (int *)0);
+}
+
+HIDDEN int subproxy_sqlite_error_offset(sqlite3 *database) {
+    return library.error_offset == NULL ? -1 : library.error_offset(database);
+}
+
+HIDDEN int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, const char *system) {
+    *database = NULL;
+    return is_open() ? library.open_v2(path, database, flags, system) : SQLITE_CANTOPEN;
+}
+HIDDEN const char *sqlite3_errstr(int code) { return is_open() ? library.errstr(code) : problem; }
+HIDDEN int sqlite3_complete(const char *script) { return is_open() ? library.complete(script) : SQLITE_NOMEM; }
+// SQLite takes NULL here, which is what a connection is that couldn't be opened.
+HIDDEN int sqlite3_close_v2(sqlite3 *database) { return database == NULL ? SQLITE_OK : library.close_v2(database); }
+
+#define HAND_ON(type, name, parameters, arguments) \
+    HIDDEN type sqlite3_##name parameters { return library.name arguments; }
+
+#define OF_DATABASE(type, name) HAND_ON(type, name, (sqlite3 * database), (database))
+OF_DATABASE(sqlite3_int64, changes64)
+OF_DATABASE(const char *, errmsg)
+OF_DATABASE(int, extended_errcode)
+OF_DATABASE(int, get_autocommit)
+OF_DATABASE(sqlite3_int64, last_insert_rowid)
+HAND_ON(int, busy_handler, (sqlite3 * database, int (*ask)(void *, int), void *context), (database, ask, context))
+HAND_ON(int, db_readonly, (sqlite3 * database, const char *name), (database, name))
+HAND_ON(int, limit, (sqlite3 * database, int id, int value), (database, id, value))
+HAND_ON(
+    void, progress_handler, (sqlite3 * database, int steps, int (*ask)(void *), void *context),
+    (database, steps, ask, context))
+HAND_ON(
+    int, set_authorizer,
+    (sqlite3 * database, int (*ask)(void *, int, const char *, const char *, const char *, const char *), void *context),
+    (database, ask, context))
+HAND_ON(
+    int, create_function_v2,
+    (sqlite3 * database, const char *name, int count, int encoding, void *context,
+     void (*call)(sqlite3_context *, int, sqlite3_value **), void (*step)(sqlite3_context *, int, sqlite3_value **),
+     void (*final)(sqlite3_context *), void (*destroy)(void *)),
+    (database, name, count, encoding, context, call, step, final, destroy))
+HAND_ON(
+    int, prepare_v3,
+    (sqlite3 * database, const char *sql, int length, unsigned int flags, sqlite3_stmt **statement, const char **tail),
+    (database, sql, length, flags, statement, tail))
+
+HAND_ON(
+    sqlite3_backup *, backup_init,
+    (sqlite3 * target, const char *target_name, sqlite3 *source, const char *source_name),
+    (target, target_name, source, source_name))
+HAND_ON(int, backup_step, (sqlite3_backup * backup, int pages), (backup, pages))
+HAND_ON(int, backup_finish, (sqlite3_backup * backup), (backup))
+HAND_ON(int, backup_pagecount, (sqlite3_backup * backup), (backup))
+
+#define OF_STATEMENT(type, name) HAND_ON(type, name, (sqlite3_stmt * statement), (statement))
+OF_STATEMENT(int, bind_parameter_count)
+OF_STATEMENT(int, clear_bindings)
+OF_STATEMENT(int, column_count)
+OF_STATEMENT(int, finalize)
+OF_STATEMENT(int, reset)
+OF_STATEMENT(int, step)
+OF_STATEMENT(int, stmt_busy)
+OF_STATEMENT(int, stmt_readonly)
+
+#define OF_COLUMN(type, name) HAND_ON(type, name, (sqlite3_stmt * statement, int index), (statement, index))
+OF_COLUMN(int, bind_null)
+OF_COLUMN(const char *, bind_parameter_name)
+OF_COLUMN(const void *, column_blob)
+OF_COLUMN(int, column_bytes)
+OF_COLUMN(const char *, column_decltype)
+OF_COLUMN(double, column_double)
+OF_COLUMN(sqlite3_int64, column_int64)
+OF_COLUMN(const char *, column_name)
+OF_COLUMN(const char *, column_origin_name)
+OF_COLUMN(const char *, column_table_name)
+OF_COLUMN(const unsigned char *, column_text)
+OF_COLUMN(int, column_type)
+HAND_ON(int, bind_double, (sqlite3_stmt * statement, int index, double value), (statement, index, value))
+HAND_ON(int, bind_int64, (sqlite3_stmt * statement, int index, sqlite3_int64 value), (statement, index, value))
+HAND_ON(int, bind_zeroblob, (sqlite3_stmt * statement, int index, int length), (statement, index, length))
+HAND_ON(
+    int, bind_blob64,
+    (sqlite3_stmt * statement, int index, const void *bytes, sqlite3_uint64 count, void (*destroy)(void *)),
+    (statement, index, bytes, count, destroy))
+HAND_ON(
+    int, bind_text64,
+    (sqlite3_stmt * statement, int index, const char *bytes, sqlite3_uint64 count, void (*destroy)(void *),
+     unsigned char encoding),
+    (statement, index, bytes, count, destroy, encoding))
+
+HAND_ON(void *, user_data, (sqlite3_context * context), (context))
+HAND_ON(void, result_int, (sqlite3_context * context, int value), (context, value))
+HAND_ON(void, result_null, (sqlite3_context * context), (context))
+#define OF_VALUE(type, name) HAND_ON(type, name, (sqlite3_value * value), (value))
+OF_VALUE(int, value_bytes)
+OF_VALUE(sqlite3_int64, value_int64)
+OF_VALUE(const unsigned char *, value_text)
+OF_VALUE(int, value_type)
