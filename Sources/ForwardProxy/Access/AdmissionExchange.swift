@@ -3,7 +3,7 @@ import NIOCore
 
 /// Stands in for an exchange while the client's credentials are checked, and keeps what arrives of the request's body.
 final class AdmissionExchange: Exchange {
-    private weak var client: (any ExchangeClient)?
+    private var client: (any ExchangeClient)?
     private var held: [ByteBuffer] = []
     private var end: (hasCome: Bool, trailers: FieldSection?) = (false, nil)
 

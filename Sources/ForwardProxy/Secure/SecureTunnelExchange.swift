@@ -10,7 +10,7 @@ import TLSTermination
 final class SecureTunnelExchange: Exchange {
     private let authority: Authority
     private let loop: LoopContext
-    private weak var client: (any ExchangeClient)?
+    private var client: (any ExchangeClient)?
     /// The client's, once its connection is taken over.
     private var address = ""
     private var isLocal = false
