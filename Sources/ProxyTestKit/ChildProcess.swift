@@ -6,11 +6,35 @@ import Synchronization
 /// Every wait has a bound, and the process is killed and reaped with the object.
 public final class ChildProcess: Sendable {
     private struct State {
-        var output: [UInt8] = []
-        var error: [UInt8] = []
-        var openPipes = 2
+        var output: Stream
+        var error: Stream
         /// Nil while the process runs; once it is set, the process identifier may be another process's.
         var status: Int32?
+    }
+
+    /// One of the two streams that the process writes, with all that has been read of it.
+    private struct Stream {
+        /// Nil once it has ended.
+        var descriptor: CInt?
+        var bytes: [UInt8] = []
+
+        /// Takes what is there to be read.
+        mutating func read() {
+            guard let descriptor else { return }
+            var chunk = [UInt8](repeating: 0, count: 1 << 14)
+            // A process that goes on writing must not keep a test that asks what it has written so far.
+            for _ in 0..<256 {
+                let count = recv(descriptor, &chunk, chunk.count, CInt(MSG_DONTWAIT))
+                if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN { return }
+                guard count > 0 else {
+                    close(descriptor)
+                    self.descriptor = nil
+                    return
+                }
+                bytes += chunk[..<count]
+            }
+        }
     }
 
     public let identifier: pid_t
@@ -36,7 +60,7 @@ public final class ChildProcess: Sendable {
             close(error.reader)
             throw failure
         }
-        state = Mutex(State())
+        state = Mutex(State(output: Stream(descriptor: output.reader), error: Stream(descriptor: error.reader)))
         gather(output.reader, into: \.output)
         gather(error.reader, into: \.error)
     }
@@ -47,15 +71,31 @@ public final class ChildProcess: Sendable {
             var result: CInt = 0
             while waitpid(identifier, &result, 0) < 0, errno == EINTR {}
         }
+        state.withLock { state in
+            for descriptor in [state.output.descriptor, state.error.descriptor] {
+                if let descriptor { close(descriptor) }
+            }
+        }
     }
 
-    /// What has come on standard output so far.
-    public var output: String { String(decoding: state.withLock(\.output), as: UTF8.self) }
+    /// What has come on standard output so far: all that the process wrote before this is asked.
+    public var output: String { String(decoding: outputBytes, as: UTF8.self) }
 
-    /// What has come on standard error so far.
-    public var error: String { String(decoding: state.withLock(\.error), as: UTF8.self) }
+    /// What has come on standard error so far: all that the process wrote before this is asked.
+    public var error: String {
+        String(
+            decoding: state.withLock { state in
+                state.error.read()
+                return state.error.bytes
+            }, as: UTF8.self)
+    }
 
-    public var outputBytes: [UInt8] { state.withLock(\.output) }
+    public var outputBytes: [UInt8] {
+        state.withLock { state in
+            state.output.read()
+            return state.output.bytes
+        }
+    }
 
     public func send(_ signal: Int32) {
         state.withLock { if $0.status == nil { kill(identifier, signal) } }
@@ -99,7 +139,9 @@ public final class ChildProcess: Sendable {
     }
 
     /// Whether the process and its output have ended.
-    public var hasEnded: Bool { status != nil && state.withLock(\.openPipes) == 0 }
+    public var hasEnded: Bool {
+        status != nil && state.withLock { $0.output.descriptor == nil && $0.error.descriptor == nil }
+    }
 
     /// Waits for the end of the process and of its output.
     ///
@@ -119,17 +161,22 @@ public final class ChildProcess: Sendable {
         return process
     }
 
-    private func gather(_ descriptor: CInt, into stream: any WritableKeyPath<State, [UInt8]> & Sendable) {
+    /// Reads a stream as the process writes it, so that it is never held up.
+    private func gather(_ descriptor: CInt, into stream: any WritableKeyPath<State, Stream> & Sendable) {
+        // A descriptor of the thread's own, since whoever sees the stream's end closes the other.
+        let watched = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         Threads.start { [weak self] in
-            var chunk = [UInt8](repeating: 0, count: 1 << 16)
+            defer { close(watched) }
             while true {
-                let count = read(descriptor, &chunk, chunk.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0, let self else { break }
-                self.state.withLock { $0[keyPath: stream] += chunk[..<count] }
+                var waits = pollfd(fd: watched, events: Int16(POLLIN), revents: 0)
+                poll(&waits, 1, -1)
+                guard let self else { return }
+                let isOpen = self.state.withLock { state in
+                    state[keyPath: stream].read()
+                    return state[keyPath: stream].descriptor != nil
+                }
+                guard isOpen else { return }
             }
-            close(descriptor)
-            self?.state.withLock { $0.openPipes -= 1 }
         }
     }
 
