@@ -1,22 +1,26 @@
 import Glibc
 
-/// A lock with a condition that threads wait for (pthread_cond_wait(3)).
+/// A lock with conditions that threads wait for (pthread_cond_wait(3)).
 public final class ConditionLock: Sendable {
     // Their addresses stay as they are for good, as POSIX wants.
     nonisolated(unsafe) private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    nonisolated(unsafe) private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    nonisolated(unsafe) private let conditions: UnsafeMutablePointer<pthread_cond_t>
+    private let count: Int
 
-    public init() {
+    /// - Parameter conditions: how many there are, numbered from 0.
+    public init(conditions count: Int = 1) {
+        self.count = count
+        conditions = .allocate(capacity: count)
+        conditions.initialize(repeating: pthread_cond_t(), count: count)
         mutex.initialize(to: pthread_mutex_t())
-        condition.initialize(to: pthread_cond_t())
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        for index in 0..<count { pthread_cond_init(conditions + index, nil) }
     }
 
     deinit {
-        pthread_cond_destroy(condition)
+        for index in 0..<count { pthread_cond_destroy(conditions + index) }
         pthread_mutex_destroy(mutex)
-        condition.deallocate()
+        conditions.deallocate()
         mutex.deallocate()
     }
 
@@ -28,8 +32,19 @@ public final class ConditionLock: Sendable {
     }
 
     /// Waits for a wake-up, which can come without cause; to be called with the lock held, which others have meanwhile.
-    public func wait() { pthread_cond_wait(condition, mutex) }
+    public func wait(for condition: Int = 0) { pthread_cond_wait(address(condition), mutex) }
 
-    /// Wakes all that wait.
-    public func wakeAll() { pthread_cond_broadcast(condition) }
+    /// Wakes one of those that wait for a condition.
+    public func wakeOne(of condition: Int = 0) { pthread_cond_signal(address(condition)) }
+
+    /// Wakes all that wait, whatever for.
+    public func wakeAll() {
+        for index in 0..<count { pthread_cond_broadcast(conditions + index) }
+    }
+
+    /// Traps at a condition that there isn't.
+    private func address(_ condition: Int) -> UnsafeMutablePointer<pthread_cond_t> {
+        precondition((0..<count).contains(condition))
+        return conditions + condition
+    }
 }

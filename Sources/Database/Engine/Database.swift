@@ -20,16 +20,15 @@ public final class Database: @unchecked Sendable {
     /// Where changes go, by all the rules that name it.
     let writes: DatabaseRule.Writes
 
-    /// Threads that read at most.
-    static let maximumReaderCount = 4
     /// Requests that wait at most, beside those that run.
     static let maximumWaitingCount = 256
 
-    private let lock = ConditionLock()
+    private let lock = ConditionLock(conditions: 2)
+    /// What the threads that read wait for, and what the one that writes waits for.
+    private static let (reading, writing) = (0, 1)
     private var readQueue = JobQueue()
     private var writeQueue = JobQueue()
-    private var readers = 0
-    private var idleReaders = 0
+    private var readers = ReaderDuty()
     private var hasWriter = false
     private var isClosed = false
     /// Which file was read last, and the log that belonged to it; nil where there was none.
@@ -115,7 +114,7 @@ public final class Database: @unchecked Sendable {
     /// - Parameter limit: nanoseconds that it waits at most.
     public func waitForEnd(limit: UInt64) {
         let start = monotonicNanoseconds()
-        while lock.locked({ hasWriter || readers > 0 }), monotonicNanoseconds() &- start < limit { usleep(1000) }
+        while lock.locked({ hasWriter || readers.count > 0 }), monotonicNanoseconds() &- start < limit { usleep(1000) }
     }
 
     @discardableResult
@@ -131,14 +130,15 @@ public final class Database: @unchecked Sendable {
                     hasWriter = true
                     return .startWriter
                 }
-            } else {
-                readQueue.append(job)
-                if idleReaders < readQueue.count, readers < Database.maximumReaderCount {
-                    readers += 1
-                    return .startReader
-                }
+                lock.wakeOne(of: Database.writing)
+                return .wait
             }
-            lock.wakeAll()
+            readQueue.append(job)
+            switch readers.arrived(waiting: readQueue.count, at: job.createdAt) {
+            case .start: return .startReader
+            case .wake: lock.wakeOne(of: Database.reading)
+            case .nothing: break
+            }
             return .wait
         }
         switch next {
@@ -151,6 +151,20 @@ public final class Database: @unchecked Sendable {
     }
 
     // MARK: Threads
+
+    /// Calls another thread for what waits, from one whose query takes long.
+    func callHelp(at now: UInt64) {
+        let starts = lock.locked { () -> Bool in
+            guard readQueue.count > 0 else { return false }
+            switch readers.help(at: now) {
+            case .start: return true
+            case .wake: lock.wakeOne(of: Database.reading)
+            case .nothing: break
+            }
+            return false
+        }
+        if starts { startThread(writes: false) }
+    }
 
     private func startThread(writes: Bool) {
         let worker = Worker(self, writes: writes)
@@ -173,8 +187,8 @@ public final class Database: @unchecked Sendable {
                 hasWriter = false
                 return writeQueue.removeAll()
             }
-            readers -= 1
-            return readers == 0 ? readQueue.removeAll() : []
+            readers.left()
+            return readers.count == 0 ? readQueue.removeAll() : []
         }
         for job in stranded { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
     }
@@ -185,21 +199,25 @@ public final class Database: @unchecked Sendable {
             while true {
                 if writes, let job = writeQueue.removeFirst() { return job }
                 if !writes, let job = readQueue.removeFirst() {
-                    guard isInMemory else { return job }
+                    guard isInMemory else {
+                        readers.took(at: monotonicNanoseconds())
+                        return job
+                    }
                     // The data have moved to memory since it was asked.
                     writeQueue.append(job)
-                    lock.wakeAll()
+                    lock.wakeOne(of: Database.writing)
                     continue
                 }
                 if isClosed {
                     // The last connection to close moves the log into the file, which those that read can't.
-                    guard writes, readers > 0 else { return nil }
-                    lock.wait()
-                    continue
+                    guard writes, readers.count > 0 else { return nil }
+                    lock.wait(for: Database.writing)
+                } else if writes {
+                    lock.wait(for: Database.writing)
+                } else {
+                    readers.sleeps()
+                    repeat { lock.wait(for: Database.reading) } while !readers.wasCalled() && !isClosed
                 }
-                if !writes { idleReaders += 1 }
-                lock.wait()
-                if !writes { idleReaders -= 1 }
             }
         }
     }
@@ -207,7 +225,7 @@ public final class Database: @unchecked Sendable {
     /// A thread has closed its connection, and ends.
     func leave(writes: Bool) {
         lock.locked {
-            if writes { hasWriter = false } else { readers -= 1 }
+            if writes { hasWriter = false } else { readers.left() }
             lock.wakeAll()
         }
     }
@@ -239,7 +257,7 @@ public final class Database: @unchecked Sendable {
         let mustStart = lock.locked { () -> Bool in
             writeQueue.append(job)
             defer { hasWriter = true }
-            lock.wakeAll()
+            lock.wakeOne(of: Database.writing)
             return !hasWriter
         }
         if mustStart { startThread(writes: true) }

@@ -189,6 +189,9 @@ final class Guardian {
     private let deadline: UInt64
     private let lockDeadline: UInt64
     private let isCancelled: () -> Bool
+    /// Told from time to time that the request takes long.
+    private let takesLong: (UInt64) -> Void
+    private let longFrom: UInt64
     /// Why it ended a statement; nil while it goes on.
     private(set) var hasEnded: End?
 
@@ -199,7 +202,13 @@ final class Guardian {
 
     /// - Parameters:
     ///   - now: nanoseconds of the steady clock.
-    init(limits: DatabaseRule.Limits, now: UInt64, isCancelled: @escaping () -> Bool) {
+    ///   - takesLong: told the time, again and again, while a request takes longer than most.
+    init(
+        limits: DatabaseRule.Limits, now: UInt64, takesLong: @escaping (UInt64) -> Void = { _ in },
+        isCancelled: @escaping () -> Bool
+    ) {
+        self.takesLong = takesLong
+        longFrom = now &+ ReaderDuty.longTime
         deadline = now &+ limits.time
         lockDeadline = now &+ limits.wait
         self.isCancelled = isCancelled
@@ -211,10 +220,12 @@ final class Guardian {
             hasEnded = .client
             return false
         }
-        guard monotonicNanoseconds() < deadline else {
+        let now = monotonicNanoseconds()
+        guard now < deadline else {
             hasEnded = .time
             return false
         }
+        if now > longFrom { takesLong(now) }
         return true
     }
 
@@ -226,10 +237,12 @@ final class Guardian {
             hasEnded = .client
             return false
         }
-        guard monotonicNanoseconds() < lockDeadline else {
+        let now = monotonicNanoseconds()
+        guard now < lockDeadline else {
             hasEnded = .lock
             return false
         }
+        takesLong(now)
         usleep(UInt32(min(20_000, 500 << min(attempts, 6))))
         return true
     }

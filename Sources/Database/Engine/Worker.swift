@@ -78,7 +78,10 @@ final class Worker {
     // MARK: Answers
 
     private func answer(_ request: DatabaseRequest, _ job: Job) throws(Failure) -> DatabaseResult {
-        let guardian = Guardian(limits: request.rule.limits, now: job.createdAt) { job.isCancelled }
+        let guardian = Guardian(
+            limits: request.rule.limits, now: job.createdAt,
+            takesLong: { [database, writes] now in if !writes { database.callHelp(at: now) } },
+            isCancelled: { job.isCancelled })
         guard monotonicNanoseconds() &- job.createdAt < max(request.rule.limits.wait, request.rule.limits.time) else {
             throw .problem(
                 Problem(503, "database locked", "\(database.file.name): others took too long, and it was not begun"))

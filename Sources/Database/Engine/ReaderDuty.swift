@@ -1,0 +1,62 @@
+/// Which of the threads that read are called when something is to be read.
+///
+/// Most queries take less time than it takes to switch to another thread. So one thread reads what comes, and another
+/// is called only where that one is held up: by a long query, by more than a few that wait, or by a lock.
+struct ReaderDuty {
+    /// Threads that read at most.
+    static let maximumCount = 4
+    /// Queries that wait for a thread that is awake, before another is called.
+    static let patience = 8
+    /// Nanoseconds from which on a query is a long one.
+    static let longTime: UInt64 = 200_000
+
+    /// The threads that there are.
+    private(set) var count = 0
+    /// Those that wait and have not been called.
+    private(set) var asleep = 0
+    /// Those that have been called and are not there yet.
+    private var called = 0
+    /// When one last took a query or was called to take one, in nanoseconds of the monotonic clock.
+    private var lastTake: UInt64 = 0
+
+    /// What has to be done for a query.
+    enum Call { case nothing, wake, start }
+
+    /// A query has been queued.
+    ///
+    /// - Parameter waiting: how many wait, with this one.
+    mutating func arrived(waiting: Int, at now: UInt64) -> Call {
+        if count > asleep, waiting <= ReaderDuty.patience, now &- lastTake < ReaderDuty.longTime { return .nothing }
+        return help(at: now)
+    }
+
+    /// Calls one more thread.
+    mutating func help(at now: UInt64) -> Call {
+        if asleep > 0 {
+            asleep -= 1
+            called += 1
+            lastTake = now
+            return .wake
+        }
+        guard count < ReaderDuty.maximumCount else { return .nothing }
+        count += 1
+        lastTake = now
+        return .start
+    }
+
+    /// A thread has taken a query.
+    mutating func took(at now: UInt64) { lastTake = now }
+
+    /// A thread has found nothing to do, and waits.
+    mutating func sleeps() { asleep += 1 }
+
+    /// Whether a thread that has woken up was called.
+    mutating func wasCalled() -> Bool {
+        guard called > 0 else { return false }
+        called -= 1
+        return true
+    }
+
+    /// A thread that was awake has ended, or has not begun.
+    mutating func left() { count -= 1 }
+}
