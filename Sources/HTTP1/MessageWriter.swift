@@ -124,10 +124,18 @@ public enum MessageWriter {
     }
 
     private static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy(\.isTokenByte)
+        // As bytes that lie together, which nearly all are, they need no call for each.
+        bytes.withContiguousStorageIfAvailable { isToken(UnsafeRawBufferPointer($0)) }
+            ?? (!bytes.isEmpty && bytes.allSatisfy(\.isTokenByte))
     }
 
     private static func isFieldValue(_ bytes: some Collection<UInt8>) -> Bool {
-        bytes.allSatisfy(\.isFieldValueByte)
+        bytes.withContiguousStorageIfAvailable { bytes in
+            UnsafeRawBufferPointer(bytes).firstOutsideFieldValue(from: 0, to: bytes.count) == bytes.count
+        } ?? bytes.allSatisfy(\.isFieldValueByte)
+    }
+
+    private static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy(\.isTokenByte)
     }
 }
