@@ -19,7 +19,7 @@ PACKAGES = {
     "nginx": "nginx", "squid": "squid", "varnishd": "varnish", "haproxy": "haproxy", "tinyproxy": "tinyproxy",
     "traffic_server": "trafficserver", "wrk": "wrk", "h2load": "nghttp2-client", "gcc": "gcc", "curl": "curl",
     "openssl": "openssl", "taskset": "util-linux", "/usr/include/stdio.h": "libc6-dev",
-    "/usr/include/openssl/ssl.h": "libssl-dev",
+    "/usr/include/openssl/ssl.h": "libssl-dev", "/usr/include/sqlite3.h": "libsqlite3-dev",
 }
 if importlib.util.find_spec("ensurepip") is None:
     PACKAGES["ensurepip"] = "python3-venv"
@@ -58,19 +58,24 @@ def install_packages() -> None:
         as_root("systemctl", "disable", "--quiet", *new, stderr=subprocess.DEVNULL)
 
 
-def install_mitmproxy() -> str | None:
-    """The newest from PyPI in a folder of its own, else Debian's; None where neither can be had."""
-    folder = os.path.join(FOLDER, "mitmproxy")
-    program = os.path.join(folder, "bin/mitmdump")
+def install_from_pypi(name: str, program: str) -> str | None:
+    """The newest of a package in a folder of its own; None where it can't be had."""
+    folder = os.path.join(FOLDER, name)
+    program = os.path.join(folder, "bin", program)
     if not works(program):
-        print("installing: mitmproxy", flush=True)
+        print(f"installing: {name}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         try:
             subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
-            subprocess.run([f"{folder}/bin/pip", "install", "-q", "mitmproxy"], check=True, capture_output=True)
+            subprocess.run([f"{folder}/bin/pip", "install", "-q", name], check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError):
             shutil.rmtree(folder, ignore_errors=True)
-    if works(program):
+    return program if works(program) else None
+
+
+def install_mitmproxy() -> str | None:
+    """The newest from PyPI, else Debian's; None where neither can be had."""
+    if program := install_from_pypi("mitmproxy", "mitmdump"):
         return program
     if not shutil.which("mitmdump") and shutil.which("apt-get"):
         with contextlib.suppress(OSError):
@@ -91,7 +96,7 @@ def compile_tools() -> dict[str, str]:
     os.makedirs(FOLDER, exist_ok=True)
     made = {}
     for name, product, options in [
-        ("limit", "limit", []), ("pull", "pull", []), ("tunnel", "tunnel.so", ["-shared", "-fPIC", "-ldl"])
+        ("limit", "limit", []), ("pull", "pull", []), ("rows", "rows", ["-lsqlite3"]), ("tunnel", "tunnel.so", ["-shared", "-fPIC", "-ldl"])
     ]:
         source, made[name] = os.path.join(HERE, f"tools/{name}.c"), os.path.join(FOLDER, product)
         if not os.path.exists(made[name]) or os.path.getmtime(made[name]) < os.path.getmtime(source):

@@ -167,17 +167,27 @@ class Wrk:
         return f"wrk, {self.connections} keep-alive connections{pipelined}"
 
     def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
-        text = output(
-            ["wrk", f"-t{self.threads}", f"-c{self.connections}", f"-d{max(round(seconds), 1)}s", "--latency", "-s",
-             os.path.join(HERE, "tools/absolute.lua"), f"http://127.0.0.1:{server.port}/"], seconds, cores,
-            {"BENCH_TARGET": request.target, "BENCH_PIPELINE": str(self.pipeline),
-             "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in request.fields.items())})
-        errors = re.findall(r"(?:Non-2xx or 3xx responses: |connect |read |write |timeout )(\d+)", text)
-        count, elapsed = found(r"(\d+) requests in ([\d.]+\w+)", text)
-        percentiles = dict(re.findall(r"^\s+(50|99)%\s+(\S+)", text, re.MULTILINE))
-        # wrk prints 0 where it has seen too little.
-        p50, p99 = (microseconds(percentiles[p]) or None for p in ("50", "99"))
-        return Sample(int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), p50, p99)
+        return run_wrk(
+            server, "absolute.lua", self.connections, seconds, cores, request,
+            {"BENCH_PIPELINE": str(self.pipeline)}, self.threads)
+
+
+def run_wrk(
+    server: Server, script: str, connections: int, seconds: float, cores: Sequence[int] | None, request: Request,
+    env: dict[str, str], threads: int = 1,
+) -> Sample:
+    """One run of wrk with a script of tools/."""
+    text = output(
+        ["wrk", f"-t{threads}", f"-c{connections}", f"-d{max(round(seconds), 1)}s", "--latency", "-s",
+         os.path.join(HERE, "tools", script), f"http://127.0.0.1:{server.port}/"], seconds, cores,
+        {"BENCH_TARGET": request.target,
+         "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in request.fields.items()), **env})
+    errors = re.findall(r"(?:Non-2xx or 3xx responses: |connect |read |write |timeout )(\d+)", text)
+    count, elapsed = found(r"(\d+) requests in ([\d.]+\w+)", text)
+    percentiles = dict(re.findall(r"^\s+(50|99)%\s+(\S+)", text, re.MULTILINE))
+    # wrk prints 0 where it has seen too little.
+    p50, p99 = (microseconds(percentiles[p]) or None for p in ("50", "99"))
+    return Sample(int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), p50, p99)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,3 +252,33 @@ class Pull:
                  *([tunnel] if tunnel else [])], seconds, cores, {})
         size, count, errors, elapsed = text.split()
         return Sample(int(count), float(elapsed), int(errors), bytes=int(size))
+
+
+@dataclasses.dataclass
+class Series:
+    """wrk with requests that differ by the numbers in their targets and bodies, as tools/series.lua has them."""
+
+    connections: int = 8
+    # How many numbers there are, and for the servers that have others.
+    count: int = 1_000_000
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
+    method: str = "GET"
+    body: str = ""
+    # How many requests each server has had.
+    used: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        return f"wrk, {self.connections} keep-alive connections, each URL once"
+
+    def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
+        first, count = self.used.get(server.pid, 0), self.counts.get(server.name, self.count)
+        # Only a proxy is asked in absolute-form.
+        target = request.target if server.name.startswith("subproxy") else "/" + request.target.split("/", 3)[3]
+        sample = run_wrk(
+            server, "series.lua", self.connections, seconds, cores, request,
+            {"BENCH_TARGET": target, "BENCH_COUNT": str(count), "BENCH_FIRST": str(first),
+             "BENCH_METHOD": self.method, "BENCH_BODY": self.body})
+        # What was under way at the end has not been counted.
+        self.used[server.pid] = self.used.get(server.pid, 0) + sample.count + self.connections
+        return sample

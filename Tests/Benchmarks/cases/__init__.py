@@ -1,6 +1,7 @@
 """All that is measured, in the order of the table."""
 
 import cases.bulk
+import cases.databases
 import cases.forwarding
 import cases.handshakes
 import cases.http2
@@ -17,5 +18,6 @@ __all__ = ["Case", "all_cases"]
 def all_cases() -> list[Case]:
     return [
         *cases.retained.CASES, *cases.http2.CASES, *cases.handshakes.CASES, *cases.stored.CASES,
-        *cases.forwarding.CASES, *cases.bulk.CASES, *cases.maps.CASES, *cases.process.CASES,
+        *cases.forwarding.CASES, *cases.bulk.CASES, *cases.maps.CASES, *cases.databases.CASES,
+        *cases.process.CASES,
     ]
