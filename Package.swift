@@ -65,10 +65,11 @@ let package = Package(
         .target(name: "HTTP2", dependencies: ["HTTP1", "HTTPSemantics", nioCore], swiftSettings: strict),
         .target(name: "HTTPCaching", dependencies: ["HTTPSemantics", nioCore], swiftSettings: strict),
         .target(
+            name: "Files", dependencies: ["Basics", "HTTPSemantics", "CLinux", nioCore, crypto], swiftSettings: strict),
+        .target(
             name: "Substitution",
             dependencies: [
-                "Basics", "Database", "Diagnostics", "HTTPSemantics", "Mustache", "Patterns", "YAML", "CLinux", nioCore,
-                crypto,
+                "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns", "YAML", nioCore,
             ],
             swiftSettings: strict),
         .target(
@@ -81,16 +82,16 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "HTTP1", "HTTP2",
-                "HTTPCaching", "Mustache",
-                "HTTPSemantics",
-                "Substitution", "TLSTermination", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, crypto, logging,
+                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1", "HTTP2",
+                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "TLSTermination", nioCore, nioPosix,
+                nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Authentication", "Basics", "Curl", "Diagnostics", "ForwardProxy", "HTTPSemantics", "Substitution",
+                "Authentication", "Basics", "Curl", "Diagnostics", "Files", "ForwardProxy", "HTTPSemantics",
+                "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],
             swiftSettings: strict,
@@ -120,9 +121,9 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "CSQLite", "Database", "Diagnostics", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2",
-                "HTTPCaching", "HTTPSemantics",
-                "Mustache", "SQLite", "Substitution", "YAML", nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+                "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2",
+                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "YAML", nioCore, nioEmbedded,
+                nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),
         .testTarget(
@@ -136,9 +137,12 @@ let package = Package(
         .testTarget(
             name: "HTTP2Tests", dependencies: ["Basics", "HTTP1", "HTTP2", "HTTPSemantics", nioCore, nioHPACK],
             swiftSettings: strict),
+        .testTarget(name: "FilesTests", dependencies: ["Files", "HTTPSemantics", nioCore], swiftSettings: strict),
         .testTarget(
             name: "SubstitutionTests",
-            dependencies: ["Diagnostics", "Substitution", "HTTPSemantics", "Patterns", "YAML", nioCore],
+            dependencies: [
+                "Diagnostics", "Substitution", "HTTPSemantics", "Patterns", "ProxyTestKit", "YAML", nioCore,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "TLSTerminationTests",
@@ -156,7 +160,7 @@ let package = Package(
         .testTarget(
             name: "ForwardProxyTests",
             dependencies: [
-                "Authentication", "Basics", "ForwardProxy", "HTTP1", "HTTP2", "HTTPSemantics", "Substitution",
+                "Authentication", "Basics", "Files", "ForwardProxy", "HTTP1", "HTTP2", "HTTPSemantics", "Substitution",
                 "ProxyTestKit", nioCore, nioEmbedded, nioPosix, nioSSL, nioHPACK, logging,
             ],
             swiftSettings: strict),

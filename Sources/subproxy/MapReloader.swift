@@ -1,5 +1,6 @@
 import Diagnostics
 import Dispatch
+import Files
 import ForwardProxy
 import Logging
 import Substitution

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Authentication
+import Files
 import ForwardProxy
 import HTTPSemantics
 import Logging

@@ -1,3 +1,4 @@
+import Files
 import Logging
 import NIOCore
 import NIOEmbedded

@@ -1,4 +1,5 @@
 import Database
+import Files
 public import HTTPSemantics
 public import Substitution
 

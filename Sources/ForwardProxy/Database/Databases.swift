@@ -1,5 +1,6 @@
 import Basics
 import Database
+import Files
 import HTTPSemantics
 import Substitution
 import Synchronization

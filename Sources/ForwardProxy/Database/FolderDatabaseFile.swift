@@ -1,4 +1,5 @@
 import Database
+import Files
 import Substitution
 
 /// A database's file below the folder of a map.

@@ -1,3 +1,4 @@
+import Files
 import HTTPSemantics
 import NIOCore
 import NIOPosix

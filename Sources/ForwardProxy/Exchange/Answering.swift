@@ -1,5 +1,6 @@
 import Basics
 import Diagnostics
+import Files
 import HTTP1
 import HTTPSemantics
 import Logging

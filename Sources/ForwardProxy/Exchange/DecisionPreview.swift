@@ -1,4 +1,5 @@
 import Database
+public import Files
 import HTTPCaching
 public import HTTPSemantics
 public import NIOCore

@@ -1,3 +1,4 @@
+import Files
 import HTTP2
 import NIOCore
 import NIOPosix

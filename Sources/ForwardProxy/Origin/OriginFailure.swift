@@ -1,4 +1,5 @@
 import Curl
+import Files
 import HTTP1
 import NIOCore
 import Substitution

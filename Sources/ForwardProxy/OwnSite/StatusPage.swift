@@ -1,3 +1,4 @@
+import Files
 import HTTPCaching
 import NIOCore
 import Substitution

@@ -1,3 +1,4 @@
+import Files
 import HTTP1
 import HTTPSemantics
 import NIOCore

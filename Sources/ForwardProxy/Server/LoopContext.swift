@@ -1,4 +1,5 @@
 import Basics
+import Files
 import HTTPSemantics
 import NIOCore
 import NIOPosix

@@ -1,5 +1,6 @@
 public import Authentication
 import Basics
+public import Files
 import HTTP1
 public import NIOCore
 public import Substitution

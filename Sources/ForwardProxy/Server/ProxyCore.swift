@@ -1,4 +1,5 @@
 import Basics
+import Files
 import Glibc
 import HTTPSemantics
 import Logging

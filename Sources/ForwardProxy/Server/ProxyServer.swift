@@ -1,5 +1,6 @@
 import Basics
 import Dispatch
+import Files
 import Glibc
 public import Logging
 import NIOConcurrencyHelpers

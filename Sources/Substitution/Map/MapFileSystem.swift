@@ -1,4 +1,5 @@
 import Basics
+import Files
 import Glibc
 
 /// What a path leads to.

@@ -1,3 +1,4 @@
+import Files
 import ForwardProxy
 import Foundation
 import HTTPSemantics

@@ -1,4 +1,5 @@
 import Authentication
+import Files
 import Foundation
 import HTTPSemantics
 import NIOCore

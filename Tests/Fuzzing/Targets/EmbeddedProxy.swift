@@ -1,4 +1,5 @@
 #if DEBUG || FUZZING
+import Files
 import HTTP1Invariants
 import HTTPSemantics
 import Logging

@@ -1,4 +1,6 @@
 import Diagnostics
+import Glibc
+import ProxyTestKit
 import Substitution
 import Testing
 
@@ -86,13 +88,15 @@ struct MapFileCheckTests {
 
     @Test("a symbolic link, and a path through one, is an error for the check and none for loading")
     func links() throws {
-        let folder = FileSandbox()
-        folder.write("x", to: "files/real/a.txt")
-        folder.link("files/link.txt", to: "real/a.txt")
-        folder.link("files/dangling.txt", to: "nowhere")
-        folder.link("files/way", to: "real")
-        folder.link("root", to: "files")
-        folder.write(
+        let folder = TemporaryFolder()
+        for name in ["files", "files/real"] { mkdir(folder.at(name), 0o755) }
+        try folder.write("files/real/a.txt", "x")
+        symlink("real/a.txt", folder.at("files/link.txt"))
+        symlink("nowhere", folder.at("files/dangling.txt"))
+        symlink("real", folder.at("files/way"))
+        symlink("files", folder.at("root"))
+        try folder.write(
+            "m.yaml",
             """
             root: root
             substitutions:
@@ -104,7 +108,7 @@ struct MapFileCheckTests {
               http://h/6/: way
               http://h/7/: real
 
-            """, to: "m.yaml")
+            """)
         let result = SubstitutionMap.load(files: [folder.at("m.yaml")])
         #expect(result.diagnostics.isEmpty)
         let check = try #require(result.map).checkFiles()

@@ -1,5 +1,6 @@
 import Database
 import Diagnostics
+import Files
 
 extension SubstitutionMap {
     /// Looks whether the databases that rules name have what the rules say of them; they are opened for reading, and

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct FileRefusalTests {
     @Test(

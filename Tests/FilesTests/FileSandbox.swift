@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import Synchronization
 
-@testable import Substitution
+@testable import Files
 
 /// A folder of a test's own, removed with all that is in it when the last reference goes.
 final class FileSandbox: Sendable {

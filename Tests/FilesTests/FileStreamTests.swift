@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct FileStreamTests {
     private let sandbox = FileSandbox()

@@ -2,7 +2,7 @@ import HTTPSemantics
 import NIOCore
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct EntityTagMakingTests {
     private func text(_ tag: [UInt8]) -> String { String(decoding: tag, as: UTF8.self) }

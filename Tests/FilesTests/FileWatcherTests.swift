@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct FileWatcherTests {
     private let sandbox = FileSandbox()

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct RetentionRingTests {
     private func key(_ name: String) -> FileKey { FileKey(root: "/", path: name.bytes) }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct RelativePathTests {
     @Test(

@@ -3,7 +3,7 @@ import HTTPSemantics
 import NIOCore
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 struct FileLoaderTests {
     private let sandbox = FileSandbox()
