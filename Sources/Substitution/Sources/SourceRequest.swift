@@ -61,7 +61,11 @@ struct SourceRequest {
             }
         }
         guard record.kind == .expression else { return values }
-        let names = map.storage.expressions.first { $0.record == match.id.rawValue }?.expression.groupNames ?? [:]
+        // Of the rules that one key has, the first one stands for the key.
+        let key = map.storage.expressions.first { entry in
+            map.storage.records[Int(entry.record)].keyRange == record.keyRange
+        }
+        let names = key?.expression.groupNames ?? [:]
         for (name, group) in names {
             if let value = values.first(where: { $0.name == String(group) }) { values.append((name, value.value)) }
         }

@@ -89,6 +89,22 @@ struct SourceTests {
         #expect(try map.answer(url) == expected)
     }
 
+    @Test("captures by name are those of the key for each of its rules")
+    func namedCaptures() throws {
+        let map = try rules(
+            "~^http://h/(?<name>.*)$: [{ template: { text: p }, methods: [POST] }, { template: { text: g } }]")
+        for method in ["POST", "GET"] {
+            var scratch = LookupScratch()
+            let match = try #require(try map.match("http://h/x", method, scratch: &scratch))
+            guard case .template(let call) = map.answer(match, uri: try TargetURI("http://h/x"), scratch: scratch)
+            else {
+                Issue.record("no template")
+                continue
+            }
+            #expect(call.captures.map(\.name) == ["1", "name"], "\(method)")
+        }
+    }
+
     @Test("bodies have the type of their kind")
     func bodies() throws {
         let map = try rules(
