@@ -33,9 +33,9 @@ extension LoopContext {
         case .content(let content):
             return serve(make(AnswerContent(content, options: rule.options), use, checkedAt: .max), request, client)
         case .database(let call):
-            return answer(call, use, revalidates: revalidates, request, client)
+            return answer(call, use, revalidates: revalidates, bodyIsGone ? request.withoutBody : request, client)
         case .template(let call):
-            return answer(call, use, revalidates: revalidates, request, client)
+            return answer(call, use, revalidates: revalidates, bodyIsGone ? request.withoutBody : request, client)
         case .origin:
             // A rule that asks the origin is forwarded by the decision, with all that this has to be asked before.
             client.fail(.internalError)

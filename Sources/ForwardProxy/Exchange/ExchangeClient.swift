@@ -140,6 +140,13 @@ struct Request {
     /// The monotonic time at which its head was complete, whatever it waited for since.
     var startedAt: UInt64 { receivedAt &- waited }
 
+    /// The request without its body, which another exchange has had: nobody waits for it.
+    var withoutBody: Request {
+        var request = self
+        request.bodyLength = 0
+        return request
+    }
+
     /// The request as it is let in later than it came, so that its answer is of that time.
     func admitted(at now: UInt64) -> Request {
         var request = self

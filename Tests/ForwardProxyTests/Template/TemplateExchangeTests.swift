@@ -58,6 +58,17 @@ import Testing
         #expect(try proxy.exchange("POST", "http://a.test/none", body: String(repeating: "x", count: 100)).body == "n")
     }
 
+    @Test func `An origin that was asked first and has failed has had the body`() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            _ = try connection.readBody(of: request)
+            try connection.socket.send("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+            return true
+        }
+        let url = "http://127.0.0.1:\(origin.port)/p"
+        let proxy = try proxy("  \(url): { template: { text: \"<{{request.body}}>\" }, when: origin-fails }\n")
+        #expect(try proxy.exchange("POST", url, body: "abc").body == "<>")
+    }
+
     @Test func `An error has its place, and is gone with the next edit`() throws {
         let proxy = try proxy("  http://a.test/p: { template: p.html }\n", files: ["p.html": "a\n {{#b}}"])
         let response = try proxy.exchange("GET", "http://a.test/p")
