@@ -33,7 +33,7 @@ struct ExplanationReport {
         self.database = database
         file = explanation.answer.flatMap(FileState.init)
         if let answer = explanation.answer, let file, case .failure(let refusal) = file.size {
-            self.preview = preview.refusing(refusal, path: file.pathBelowRoot, rule: answer.rule)
+            self.preview = preview.refusing(refusal, path: file.pathBelowRoot, rule: answer.first.rule)
         } else {
             self.preview = database.map { preview.answering(from: $0) } ?? preview
         }
@@ -90,6 +90,19 @@ struct ExplanationReport {
         object.add("reasons", answer.reasons)
         object.add("answers_with", answer.sourceDescription)
         object.add("file", file?.json)
+        object.add("repeat", answer.turns.isEmpty ? nil : answer.rule.options.repetition.rawValue)
+        object.add("answers", answer.turns.map(json))
+        return object
+    }
+
+    private func json(_ turn: Explanation.Turn) -> JSONObject {
+        var object = JSONObject()
+        object.add("position", turn.rule.position)
+        object.add("line", turn.rule.location.line)
+        object.add("source", turn.rule.sourceName)
+        object.add("answers_with", turn.sourceDescription)
+        object.add("status", turn.rule.forwards ? nil : turn.rule.status)
+        object.add("times", turn.requests.count)
         return object
     }
 
@@ -131,8 +144,9 @@ private struct FileState {
     let mediaType: String
     let size: Result<Int, FileRefusal>
 
-    /// Looks at the file; nil where the rule answers with something else.
+    /// Looks at the file; nil where the rule answers a client's first request with something else.
     init?(_ answer: Explanation.Answer) {
+        let answer = answer.first
         guard case .file(let root, let path) = answer.source else { return nil }
         pathBelowRoot = path
         self.path = "\(root)/\(String(decoding: path, as: UTF8.self))"

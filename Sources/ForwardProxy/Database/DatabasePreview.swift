@@ -24,6 +24,7 @@ public struct DatabasePreview: Sendable {
 
     /// Opens the database for reading; nil where the rule answers with something else. Blocks.
     public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
+        let answer = answer.first
         guard case .database(let call) = answer.source else { return nil }
         let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
         let name = String(decoding: method.bytes, as: UTF8.self)

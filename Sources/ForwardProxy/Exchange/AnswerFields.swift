@@ -41,7 +41,9 @@ enum AnswerFields {
             }
         }
         for field in content.fields { fields.append(Field(name: field.name, value: field.value, isContent: false)) }
-        fields.append(Field(name: "Cache-Control", value: Array("\(content.cacheControl)".utf8), isContent: false))
+        // Who kept one of several answers would not ask for the next one.
+        let cacheControl: StaticString = options.isInTurn ? "no-store" : content.cacheControl
+        fields.append(Field(name: "Cache-Control", value: Array("\(cacheControl)".utf8), isContent: false))
         if content.isOwnWording {
             fields.append(Field(name: "X-Content-Type-Options", value: Array("nosniff".utf8), isContent: false))
         }

@@ -36,6 +36,8 @@ extension LoopContext {
             return answer(call, use, revalidates: revalidates, bodyIsGone ? request.withoutBody : request, client)
         case .template(let call):
             return answer(call, use, revalidates: revalidates, bodyIsGone ? request.withoutBody : request, client)
+        case .answers(let answers):
+            return answer(answers, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
         case .origin:
             // A rule that asks the origin is forwarded by the decision, with all that this has to be asked before.
             client.fail(.internalError)

@@ -136,11 +136,7 @@ final class Decider: Sendable {
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
         let options = rule.options
-        if rule.forwards {
-            if isOffline { return .refuse(.offline) }
-            if directives.onlyIfCached { return .refuse(.onlyIfCached) }
-            return .forward(directives.isEndToEndReload ? .request : .bypass)
-        }
+        if rule.forwards { return forwarding(asked) }
         let answer = expectationError(asked).map { Decision.refuse($0) }
         guard !isOffline else { return answer ?? .answer(revalidates: directives.isRevalidation) }
         if directives.isEndToEndReload {
@@ -152,6 +148,14 @@ final class Decider: Sendable {
         }
         if options.when == .originFails, !directives.onlyIfCached { return .originFirst }
         return answer ?? .answer(revalidates: directives.isRevalidation)
+    }
+
+    /// Decides what a request gets where a rule says that the origin answers.
+    func forwarding(_ asked: AskedRequest) -> Decision {
+        let directives = RequestCacheControl(asked.fields)
+        if isOffline { return .refuse(.offline) }
+        if directives.onlyIfCached { return .refuse(.onlyIfCached) }
+        return .forward(directives.isEndToEndReload ? .request : .bypass)
     }
 
     private func unmapped(_ asked: AskedRequest, _ directives: RequestCacheControl) -> Decision {

@@ -66,25 +66,11 @@ public struct DecisionPreview: Sendable {
                 self.init(.internalError)
                 return
             }
-            let answer = map.answer(match, uri: uri, scratch: scratch)
-            let isInFile = if case .file = answer { true } else { false }
-            let isOfDatabase = if case .database = answer { true } else { false }
-            switch answer {
-            case .refused(let reason):
-                self.init(reason.isOfURL ? .noUsableURL(rule: position, reason) : .noSuchFile(rule: position))
-            case .origin: self.init(.internalError)
-            case .file, .content, .database, .template:
-                let isConditional = !fields.present.isDisjoint(
-                    with: FieldNameSet(
-                        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince))
-                self.init(
-                    .substituted,
-                    revalidates
-                        ? "the rule answers, with its validators checked against the file on disk" : "the rule answers",
-                    status: rule.status == 200 && isConditional ? nil : rule.status, isInFile: isInFile,
-                    isOfDatabase: isOfDatabase,
-                    ifMissing: isInFile || isOfDatabase ? DecisionPreview.ifMissing(rule, asked, decider) : []
-                ) { StatusFields.writeHit(rule: position, to: &$0) }
+            let found = map.answer(match, uri: uri, scratch: scratch)
+            if case .answers(let answers) = found {
+                self.init(answers.answer(0), by: answers.rule(0), asked, decider, revalidates: revalidates)
+            } else {
+                self.init(found, by: rule, asked, decider, revalidates: revalidates)
             }
         case .bypass:
             self.init(
@@ -106,7 +92,7 @@ public struct DecisionPreview: Sendable {
                     asked, to: target?.ofRootPage ?? uri, reason, rule.position, "the rule forwards the request",
                     decider)
             case .refused(let why): self.init(.noUsableURL(rule: rule.position, why))
-            case .file, .content, .database, .template: self.init(.internalError)
+            case .file, .content, .database, .template, .answers: self.init(.internalError)
             }
         case .consultStore: self.init(withNothingStored: asked, decider)
         case .refuse(let error): self.init(error)
@@ -137,6 +123,40 @@ public struct DecisionPreview: Sendable {
         }
         return DecisionPreview(
             self, "the rule answers with '\(problem.title)': \(problem.detail)", status: problem.status)
+    }
+
+    /// What a rule answers with: as a rule with one answer, or with the first of several.
+    private init(
+        _ answer: SourceAnswer, by rule: Rule, _ asked: AskedRequest, _ decider: Decider, revalidates: Bool
+    ) {
+        let fields = asked.fields
+        let isInFile = if case .file = answer { true } else { false }
+        let isOfDatabase = if case .database = answer { true } else { false }
+        switch answer {
+        case .refused(let reason):
+            self.init(reason.isOfURL ? .noUsableURL(rule: rule.position, reason) : .noSuchFile(rule: rule.position))
+        case .origin(let target) where rule.options.isInTurn:
+            switch decider.forwarding(asked) {
+            case .forward(let reason):
+                self.init(
+                    asked, to: target?.ofRootPage ?? asked.uri, reason, rule.position, "the rule forwards the request",
+                    decider)
+            case .refuse(let error): self.init(error)
+            default: self.init(.internalError)
+            }
+        case .origin, .answers: self.init(.internalError)
+        case .file, .content, .database, .template:
+            let isConditional = !fields.present.isDisjoint(
+                with: FieldNameSet(.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince))
+            self.init(
+                .substituted,
+                revalidates
+                    ? "the rule answers, with its validators checked against the file on disk" : "the rule answers",
+                status: rule.status == 200 && isConditional ? nil : rule.status, isInFile: isInFile,
+                isOfDatabase: isOfDatabase,
+                ifMissing: isInFile || isOfDatabase ? DecisionPreview.ifMissing(rule, asked, decider) : []
+            ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
+        }
     }
 
     private static func ifMissing(_ rule: Rule, _ asked: AskedRequest, _ decider: Decider) -> [DecisionPreview] {

@@ -207,7 +207,7 @@ extension LoopContext {
         case .refused(let why):
             client.fail(.noUsableURL(rule: rule.position, why))
             return nil
-        case .file, .content, .database, .template:
+        case .file, .content, .database, .template, .answers:
             // Of a rule that forwards: nothing else was to be asked for.
             client.fail(.internalError)
             return nil

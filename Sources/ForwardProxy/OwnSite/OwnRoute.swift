@@ -55,6 +55,8 @@ struct OwnRequest {
     let path: [UInt8]
     /// Whether the client speaks TLS with the proxy.
     let isEncrypted: Bool
+    /// Who asks, as far as what each client has of its own goes.
+    let client: TurnClient
 
     /// `host:port` of the proxy as the client knows it.
     var authority: String { request.head.fields.firstText(.host) ?? "" }

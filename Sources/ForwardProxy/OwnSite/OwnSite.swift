@@ -79,17 +79,22 @@ extension LoopContext {
         case .credentialsNeeded:
             guard let access = proxy.access else { return refuse(.internalError) }
             return access.admit(request, client, by: .authorization) { [self] in
-                answer(by: route, $0, path: path, client)
+                answer(by: route, $0, path: path, isProxied: isProxied, client)
             }
-        case .admitted: return answer(by: route, request, path: path, client)
+        case .admitted: return answer(by: route, request, path: path, isProxied: isProxied, client)
         }
     }
 
     private func answer(
-        by route: OwnRoute, _ request: Request, path: [UInt8], _ client: any ExchangeClient
+        by route: OwnRoute, _ request: Request, path: [UInt8], isProxied: Bool, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let exchange = OwnPageExchange(client, isHead: request.isHead)
-        switch route.answer(self, OwnRequest(request: request, path: path, isEncrypted: client.isEncrypted)) {
+        let asked = OwnRequest(
+            request: request, path: path, isEncrypted: client.isEncrypted,
+            client: TurnClient(
+                ownSite: request.head.fields, address: client.address, isProxied: isProxied,
+                hasAccessControl: proxy.access != nil))
+        switch route.answer(self, asked) {
         case .page(let page): exchange.begin(page)
         case .later(let page): exchange.begin(page)
         case .error(let error):

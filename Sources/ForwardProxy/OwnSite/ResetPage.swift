@@ -2,7 +2,8 @@ import HTTPSemantics
 import NIOCore
 
 extension LoopContext {
-    /// Drops what databases have in memory, so that their files or seeds answer again.
+    /// Drops what databases have in memory, so that their files or seeds answer again, and begins answers in turn and
+    /// the numbers of templates anew; with `?mine` the answers in turn of the asking client alone.
     ///
     /// A page of another site can't ask for it: a browser says from where a page asks (Origin; Fetch Metadata).
     func reset(_ request: OwnRequest) -> OwnRoute.Answer {
@@ -19,7 +20,14 @@ extension LoopContext {
             target.firstIndex(of: UInt8(ascii: "?")).map { Array(target[($0 + 1)...]) } ?? []
         }
         // `?mine` is for what a client has of its own, which databases have not.
-        guard !query.elementsEqual("mine".utf8) else { return .page(.done) }
+        let isMine = query.split(separator: UInt8(ascii: "&")).contains { parameter in
+            parameter.prefix { $0 != UInt8(ascii: "=") }.elementsEqual("mine".utf8)
+        }
+        guard !isMine else {
+            proxy.turns.reset(request.client)
+            return .page(.done)
+        }
+        proxy.turns.reset()
         proxy.templates.reset()
         let promise = eventLoop.makePromise(of: Void.self)
         proxy.databases.reset { promise.succeed() }

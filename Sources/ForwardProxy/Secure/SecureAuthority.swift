@@ -10,8 +10,11 @@ struct SecureAuthority: Sendable, Equatable {
     private let port: UInt16
     /// As in a URI: `host`, or `host:port` where the port is not 443.
     let bytes: [UInt8]
+    /// The user's name that the tunnel was asked for with (Proxy-Authorization); nil where it was asked for without.
+    let user: [UInt8]?
 
-    init(_ authority: Authority) {
+    init(_ authority: Authority, user: [UInt8]? = nil) {
+        self.user = user
         let host = authority.host.utf8.map(\.asciiLowercased)
         port = authority.port
         hostLength = host.count

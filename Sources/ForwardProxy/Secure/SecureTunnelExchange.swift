@@ -9,6 +9,7 @@ import TLSTermination
 /// made for the host. No connection is made.
 final class SecureTunnelExchange: Exchange {
     private let authority: Authority
+    private let user: [UInt8]?
     private let loop: LoopContext
     private var client: (any ExchangeClient)?
     /// The client's, once its connection is taken over.
@@ -17,8 +18,10 @@ final class SecureTunnelExchange: Exchange {
     private var record: ExchangeRecord?
     private var watch: HandshakeWatch?
 
-    init(_ authority: Authority, client: any ExchangeClient) {
+    /// - Parameter user: the user's name that the request has in Proxy-Authorization; nil for none.
+    init(_ authority: Authority, user: [UInt8]?, client: any ExchangeClient) {
         self.authority = authority
+        self.user = user
         self.client = client
         loop = client.loop
     }
@@ -94,11 +97,12 @@ final class SecureTunnelExchange: Exchange {
         guard let watch, watch.helloIsAccepted else { throw HandshakeFailure.unreadable }
         let pipeline = channel.pipeline.syncOperations
         pipeline.removeHandler(watch, promise: nil)
+        let secured = SecureAuthority(authority, user: user)
         if negotiated == "h2" {
-            try HTTP2Connection.install(on: channel, SecureAuthority(authority), loop, address, isLocal)
+            try HTTP2Connection.install(on: channel, secured, loop, address, isLocal)
         } else {
             let connection = ClientConnection(
-                loop: loop, address: address, isLocal: isLocal, isEncrypted: true, secured: SecureAuthority(authority))
+                loop: loop, address: address, isLocal: isLocal, isEncrypted: true, secured: secured)
             try pipeline.addHandler(connection)
         }
         endConnect()

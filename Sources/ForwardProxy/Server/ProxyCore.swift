@@ -17,6 +17,7 @@ final class ProxyCore: Sendable {
     let files: RetainedFiles
     let databases: Databases
     let templates = TemplatePages()
+    let turns = ClientTurns()
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool

@@ -106,6 +106,7 @@ public final class ProxyServer: Sendable {
         let policy = TunnelPolicy(map)
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
         core.databases.keep(only: map)
+        core.turns.keep(only: map.answerIdentities)
         let named = NamedFiles(map)
         core.files.unpin { !named.contains($0) }
     }

@@ -68,7 +68,8 @@ extension LoopContext {
             client.fail(error)
             return nil
         case .decrypt:
-            let exchange = SecureTunnelExchange(authority, client: client)
+            let user = TurnClient.user(request.head.fields, .proxyAuthorization)
+            let exchange = SecureTunnelExchange(authority, user: user, client: client)
             exchange.begin()
             return exchange
         case .relay:

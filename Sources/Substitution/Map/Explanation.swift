@@ -11,6 +11,23 @@ public struct Explanation: Sendable {
         public let source: SourceAnswer
         /// What answers, in words: `the file /srv/bundle/a.png`.
         public let sourceDescription: String
+        /// The answers of a rule that has several in turn, in their order; empty for other rules.
+        public let turns: [Turn]
+
+        /// What a client's first request gets: the rule and what answers, or the first of its answers.
+        public var first: (rule: Rule, source: SourceAnswer) {
+            turns.first.map { ($0.rule, $0.source) } ?? (rule, source)
+        }
+    }
+
+    /// One of several answers in turn.
+    public struct Turn: Sendable {
+        /// The answer as the rule that it is.
+        public let rule: Rule
+        public let source: SourceAnswer
+        public let sourceDescription: String
+        /// Which of a client's requests get it at first, from 0.
+        public let requests: Range<Int>
     }
 
     /// A rule whose URL matches, with what keeps it from answering; or one whose URL nearly matches.
@@ -33,6 +50,7 @@ public struct Explanation: Sendable {
             lines.append("\(answer.rule.position) answers with \(answer.sourceDescription)")
             lines.append("  rule: \(answer.rule.key)")
             lines += answer.reasons.map { "  because \($0)" }
+            lines += answer.turnLines
         } else {
             lines.append("no rule answers")
         }
@@ -57,7 +75,8 @@ extension SubstitutionMap {
             let source = self.answer(match, uri: uri, scratch: scratch)
             let rule = rule(match.id)
             return Explanation.Answer(
-                rule: rule, reasons: reasons(rule), source: source, sourceDescription: rule.words(for: source))
+                rule: rule, reasons: reasons(rule), source: source, sourceDescription: rule.words(for: source),
+                turns: turns(source))
         }
         let passedOver = passedOver(uri, method, fields, before: match?.id, &scratch)
         let nearest =
@@ -69,6 +88,17 @@ extension SubstitutionMap {
     }
 
     // MARK: The rule that answers
+
+    private func turns(_ source: SourceAnswer) -> [Explanation.Turn] {
+        guard case .answers(let answers) = source else { return [] }
+        return (0..<answers.count).map { number in
+            let rule = answers.rule(number)
+            let source = answers.answer(number)
+            return Explanation.Turn(
+                rule: rule, source: source, sourceDescription: rule.words(for: source),
+                requests: answers.turns(of: number))
+        }
+    }
 
     private func reasons(_ rule: Rule) -> [String] {
         var reasons: [String]
@@ -144,6 +174,32 @@ extension SubstitutionMap {
                 ? "for the request field \(name), which is not \(condition.value.description)"
                 : "for the request field \(name), which is missing"
         }
+    }
+}
+
+extension Explanation.Answer {
+    /// How many answers in turn are shown.
+    private static let shownTurns = 20
+
+    /// The answers in turn, a line each.
+    fileprivate var turnLines: [String] {
+        guard let last = turns.last else { return [] }
+        let isCycle = rule.options.repetition == .cycle
+        var lines = turns.prefix(Self.shownTurns).map { turn in
+            let which: String
+            if !isCycle, turn.requests == last.requests {
+                which = "request \(turn.requests.lowerBound + 1) and all others"
+            } else if turn.requests.count == 1 {
+                which = "request \(turn.requests.upperBound)"
+            } else {
+                which = "requests \(turn.requests.lowerBound + 1) to \(turn.requests.upperBound)"
+            }
+            let status = turn.rule.forwards ? "" : " with status \(turn.rule.status)"
+            return "  \(which) of a client: \(turn.sourceDescription)\(status), \(turn.rule.position)"
+        }
+        if turns.count > Self.shownTurns { lines.append("  and \(turns.count - Self.shownTurns) more answers") }
+        if isCycle { lines.append("  request \(last.requests.upperBound + 1) of a client: as request 1") }
+        return lines
     }
 }
 

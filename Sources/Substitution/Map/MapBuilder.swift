@@ -25,12 +25,15 @@ final class MapBuilder {
     private(set) var fileStart = 0
     private var fileNumber = 0
     private var finalNumbers: [GivenOptions: Int] = [:]
+    /// The lists of answers of the file being read, and the rules that they belong to.
+    private var lists: [(list: Int, owner: Int)] = []
 
     /// Begins another file.
     func begin(_ file: MapStorage.File, sourceCount: Int) {
         fileNumber = storage.files.count
         storage.files.append(file)
         fileStart = storage.records.count
+        lists = []
         given = []
         numbers = [:]
         plainNumbers = (nil, nil)
@@ -93,6 +96,7 @@ final class MapBuilder {
         isSecond: Bool
     ) {
         let first = storage.records.count
+        var lists: [(record: Int, answers: [AnswerBody])] = []
         for (offset, body) in bodies.enumerated() {
             var record = RuleRecord(
                 key: text, kind: key.kind, source: body.source, options: body.options, line: body.line,
@@ -102,12 +106,14 @@ final class MapBuilder {
             case .template(let number):
                 record.isTemplate = true
                 record.sourceOffset = UInt32(truncatingIfNeeded: number)
+            case .answers(let answers): lists.append((storage.records.count, answers))
             }
             record.isSecondScheme = isSecond
             record.isContinuation = offset > 0
             if offset + 1 < bodies.count { record.next = UInt32(truncatingIfNeeded: storage.records.count + 1) }
             storage.records.append(record)
         }
+        for list in lists { append(list.answers, of: list.record, isOfBothSchemes: key.secondText != nil) }
         var compiled = 0
         if let pattern {
             compiled = storage.patterns.count
@@ -122,14 +128,71 @@ final class MapBuilder {
                 record: UInt32(truncatingIfNeeded: first), compiled: UInt32(truncatingIfNeeded: compiled), span: span))
     }
 
+    /// Adds the answers of a rule, which stand behind all rules of its key: those are linked by their order.
+    private func append(_ answers: [AnswerBody], of owner: Int, isOfBothSchemes: Bool) {
+        let rule = storage.records[owner]
+        let options = given[Int(rule.options)]
+        var list = MapStorage.AnswerList(
+            first: storage.records.count, ends: [], isOfBothSchemes: isOfBothSchemes)
+        for answer in answers {
+            var record = RuleRecord(
+                key: rule.keyRange, kind: rule.kind, source: answer.source,
+                options: number(of: answer.given.over(rule: options)), line: answer.line, file: fileNumber)
+            switch answer.text {
+            case .range(let range): record.sourceRange = range
+            case .template(let number):
+                record.isTemplate = true
+                record.sourceOffset = UInt32(truncatingIfNeeded: number)
+            case .answers: continue
+            }
+            record.isSecondScheme = rule.isSecondScheme
+            record.isContinuation = true
+            storage.records.append(record)
+            list.ends.append((list.ends.last ?? 0) + answer.times)
+        }
+        storage.records[owner].sourceOffset = UInt32(truncatingIfNeeded: storage.answerLists.count)
+        storage.answerLists.append(list)
+        lists.append((storage.answerLists.count - 1, owner))
+    }
+
     // MARK: The end of a file
 
-    /// Gives the file's rules their options, now that its defaults are known.
+    /// Gives the file's rules their options, now that its root and its defaults are known.
     func applyDefaults(_ defaults: GivenOptions) {
-        let final = given.map { finalNumber($0.over(defaults)) }
+        let merged = given.map { $0.over(defaults) }
+        for (list, owner) in lists { storage.answerLists[list].identity = identity(of: list, owner, merged) }
+        lists = []
+        let final = merged.map(finalNumber)
         for index in fileStart..<storage.records.count {
             storage.records[index].options = UInt32(truncatingIfNeeded: final[Int(storage.records[index].options)])
         }
+    }
+
+    /// Stands for all that a rule with several answers says, in this process.
+    private func identity(of list: Int, _ owner: Int, _ options: [GivenOptions]) -> UInt64 {
+        var hasher = Hasher()
+        let file = storage.files[fileNumber]
+        hasher.combine(file.absolutePath)
+        hasher.combine(file.root)
+        let list = storage.answerLists[list]
+        let rule = storage.records[owner]
+        hasher.combine(list.isOfBothSchemes)
+        storage.withText(rule.keyRange) { key in
+            let scheme = list.isOfBothSchemes ? key.firstIndex(of: UInt8(ascii: ":")) ?? 0 : 0
+            hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: key[scheme...]))
+        }
+        hasher.combine(options[Int(rule.options)])
+        hasher.combine(list.ends)
+        for record in storage.records[list.first..<list.first + list.ends.count] {
+            hasher.combine(record.source)
+            hasher.combine(options[Int(record.options)])
+            if record.isTemplate {
+                hasher.combine(storage.templates[Int(record.sourceOffset)].text)
+            } else {
+                hasher.combine(storage.arena[record.sourceRange])
+            }
+        }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
     private func finalNumber(_ options: GivenOptions) -> Int {

@@ -51,6 +51,18 @@ struct MapStorage: Sendable {
         var record: UInt32
     }
 
+    /// The answers of a rule that has several: records that no key leads to.
+    struct AnswerList: Sendable {
+        /// The number of the first one's record; the others follow it.
+        var first: Int
+        /// For each answer, how many turns there are up to its last one.
+        var ends: [Int]
+        /// Whether the rule is one for both schemes.
+        var isOfBothSchemes: Bool
+        /// Stands for what the rule says, in this process: the same where a reload finds the same rule.
+        var identity: UInt64 = 0
+    }
+
     /// A host of `intercept`, and where it stands: `substitutions.yaml:3`.
     struct Intercepted: Sendable {
         var host: String
@@ -83,6 +95,7 @@ struct MapStorage: Sendable {
     var summaries: ContiguousArray<OptionSummary> = []
     var files: [File] = []
     var templates: [Template] = []
+    var answerLists: [AnswerList] = []
     var patterns: ContiguousArray<Pattern> = []
     var expressions: ContiguousArray<Expression> = []
     /// What finds those that may match, once all files are read.

@@ -8,6 +8,11 @@ public final class RuleOptions: Sendable {
         public let name: String
         /// The value in UTF-8; nil removes the field.
         public let value: [UInt8]?
+
+        public init(name: String, value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// Whether CORS fields are added for a request with `Origin`.
@@ -42,6 +47,14 @@ public final class RuleOptions: Sendable {
         case never = "false"
     }
 
+    /// What comes behind the last of several answers.
+    public enum Repetition: String, Sendable, Hashable, CaseIterable {
+        /// The last one again.
+        case last
+        /// The first one.
+        case cycle
+    }
+
     let methods: MethodSet
     let query: QueryCondition
     let fieldConditions: [FieldCondition]
@@ -66,6 +79,10 @@ public final class RuleOptions: Sendable {
     public let retain: Retain
     /// What a rule with a database says of it; nil for other rules.
     public let database: DatabaseSettings?
+    /// What comes behind the last of the rule's answers, where it has several in turn.
+    public let repetition: Repetition
+    /// Whether the rule is one of several answers, so that the same request may get another one next.
+    public let isInTurn: Bool
 
     init(_ given: GivenOptions) {
         methods = given.methods ?? .retrieval
@@ -84,6 +101,8 @@ public final class RuleOptions: Sendable {
         when = given.when ?? .always
         retain = given.retain ?? .whileUnchanged
         database = given.database.map { DatabaseSettings($0) }
+        repetition = given.repetition ?? .last
+        isInTurn = given.isInTurn
     }
 
     /// The names of the methods that are answered, as in an Allow field; empty where every method is.
@@ -112,6 +131,9 @@ struct GivenOptions: Hashable, Sendable {
     var when: RuleOptions.When?
     var retain: RuleOptions.Retain?
     var database: DatabaseOptions?
+    var repetition: RuleOptions.Repetition?
+    /// Whether the rule is one of several answers.
+    var isInTurn = false
 
     /// These options over those that `defaults` of the file gives.
     ///
@@ -134,12 +156,32 @@ struct GivenOptions: Hashable, Sendable {
         merged.missing = missing ?? defaults.missing
         merged.when = when ?? defaults.when
         merged.retain = retain ?? defaults.retain
-        let usesCompanions = !source.kind.companions.isEmpty
-        merged.database = usesCompanions ? (database ?? DatabaseOptions()).over(defaults.database) : nil
+        let companions = source.kind.companions
+        let usesDatabase = !companions.isDisjoint(with: CompanionName.ofDatabases)
+        merged.database = usesDatabase ? (database ?? DatabaseOptions()).over(defaults.database) : nil
+        merged.repetition = companions.contains(.repetition) ? repetition ?? defaults.repetition : nil
         source.kind.settle(&merged)
         // They have done their part; equal options are to be shared whatever they were.
         merged.source = .file
         merged.isExact = true
+        return merged
+    }
+
+    /// The options of one of a rule's answers over those that the rule gives for all of them. The rule's conditions
+    /// are looked at before, and are not an answer's.
+    func over(rule: GivenOptions) -> GivenOptions {
+        var merged = self
+        merged.isInTurn = true
+        merged.isExact = rule.isExact
+        merged.methods = rule.methods
+        merged.status = status ?? rule.status.flatMap { source.kind.accepts(status: $0) ? $0 : nil }
+        merged.type = type ?? rule.type
+        merged.headers = GivenOptions.merged(headers, over: rule.headers)
+        merged.cors = rule.cors
+        merged.delay = delay ?? rule.delay
+        merged.rate = rate ?? rule.rate
+        merged.missing = missing ?? rule.missing
+        merged.retain = retain ?? rule.retain
         return merged
     }
 

@@ -11,12 +11,24 @@ struct RuleBody {
         case range(Range<Int>)
         /// The number of a template.
         case template(Int)
+        /// Several answers, in turn.
+        case answers([AnswerBody])
     }
 
     var source: SourceID
     var text: Text
     var options: Int
     var line: Int
+}
+
+/// One of several answers of a rule as it was read: a rule without conditions.
+struct AnswerBody {
+    var source: SourceID
+    var text: RuleBody.Text
+    var given: GivenOptions
+    var line: Int
+    /// How many turns it has.
+    var times: Int
 }
 
 /// Reads the value of a key of `substitutions`: a file name, a rule, or a list of rules.
@@ -68,6 +80,16 @@ struct RuleReader {
     private func rule(
         _ node: YAMLNode, _ entries: [YAMLNode.Entry], _ span: TextSpan, line: Int
     ) -> RuleBody? {
+        guard let read = parts(node, entries, span) else { return nil }
+        return RuleBody(source: read.source, text: read.text, options: builder.number(of: read.given), line: line)
+    }
+
+    /// What a rule consists of; nil where it is refused, which is reported.
+    ///
+    /// - Parameter entries: those of the node that are the rule's.
+    func parts(
+        _ node: YAMLNode, _ entries: [YAMLNode.Entry], _ span: TextSpan
+    ) -> (source: SourceID, text: RuleBody.Text, given: GivenOptions)? {
         let options = OptionReader(diagnostics: diagnostics)
         options.reportDuplicates(node, "the option")
         var given = GivenOptions()
@@ -120,7 +142,7 @@ struct RuleReader {
         source.id.kind.check(given, reader(source.id, entries.first?.key.span ?? keySpan))
         given.source = source.id
         given.isExact = key?.kind == .exact
-        return RuleBody(source: source.id, text: text, options: builder.number(of: given), line: line)
+        return (source.id, text, given)
     }
 
     /// Reads the options that go with the source, and refuses those that go with another.
@@ -141,6 +163,10 @@ struct RuleReader {
     private func refuse(_ key: YAMLNode) {
         guard let scalar = key.scalar else {
             diagnostics.error("an option's name is a word, not \(key.kind)", at: key.span)
+            return
+        }
+        guard !(scalar == AnswersSource.timesOption) else {
+            diagnostics.error("'times' goes with one of the rules in 'answers'", at: scalar.span)
             return
         }
         let names = SourceID.options + OptionName.allCases.map(\.rawValue) + CompanionName.allCases.map(\.rawValue)

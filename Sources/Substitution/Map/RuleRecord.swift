@@ -27,7 +27,8 @@ struct RuleRecord: Sendable {
     /// The key: the normalised URL, or the pattern's or expression's text.
     var keyOffset: UInt32
     var keyLength: UInt32
-    /// The source's text: a file's path, a body, a URL. For a text with captures, the number of its template.
+    /// The source's text: a file's path, a body, a URL. For a text with captures, the number of its template; for
+    /// several answers, the number of their list.
     var sourceOffset: UInt32
     var sourceLength: UInt32
     /// The number of its options.
@@ -85,7 +86,7 @@ struct RuleRecord: Sendable {
         set { set(64, newValue) }
     }
 
-    /// Whether it follows another rule in the list that its key has.
+    /// Whether it follows another rule in the list that its key has, or is one of a rule's answers.
     var isContinuation: Bool {
         get { sourceAndFlags & 128 != 0 }
         set { set(128, newValue) }

@@ -13,6 +13,8 @@ public enum SourceAnswer: Sendable {
     case database(DatabaseCall)
     /// A page that is made from a template.
     case template(TemplateCall)
+    /// One of several answers, each client's next one.
+    case answers(AnswersInTurn)
     /// The answer of an origin: that of another URL, or of the request's own where it is nil.
     case origin(TargetURI?)
     /// No file can have this path, or no request this URL.
@@ -25,6 +27,7 @@ public enum SourceAnswer: Sendable {
         case .content(let content): "\(content.bytes.count) bytes of \(options.type?.description ?? content.type)"
         case .database(let call): "rows of \(String(decoding: call.path, as: UTF8.self))"
         case .template: "a page from a template"
+        case .answers(let answers): "\(answers.count) answers, each client's in turn"
         case .origin(nil): "the origin's answer"
         case .origin(let url?): "the answer of \(url.description)"
         case .refused(let reason): "an error: \(reason)"

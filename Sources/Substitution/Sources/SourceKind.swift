@@ -102,7 +102,7 @@ struct SourceID: RawRepresentable, Hashable, Sendable {
     /// Every kind of source. The first one is what a mere file name stands for.
     static let kinds: [any SourceKind] = [
         FileSource(), TextSource(), JSONSource(), Base64Source(), ForwardSource(), RedirectSource(), BlockSource(),
-        SQLiteSource(), TemplateSource(),
+        SQLiteSource(), TemplateSource(), AnswersSource(),
     ]
     /// The traits of each kind, by number: they are asked for with each request.
     static let traits = ContiguousArray(kinds.map(\.traits))

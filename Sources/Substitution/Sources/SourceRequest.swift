@@ -7,14 +7,15 @@ struct SourceRequest {
     private let map: SubstitutionMap
     private let record: RuleRecord
     private let match: RuleMatch
-    private let scratch: LookupScratch
+    /// What the key has captured.
+    private let groups: CaptureList
     let uri: TargetURI
 
-    init(_ map: SubstitutionMap, _ match: RuleMatch, _ uri: TargetURI, _ scratch: LookupScratch) {
+    init(_ map: SubstitutionMap, _ match: RuleMatch, _ uri: TargetURI, _ groups: CaptureList) {
         self.map = map
         self.match = match
         self.uri = uri
-        self.scratch = scratch
+        self.groups = groups
         record = map.storage.records[match.id.index]
     }
 
@@ -37,14 +38,14 @@ struct SourceRequest {
     func expanded() -> [UInt8] {
         guard record.isTemplate else { return written }
         var output: [UInt8] = []
-        uri.withBytes { url in stored.template.expand(into: &output, captures: scratch.captures, of: url) }
+        uri.withBytes { url in stored.template.expand(into: &output, captures: groups, of: url) }
         return output
     }
 
     /// A text of the rule's with its captures filled in, as they stand in the URL.
     func expanded(_ template: CaptureTemplate) -> [UInt8] {
         var output: [UInt8] = []
-        uri.withBytes { url in template.expand(into: &output, captures: scratch.captures, of: url) }
+        uri.withBytes { url in template.expand(into: &output, captures: groups, of: url) }
         return output
     }
 
@@ -52,9 +53,9 @@ struct SourceRequest {
     var captures: [(name: String, value: [UInt8])] {
         var values: [(name: String, value: [UInt8])] = []
         uri.withBytes { url in
-            guard scratch.captures.count > 1 else { return }
-            for group in 1..<scratch.captures.count {
-                guard let range = scratch.captures[group] else { continue }
+            guard groups.count > 1 else { return }
+            for group in 1..<groups.count {
+                guard let range = groups[group] else { continue }
                 var value: [UInt8] = []
                 PercentDecoding.append(url[range.clamped(to: 0..<url.count)], to: &value)
                 values.append((String(group), value))
@@ -92,7 +93,12 @@ struct SourceRequest {
     /// Whether the captures leave scheme and authority of a URL what the map makes of them.
     var keepsAuthority: Bool {
         guard let template else { return true }
-        return uri.withBytes { CapturedAuthority.isKept(by: template, captures: scratch.captures, of: $0) }
+        return uri.withBytes { CapturedAuthority.isKept(by: template, captures: groups, of: $0) }
+    }
+
+    /// The answers of a rule that has several.
+    var answers: AnswersInTurn {
+        AnswersInTurn(map, match, uri, groups, map.storage.answerLists[Int(record.sourceOffset)])
     }
 
     private var stored: MapStorage.Template { map.storage.templates[Int(record.sourceOffset)] }
@@ -103,6 +109,6 @@ extension SubstitutionMap {
     ///
     /// - Parameter scratch: The one that the look-up was given, unused since.
     public func answer(_ match: RuleMatch, uri: TargetURI, scratch: LookupScratch) -> SourceAnswer {
-        storage.records[match.id.index].source.kind.answer(SourceRequest(self, match, uri, scratch))
+        storage.records[match.id.index].source.kind.answer(SourceRequest(self, match, uri, scratch.captures))
     }
 }

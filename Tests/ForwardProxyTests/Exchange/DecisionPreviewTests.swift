@@ -106,6 +106,8 @@ struct DecisionPreviewTests {
                     "file: nope.txt, missing: forward", "text: a text", "text: a text, status: 201", "json: { a: 1 }",
                     "base64: aGVsbG8=", "forward: true", "forward: \"http://127.0.0.1:\(port)/other\"",
                     "redirect: /elsewhere", "redirect: \"http://other.test/\"", "block: true",
+                    "answers: [{ text: a, status: 202 }]", "answers: [nope.txt], missing: forward",
+                    "answers: [{ forward: true }], repeat: cycle",
                 ])
             ]
             let isBlock = options[0].hasPrefix("block")
@@ -177,7 +179,7 @@ struct DecisionPreviewTests {
             var scratch = LookupScratch()
             let explanation = map.explain(uri, method: method, fields: fields, scratch: &scratch)
             var preview = DecisionPreview(uri, method: method, fields: fields, map: map, settings: settings)
-            if let answer = explanation.answer, case .file(let root, let path) = answer.source {
+            if let answer = explanation.answer?.first, case .file(let root, let path) = answer.source {
                 do throws(FileRefusal) {
                     _ = try FolderRoot(path: root).identity(of: path)
                 } catch {

@@ -81,26 +81,39 @@ enum MapInvariants {
         if let match {
             try require(match.id.index < map.ruleIDCount, "rule \(match.id)")
             try require(match.rest.upperBound <= uri.bytes.readableBytes, "rest \(match.rest)")
-            switch map.answer(match, uri: uri, scratch: scratch) {
-            case .file(_, let path):
-                let segments = path.split(separator: 0x2f, omittingEmptySubsequences: false)
-                let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
-                try require(isSafe && !path.contains(0), "path \(path) for \(uri.description)")
-            case .content(let content):
-                let location = content.location ?? []
-                try require(location.allSatisfy { $0 > 0x20 && $0 != 0x7f }, "Location \(location)")
-            case .database(let call):
-                let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
-                let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
-                try require(isSafe && !call.path.contains(0), "database \(call.path) for \(uri.description)")
-            case .template(let call):
-                let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
-                let isSafe = call.text != nil || !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) }
-                try require(isSafe && !call.path.contains(0), "template \(call.path) for \(uri.description)")
-            case .origin, .refused: break
-            }
+            try check(map.answer(match, uri: uri, scratch: scratch), uri)
         }
         let explained = map.explain(uri, method: method, fields: fields, scratch: &scratch)
         try require(explained.answer?.rule.id == match?.id, "explained otherwise: \(explained.lines)")
+    }
+
+    private static func check(_ answer: SourceAnswer, _ uri: TargetURI) throws {
+        switch answer {
+        case .file(_, let path):
+            let segments = path.split(separator: 0x2f, omittingEmptySubsequences: false)
+            let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
+            try require(isSafe && !path.contains(0), "path \(path) for \(uri.description)")
+        case .content(let content):
+            let location = content.location ?? []
+            try require(location.allSatisfy { $0 > 0x20 && $0 != 0x7f }, "Location \(location)")
+        case .database(let call):
+            let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
+            let isSafe = !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) || $0 == [0x2e] }
+            try require(isSafe && !call.path.contains(0), "database \(call.path) for \(uri.description)")
+        case .template(let call):
+            let segments = call.path.split(separator: 0x2f, omittingEmptySubsequences: false)
+            let isSafe = call.text != nil || !segments.contains { $0.isEmpty || $0.elementsEqual([0x2e, 0x2e]) }
+            try require(isSafe && !call.path.contains(0), "template \(call.path) for \(uri.description)")
+        case .answers(let answers):
+            for number in 0..<answers.count {
+                let turns = answers.turns(of: number)
+                try require(answers.number(of: turns.lowerBound) == number, "turn \(turns.lowerBound)")
+                try require(answers.number(of: turns.upperBound - 1) == number, "turn \(turns.upperBound - 1)")
+                try check(answers.answer(number), uri)
+            }
+            let last = answers.turn(after: answers.turnCount - 1)
+            try require(0..<answers.turnCount ~= last, "turn \(last) of \(answers.turnCount)")
+        case .origin, .refused: break
+        }
     }
 }

@@ -128,11 +128,11 @@ struct MapErrorTests {
             ("[[a]]", "2:16: error: a list of rules has no lists in it"),
             (
                 "{}",
-                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect, block, sqlite or template"
+                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect, block, sqlite, template or answers"
             ),
             (
                 "{ status: 404 }",
-                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect, block, sqlite or template"
+                "2:15: error: this rule does not say what answers: file, text, json, base64, forward, redirect, block, sqlite, template or answers"
             ),
             ("{ template: [] }", "2:27: error: 'template' is a path, or { text: … }, not a list"),
             ("{ file: a, values: {} }", "2:26: error: 'values' goes with 'template', not with 'file'"),

@@ -92,7 +92,12 @@ extension SubstitutionMap {
     func answer(_ url: String, _ method: String = "GET", _ fields: [(String, String)] = []) throws -> String {
         var scratch = LookupScratch()
         guard let match = try match(url, method, fields, scratch: &scratch) else { return "-" }
-        switch self.answer(match, uri: try TargetURI(url), scratch: scratch) {
+        return Self.words(self.answer(match, uri: try TargetURI(url), scratch: scratch))
+    }
+
+    /// An answer in words.
+    static func words(_ answer: SourceAnswer) -> String {
+        switch answer {
         case .file(_, let path): return String(decoding: path, as: UTF8.self)
         case .content(let content):
             if let location = content.location { return "redirect \(String(decoding: location, as: UTF8.self))" }
@@ -101,6 +106,11 @@ extension SubstitutionMap {
         case .database(let call):
             return "\(String(decoding: call.path, as: UTF8.self)): \(String(decoding: call.resource, as: UTF8.self))"
         case .template(let call): return "template \(String(decoding: call.path, as: UTF8.self))"
+        case .answers(let answers):
+            return (0..<answers.count).map { number in
+                let turns = answers.turns(of: number)
+                return "\(turns.lowerBound + 1)-\(turns.upperBound) \(words(answers.answer(number)))"
+            }.joined(separator: " | ")
         case .origin(nil): return "forward"
         case .origin(let url?): return "forward \(String(buffer: url.bytes))"
         case .refused(let reason): return "refused: \(reason)"

@@ -9,7 +9,11 @@ enum CompanionName: String, CaseIterable, Sendable {
     /// The database of a template's statements.
     case sqlite
     case unknownParameters = "unknown-parameters"
+    /// What comes behind the last of several answers.
+    case repetition = "repeat"
 
+    /// Those that say something of a database or a template.
+    static let ofDatabases = Set(allCases).subtracting([.repetition])
     /// Those that are sources where no other one is.
     static let sources: Set<CompanionName> = [.sqlite]
 
@@ -19,7 +23,7 @@ enum CompanionName: String, CaseIterable, Sendable {
     }
 }
 
-/// Reads the options of databases and templates.
+/// Reads the options of databases, templates and answers in turn.
 struct CompanionReader {
     let diagnostics: FileDiagnostics
     /// The captures that texts may have; nil where they aren't known, as in `defaults`.
@@ -27,6 +31,10 @@ struct CompanionReader {
 
     /// Reads one option.
     func read(_ name: CompanionName, _ value: YAMLNode, into given: inout GivenOptions) {
+        guard name != .repetition else {
+            given.repetition = word(value, "'repeat' is last or cycle", RuleOptions.Repetition.allCases)
+            return
+        }
         var options = given.database ?? DatabaseOptions()
         switch name {
         case .resource: options.resource = resource(value)
@@ -49,6 +57,7 @@ struct CompanionReader {
         case .unknownParameters:
             let choice: UnknownParameters? = word(value, "'unknown-parameters' is error or ignore", [.error, .ignore])
             options.ignoresUnknownParameters = choice.map { $0 == .ignore }
+        case .repetition: break
         }
         given.database = options
     }

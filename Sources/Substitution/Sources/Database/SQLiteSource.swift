@@ -9,7 +9,7 @@ import YAML
 struct SQLiteSource: SourceKind {
     let option = "sqlite"
     let traits: SourceTraits = [.isShown, .dependsOnURL]
-    var companions: Set<CompanionName> { Set(CompanionName.allCases).subtracting([.values, .sqlite]) }
+    var companions: Set<CompanionName> { CompanionName.ofDatabases.subtracting([.values, .sqlite]) }
 
     /// A statement answers GET; tables answer what they can, and refuse the rest with the methods that they have.
     func note(_ value: YAMLNode, into given: inout GivenOptions) {

@@ -1,0 +1,150 @@
+import Authentication
+import HTTPSemantics
+import Synchronization
+
+/// Who has a turn of its own: an IP address, and the user's name where one is given.
+///
+/// The name needs no password where the proxy asks for none: `http_proxy=http://worker-3@127.0.0.1:8888` gives each
+/// worker of a test its own turns. It never stands for more than a part of its address.
+struct TurnClient: Hashable, Sendable {
+    let address: String
+    let user: [UInt8]?
+
+    init(address: String, user: [UInt8]? = nil) {
+        self.address = address
+        self.user = user
+    }
+
+    /// The client of a request for a mapped URL. In a decrypted tunnel fields are for the origin, so the name is the
+    /// one that the tunnel was asked for with.
+    init(_ request: Request, _ client: any ExchangeClient) {
+        address = client.address
+        user = client.secured.map(\.user) ?? TurnClient.user(request.head.fields, .proxyAuthorization)
+    }
+
+    /// The client of a request for a page of the proxy's own.
+    ///
+    /// Where there is access control, the field counts that it looks at for the request's form. Elsewhere both do.
+    init(ownSite fields: FieldSection, address: String, isProxied: Bool, hasAccessControl: Bool) {
+        self.address = address
+        let proxied = TurnClient.user(fields, .proxyAuthorization)
+        let direct = TurnClient.user(fields, .authorization)
+        user = hasAccessControl ? (isProxied ? proxied : direct) : proxied ?? direct
+    }
+
+    /// The user's name in a field with Basic credentials (RFC 7617); nil where there is none to be read.
+    static func user(_ fields: FieldSection, _ field: FieldName) -> [UInt8]? {
+        guard fields.count(of: field) == 1 else { return nil }
+        return fields.withFirst(field) { BasicCredentials($0)?.name } ?? nil
+    }
+}
+
+/// The turns that clients have had with answers in turn; shared by all event loops, so that each turn is taken once.
+///
+/// Of the clients the last ``capacity`` are kept. Where there are more, one goes of the network that has most of them,
+/// the one that was here longest ago: so nobody drives out others by asking under many names. Who is gone begins anew.
+final class ClientTurns: Sendable {
+    fileprivate struct Entry {
+        /// The next turn of each rule.
+        var turns: [UInt64: Int] = [:]
+        var lastUse: UInt64
+        let network: Int
+
+        mutating func take(_ rule: UInt64, at use: UInt64, _ following: (Int) -> Int) -> Int {
+            lastUse = use
+            let turn = turns[rule] ?? 0
+            turns[rule] = following(turn)
+            return turn
+        }
+    }
+
+    fileprivate struct State {
+        var clients: [TurnClient: Entry] = [:]
+        var uses: UInt64 = 0
+        /// The numbers of networks, and how many clients each number has.
+        var networks: [FailedAttempts.Client: Int] = [:]
+        var counts: [Int] = []
+        var freeNumbers: [Int] = []
+    }
+
+    static let capacity = 1000
+
+    private let state = Mutex(State())
+
+    /// Takes a client's next turn of a rule.
+    ///
+    /// - Parameters:
+    ///   - rule: ``Substitution/AnswersInTurn/identity``.
+    ///   - following: the turn after one.
+    func take(_ rule: UInt64, of client: TurnClient, following: (Int) -> Int) -> Int {
+        state.withLock { state in
+            state.uses &+= 1
+            if state.clients[client] == nil { state.add(client) }
+            return state.clients[client]?.take(rule, at: state.uses, following) ?? 0
+        }
+    }
+
+    /// The turn that a client would take, without taking it.
+    func next(_ rule: UInt64, of client: TurnClient) -> Int {
+        state.withLock { $0.clients[client]?.turns[rule] ?? 0 }
+    }
+
+    /// Begins all turns anew.
+    func reset() { state.withLock { $0 = State() } }
+
+    /// Begins a client's turns anew.
+    func reset(_ client: TurnClient) { state.withLock { $0.remove(client) } }
+
+    /// Forgets the turns of rules that there are no more.
+    func keep(only rules: Set<UInt64>) {
+        state.withLock { state in
+            guard !rules.isEmpty else {
+                state = State()
+                return
+            }
+            state.clients = state.clients.mapValues { entry in
+                var entry = entry
+                entry.turns = entry.turns.filter { rules.contains($0.key) }
+                return entry
+            }
+        }
+    }
+
+    /// How many clients are kept.
+    var clientCount: Int { state.withLock { $0.clients.count } }
+}
+
+extension ClientTurns.State {
+    fileprivate mutating func add(_ client: TurnClient) {
+        if clients.count >= ClientTurns.capacity { makeRoom() }
+        let network = FailedAttempts.Client(client.address)
+        let number: Int
+        if let known = networks[network] {
+            number = known
+        } else if let free = freeNumbers.popLast() {
+            number = free
+        } else {
+            number = counts.count
+            counts.append(0)
+        }
+        networks[network] = number
+        counts[number] += 1
+        clients[client] = ClientTurns.Entry(lastUse: uses, network: number)
+    }
+
+    fileprivate mutating func remove(_ client: TurnClient) {
+        guard let entry = clients.removeValue(forKey: client) else { return }
+        counts[entry.network] -= 1
+        guard counts[entry.network] == 0 else { return }
+        networks[FailedAttempts.Client(client.address)] = nil
+        freeNumbers.append(entry.network)
+    }
+
+    /// Drops the client that was here longest ago, of those networks that have most.
+    private mutating func makeRoom() {
+        let most = counts.max() ?? 0
+        let crowded = clients.lazy.filter { [counts] in counts[$0.value.network] == most }
+        guard let oldest = crowded.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return }
+        remove(oldest)
+    }
+}
