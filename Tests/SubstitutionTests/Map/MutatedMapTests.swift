@@ -22,6 +22,7 @@ struct MutatedMapTests {
             - forward: "http://o/$$x?y"
             - { redirect: "/r", status: 301, cors: off, retain: pinned }
             - { block: true, bypass: never, missing: 404, when: origin-fails }
+          http://h/t/*: { answers: [{ file: $1, times: 2 }, b, { redirect: /$1, delay: 1ms }, { text: t }], repeat: cycle }
         """
     private static let alphabet = Array("~*/:?#@[]{}()|\\$%&!<,.-+='\" \n\tax01é\u{0}".utf8)
 
@@ -45,6 +46,7 @@ struct MutatedMapTests {
         var generator = PrecedenceModelTests.Generator(state: UInt64(seed) &+ 77)
         let urls = [
             "http://h/a%20b/?y=2&x=1&v=1", "https://a.h:81/img/x/y.png?v=1", "http://api.h/v1?v=1", "http://h/s?v=1",
+            "http://h/t/u?v=1",
         ]
         var loaded = 0
         for round in 0..<250 {
