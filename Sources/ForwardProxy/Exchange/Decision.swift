@@ -136,7 +136,7 @@ final class Decider: Sendable {
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
         let options = rule.options
-        if rule.forwards { return forwarding(asked) }
+        if rule.forwards { return forwarding(directives) }
         let answer = expectationError(asked).map { Decision.refuse($0) }
         guard !isOffline else { return answer ?? .answer(revalidates: directives.isRevalidation) }
         if directives.isEndToEndReload {
@@ -151,8 +151,7 @@ final class Decider: Sendable {
     }
 
     /// Decides what a request gets where a rule says that the origin answers.
-    func forwarding(_ asked: AskedRequest) -> Decision {
-        let directives = RequestCacheControl(asked.fields)
+    func forwarding(_ directives: RequestCacheControl) -> Decision {
         if isOffline { return .refuse(.offline) }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
         return .forward(directives.isEndToEndReload ? .request : .bypass)

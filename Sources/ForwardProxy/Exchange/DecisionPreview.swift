@@ -136,7 +136,7 @@ public struct DecisionPreview: Sendable {
         case .refused(let reason):
             self.init(reason.isOfURL ? .noUsableURL(rule: rule.position, reason) : .noSuchFile(rule: rule.position))
         case .origin(let target) where rule.options.isInTurn:
-            switch decider.forwarding(asked) {
+            switch decider.forwarding(RequestCacheControl(fields)) {
             case .forward(let reason):
                 self.init(
                     asked, to: target?.ofRootPage ?? asked.uri, reason, rule.position, "the rule forwards the request",

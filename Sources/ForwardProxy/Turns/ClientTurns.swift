@@ -41,8 +41,9 @@ struct TurnClient: Hashable, Sendable {
 
 /// The turns that clients have had with answers in turn; shared by all event loops, so that each turn is taken once.
 ///
-/// Of the clients the last ``capacity`` are kept. Where there are more, one goes of the network that has most of them,
-/// the one that was here longest ago: so nobody drives out others by asking under many names. Who is gone begins anew.
+/// Of the clients the last ``capacity`` are kept, and of their turns ``turnCapacity`` in all. Where there are more, one
+/// client goes of the network that has most of them, the one that was here longest ago: so nobody drives out others by
+/// asking under many names. Who is gone begins anew.
 final class ClientTurns: Sendable {
     fileprivate struct Entry {
         /// The next turn of each rule.
@@ -50,16 +51,12 @@ final class ClientTurns: Sendable {
         var lastUse: UInt64
         let network: Int
 
-        mutating func take(_ rule: UInt64, at use: UInt64, _ following: (Int) -> Int) -> Int {
-            lastUse = use
-            let turn = turns[rule] ?? 0
-            turns[rule] = following(turn)
-            return turn
-        }
     }
 
     fileprivate struct State {
         var clients: [TurnClient: Entry] = [:]
+        /// How many turns all of them have together.
+        var turnCount = 0
         var uses: UInt64 = 0
         /// The numbers of networks, and how many clients each number has.
         var networks: [FailedAttempts.Client: Int] = [:]
@@ -68,6 +65,7 @@ final class ClientTurns: Sendable {
     }
 
     static let capacity = 1000
+    static let turnCapacity = 100_000
 
     private let state = Mutex(State())
 
@@ -80,7 +78,11 @@ final class ClientTurns: Sendable {
         state.withLock { state in
             state.uses &+= 1
             if state.clients[client] == nil { state.add(client) }
-            return state.clients[client]?.take(rule, at: state.uses, following) ?? 0
+            let turn = state.clients[client]?.turns[rule]
+            state.clients[client]?.lastUse = state.uses
+            state.clients[client]?.turns[rule] = following(turn ?? 0)
+            if turn == nil { state.addTurn() }
+            return turn ?? 0
         }
     }
 
@@ -107,11 +109,12 @@ final class ClientTurns: Sendable {
                 entry.turns = entry.turns.filter { rules.contains($0.key) }
                 return entry
             }
+            state.turnCount = state.clients.values.reduce(0) { $0 + $1.turns.count }
         }
     }
 
-    /// How many clients are kept.
-    var clientCount: Int { state.withLock { $0.clients.count } }
+    /// How many clients are kept, and turns of theirs.
+    var counts: (clients: Int, turns: Int) { state.withLock { ($0.clients.count, $0.turnCount) } }
 }
 
 extension ClientTurns.State {
@@ -132,8 +135,15 @@ extension ClientTurns.State {
         clients[client] = ClientTurns.Entry(lastUse: uses, network: number)
     }
 
+    /// Counts a turn more, and makes room for it.
+    fileprivate mutating func addTurn() {
+        turnCount += 1
+        while turnCount > ClientTurns.turnCapacity, clients.count > 1 { makeRoom() }
+    }
+
     fileprivate mutating func remove(_ client: TurnClient) {
         guard let entry = clients.removeValue(forKey: client) else { return }
+        turnCount -= entry.turns.count
         counts[entry.network] -= 1
         guard counts[entry.network] == 0 else { return }
         networks[FailedAttempts.Client(client.address)] = nil

@@ -187,7 +187,7 @@ final class MapBuilder {
             hasher.combine(record.source)
             hasher.combine(options[Int(record.options)])
             if record.isTemplate {
-                hasher.combine(storage.templates[Int(record.sourceOffset)].text)
+                hasher.combine(Array(storage.templates[Int(record.sourceOffset)].text.utf8))
             } else {
                 hasher.combine(storage.arena[record.sourceRange])
             }

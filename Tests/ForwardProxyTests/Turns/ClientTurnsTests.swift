@@ -23,7 +23,7 @@ struct ClientTurnsTests {
         #expect(take("192.0.2.1", "") == 0)
         #expect(take("192.0.2.1", rule: 2) == 0)
         #expect(next("192.0.2.1") == 3 && next("192.0.2.1", "a") == 1 && next("192.0.2.9") == 0)
-        #expect(turns.clientCount == 4)
+        #expect(turns.counts.clients == 4)
     }
 
     @Test("A reset begins all turns anew, or one client's")
@@ -33,7 +33,7 @@ struct ClientTurnsTests {
         turns.reset(TurnClient(address: "192.0.2.7"))
         #expect([next("192.0.2.1"), next("192.0.2.1", "a"), next("192.0.2.1", "b")] == [1, 0, 1])
         turns.reset()
-        #expect(next("192.0.2.1") == 0 && turns.clientCount == 0)
+        #expect(next("192.0.2.1") == 0 && turns.counts.clients == 0)
     }
 
     @Test("Turns of rules that are gone are forgotten")
@@ -42,7 +42,7 @@ struct ClientTurnsTests {
         turns.keep(only: [2, 4])
         #expect(([1, 2, 3] as [UInt64]).map { next("192.0.2.1", rule: $0) } == [0, 1, 0])
         turns.keep(only: [])
-        #expect(turns.clientCount == 0)
+        #expect(turns.counts.clients == 0)
     }
 
     @Test("Of a thousand and one clients the one that was here longest ago begins anew")
@@ -50,17 +50,31 @@ struct ClientTurnsTests {
         for number in 0..<ClientTurns.capacity { _ = take("192.0.2.1", "\(number)") }
         _ = take("192.0.2.1", "0")
         _ = take("192.0.2.1", "one more")
-        #expect(turns.clientCount == ClientTurns.capacity)
+        #expect(turns.counts.clients == ClientTurns.capacity)
         #expect(next("192.0.2.1", "0") == 2)
         #expect(next("192.0.2.1", "1") == 0)
         #expect(next("192.0.2.1", "2") == 1)
         #expect(next("192.0.2.1", "one more") == 1)
     }
 
+    @Test("Turns of many rules are bounded together, and the client that asks keeps its own")
+    func manyRules() {
+        let each = ClientTurns.turnCapacity / 10
+        for client in 0..<12 {
+            for rule in 0..<each { _ = take("192.0.2.\(client)", rule: UInt64(rule)) }
+        }
+        #expect(turns.counts.clients == 10 && turns.counts.turns == ClientTurns.turnCapacity)
+        #expect(next("192.0.2.1") == 0 && next("192.0.2.2") == 1 && next("192.0.2.11") == 1)
+        turns.keep(only: [1, 2])
+        #expect(turns.counts.turns == 20)
+        turns.reset(TurnClient(address: "192.0.2.2"))
+        #expect(turns.counts.turns == 18)
+    }
+
     @Test("Addresses of their own are dropped by their age too")
     func addresses() {
         for number in 0...ClientTurns.capacity { _ = take("192.0.\(number / 256).\(number % 256)") }
-        #expect(turns.clientCount == ClientTurns.capacity)
+        #expect(turns.counts.clients == ClientTurns.capacity)
         #expect(next("192.0.0.0") == 0 && next("192.0.0.1") == 1)
     }
 
@@ -73,7 +87,7 @@ struct ClientTurnsTests {
         for number in 0..<3 * ClientTurns.capacity {
             _ = hasNames ? take("198.51.100.1", "\(number)") : take("2001:db8:2::\(String(number, radix: 16))")
         }
-        #expect(turns.clientCount == ClientTurns.capacity)
+        #expect(turns.counts.clients == ClientTurns.capacity)
         #expect(next("192.0.2.1") == 1 && next("2001:db8:1::1", "a") == 1)
     }
 
