@@ -101,7 +101,7 @@ struct ExplanationReport {
         object.add("line", turn.rule.location.line)
         object.add("source", turn.rule.sourceName)
         object.add("answers_with", turn.sourceDescription)
-        object.add("status", turn.rule.forwards ? nil : turn.rule.status)
+        object.add("status", turn.status)
         object.add("times", turn.requests.count)
         return object
     }

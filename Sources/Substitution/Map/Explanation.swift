@@ -28,6 +28,12 @@ public struct Explanation: Sendable {
         public let sourceDescription: String
         /// Which of a client's requests get it at first, from 0.
         public let requests: Range<Int>
+
+        /// Its status, as far as the map says it: not what an origin or a database says.
+        public var status: Int? {
+            if case .database = source { return rule.options.status }
+            return rule.forwards ? nil : rule.status
+        }
     }
 
     /// A rule whose URL matches, with what keeps it from answering; or one whose URL nearly matches.
@@ -194,7 +200,7 @@ extension Explanation.Answer {
             } else {
                 which = "requests \(turn.requests.lowerBound + 1) to \(turn.requests.upperBound)"
             }
-            let status = turn.rule.forwards ? "" : " with status \(turn.rule.status)"
+            let status = turn.status.map { " with status \($0)" } ?? ""
             return "  \(which) of a client: \(turn.sourceDescription)\(status), \(turn.rule.position)"
         }
         if turns.count > Self.shownTurns { lines.append("  and \(turns.count - Self.shownTurns) more answers") }
