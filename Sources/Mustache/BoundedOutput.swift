@@ -113,19 +113,14 @@ struct BoundedOutput {
     }
 
     private mutating func appendEscape(of byte: UInt8, last: UInt8) throws(RenderingLimit) {
-        switch byte {
-        case 0x22: try append("\\\"")
-        case 0x5C: try append("\\\\")
-        case 0x08: try append("\\b")
-        case 0x09: try append("\\t")
-        case 0x0A: try append("\\n")
-        case 0x0C: try append("\\f")
-        case 0x0D: try append("\\r")
-        case 0xE2: try append(last == 0xA8 ? "\\u2028" : "\\u2029")
-        default:
-            try append("\\u00")
-            try append(Hexadecimal.digit(byte >> 4))
-            try append(Hexadecimal.digit(byte))
-        }
+        if byte == 0xE2 { return try append(last == 0xA8 ? "\\u2028" : "\\u2029") }
+        // `<` is the one that JSON itself lets stand.
+        let letter = JSONText.escape(of: byte) ?? UInt8(ascii: "u")
+        try append(UInt8(ascii: "\\"))
+        try append(letter)
+        guard letter == UInt8(ascii: "u") else { return }
+        try append("00")
+        try append(Hexadecimal.digit(byte >> 4))
+        try append(Hexadecimal.digit(byte))
     }
 }

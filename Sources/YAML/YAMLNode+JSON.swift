@@ -38,7 +38,7 @@ extension YAMLNode {
                     throw YAMLError("a key in JSON is text, not \(entry.key.kind)", at: entry.key.span)
                 }
                 if index > 0 { json.append(UInt8(ascii: ",")) }
-                key.appendJSONString(to: &json)
+                JSONText.append(string: key.bytes, to: &json)
                 json.append(UInt8(ascii: ":"))
                 try entry.value.appendJSON(to: &json)
             }
@@ -56,7 +56,7 @@ extension YAMLScalar {
         } else if let number {
             try append(number, to: &json)
         } else {
-            appendJSONString(to: &json)
+            JSONText.append(string: bytes, to: &json)
         }
     }
 
@@ -72,23 +72,5 @@ extension YAMLScalar {
         case .infinity, .notANumber:
             throw YAMLError("JSON has no number \(self); use null, or put it in quotes", at: span)
         }
-    }
-
-    /// The text in double quotes with the escapes that JSON needs (RFC 8259 7).
-    fileprivate func appendJSONString(to json: inout [UInt8]) {
-        json.append(UInt8(ascii: "\""))
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): json += [UInt8(ascii: "\\"), byte]
-            case 0x08: json += "\\b".utf8
-            case 0x09: json += "\\t".utf8
-            case 0x0A: json += "\\n".utf8
-            case 0x0C: json += "\\f".utf8
-            case 0x0D: json += "\\r".utf8
-            case 0x00..<0x20: json += "\\u00\(Hexadecimal.text(byte, width: 2, .upper))".utf8
-            default: json.append(byte)
-            }
-        }
-        json.append(UInt8(ascii: "\""))
     }
 }

@@ -42,7 +42,7 @@ struct YAMLNodeJSONTests {
     func escapes() throws {
         #expect(
             try json(#""\"\\/\b\f\n\r\t\0\e\x1f\x7f é\u2028\U0001F600""#)
-                == #""\"\\/\b\f\n\r\t\u0000\u001B\u001F"# + "\u{7F} é\u{2028}\u{1F600}\"")
+                == #""\"\\/\b\f\n\r\t\u0000\u001b\u001f"# + "\u{7F} é\u{2028}\u{1F600}\"")
         #expect(try json(#""a\"\n": b"#) == #"{"a\"\n":"b"}"#)
     }
 

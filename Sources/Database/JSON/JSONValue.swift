@@ -30,7 +30,7 @@ public enum JSONValue: Sendable, Hashable {
         case .null: json += "null".utf8
         case .bool(let bool): json += (bool ? "true" : "false").utf8
         case .number(let number): json += number.text
-        case .string(let string): JSONValue.append(string: string, to: &json)
+        case .string(let string): JSONText.append(string: string, to: &json)
         case .array(let elements):
             json.append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
@@ -42,7 +42,7 @@ public enum JSONValue: Sendable, Hashable {
             json.append(UInt8(ascii: "{"))
             for (index, member) in object.members.enumerated() {
                 if index > 0 { json.append(UInt8(ascii: ",")) }
-                JSONValue.append(string: member.name, to: &json)
+                JSONText.append(string: member.name, to: &json)
                 json.append(UInt8(ascii: ":"))
                 member.value.append(to: &json)
             }
@@ -55,26 +55,6 @@ public enum JSONValue: Sendable, Hashable {
         var json: [UInt8] = []
         append(to: &json)
         return json
-    }
-
-    /// Appends a string in double quotes with the escapes that JSON needs (RFC 8259 §7).
-    private static func append(string: [UInt8], to json: inout [UInt8]) {
-        json.append(UInt8(ascii: "\""))
-        for byte in string {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                json.append(UInt8(ascii: "\\"))
-                json.append(byte)
-            case 0x08: json += "\\b".utf8
-            case 0x09: json += "\\t".utf8
-            case 0x0A: json += "\\n".utf8
-            case 0x0C: json += "\\f".utf8
-            case 0x0D: json += "\\r".utf8
-            case 0x00..<0x20: json += "\\u00\(Hexadecimal.text(byte, width: 2))".utf8
-            default: json.append(byte)
-            }
-        }
-        json.append(UInt8(ascii: "\""))
     }
 
     /// Applies a merge patch (RFC 7396 §2).

@@ -149,19 +149,13 @@ struct JSONOutput: ~Copyable {
     }
 
     private mutating func append(escaped byte: UInt8) {
-        switch byte {
-        case UInt8(ascii: "\""): append("\\\"")
-        case UInt8(ascii: "\\"): append("\\\\")
-        case 0x08: append("\\b")
-        case 0x09: append("\\t")
-        case 0x0A: append("\\n")
-        case 0x0C: append("\\f")
-        case 0x0D: append("\\r")
-        default:
-            append("\\u00")
-            append(byte: Hexadecimal.digit(byte >> 4))
-            append(byte: Hexadecimal.digit(byte & 0x0F))
-        }
+        let letter = JSONText.escape(of: byte) ?? byte
+        append(byte: UInt8(ascii: "\\"))
+        append(byte: letter)
+        guard letter == UInt8(ascii: "u") else { return }
+        append("00")
+        append(byte: Hexadecimal.digit(byte >> 4))
+        append(byte: Hexadecimal.digit(byte))
     }
 
     /// Bytes as a string of Base64 (RFC 4648 §4).
