@@ -1,6 +1,8 @@
+public import Basics
+
 /// A statement whose rows are known by a name.
 public struct NamedStatement: Sendable, Hashable {
-    public let name: String
+    @ByBytes public private(set) var name: String
     public let statement: DatabaseRule.Statement
 
     public init(name: String, statement: DatabaseRule.Statement) {
@@ -23,8 +25,8 @@ public struct DatabaseRule: Sendable, Hashable {
 
     /// A table's key that the rule chooses.
     public struct Key: Sendable, Hashable {
-        public var table: String
-        public var columns: [String]
+        @ByBytes public var table: String
+        @ByBytes public var columns: [String]
 
         public init(table: String, columns: [String]) {
             self.table = table
@@ -34,8 +36,8 @@ public struct DatabaseRule: Sendable, Hashable {
 
     /// A column's form that the rule chooses.
     public struct Form: Sendable, Hashable {
-        public var table: String
-        public var column: String
+        @ByBytes public var table: String
+        @ByBytes public var column: String
         public var form: ValueForm
 
         public init(table: String, column: String, form: ValueForm) {
@@ -46,7 +48,7 @@ public struct DatabaseRule: Sendable, Hashable {
     }
 
     /// The tables and views that there are for clients; nil for all.
-    public var tables: [String]?
+    @ByBytes public var tables: [String]? = nil
     /// Keys in place of the tables' own.
     public var keys: [Key] = []
     /// Forms in place of those of the declared types.
@@ -57,7 +59,6 @@ public struct DatabaseRule: Sendable, Hashable {
     public var ignoresUnknownParameters = false
     /// The statement that answers in place of a table.
     public var statement: Statement?
-    /// The status of a statement's success; nil for the usual one.
     public var limits = Limits()
 
     public init() {}
@@ -67,12 +68,12 @@ public struct DatabaseRule: Sendable, Hashable {
         /// What of its rows answers.
         public enum Result: String, Sendable, Hashable { case list, one, value }
 
-        public var sql: String
+        @ByBytes public var sql: String
         public var result: Result
         /// Whether it changes data.
         public let isWrite: Bool
         /// Its parameters with their prefix, as `$1`.
-        public let parameters: [String]
+        @ByBytes public private(set) var parameters: [String]
 
         public init(sql: String, result: Result = .list) {
             self.sql = sql

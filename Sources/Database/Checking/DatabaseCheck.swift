@@ -234,7 +234,7 @@ private struct StatementCheck {
         var names: [String] = []
         while try list.step() {
             let name = list.string(1)
-            if pages.contains(list.integer(0)), !names.contains(name) { names.append(name) }
+            if pages.contains(list.integer(0)), !names.contains(where: name.hasBytes) { names.append(name) }
         }
         return names
     }

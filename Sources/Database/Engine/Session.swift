@@ -9,8 +9,8 @@ final class Session {
     let connection: SQLiteConnection
     /// What messages call the database.
     let name: String
-    private var statements: [String: SQLiteStatement] = [:]
-    private var recency: [String] = []
+    private var statements: [ByBytes<String>: SQLiteStatement] = [:]
+    private var recency: [ByBytes<String>] = []
     private var matchers: [TextMatcher] = []
     private(set) var schema: Schema?
     /// Somebody else has written since the schema was last looked at.
@@ -20,7 +20,7 @@ final class Session {
     private var isOwn = false
     /// Set by a statement whose rows differ from call to call, at the time that it is prepared.
     private var callsVolatile = false
-    private var volatileStatements: Set<String> = []
+    private var volatileStatements: Set<ByBytes<String>> = []
     /// Whether a statement of the running request gives other rows at each call.
     private(set) var isVolatile = false
     /// The request that runs; asked whether it goes on.
@@ -58,10 +58,11 @@ final class Session {
     ///
     /// - Throws: What is wrong with it.
     func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        let key = ByBytes(sql)
         // One that runs, as of a row that what is added to it is read beside, can't be begun anew.
-        if let kept = statements[sql], kept.isBusy { return try connection.prepare(sql) }
-        if let kept = statements[sql] {
-            if volatileStatements.contains(sql) { isVolatile = true }
+        if let kept = statements[key], kept.isBusy { return try connection.prepare(sql) }
+        if let kept = statements[key] {
+            if volatileStatements.contains(key) { isVolatile = true }
             return kept
         }
         callsVolatile = false
@@ -74,9 +75,9 @@ final class Session {
             statements[oldest] = nil
             volatileStatements.remove(oldest)
         }
-        if callsVolatile { volatileStatements.insert(sql) }
-        statements[sql] = made
-        recency.append(sql)
+        if callsVolatile { volatileStatements.insert(key) }
+        statements[key] = made
+        recency.append(key)
         return made
     }
 

@@ -44,7 +44,7 @@ struct Controls: Sendable, Equatable {
         case "_embed", "_expand":
             for name in parameter.text.split(separator: ",").map(String.init) {
                 let name = String(decoding: Array(name.utf8).trimmed, as: UTF8.self)
-                guard !name.isEmpty, !joined.contains(where: { $0.asciiLowercased == name.asciiLowercased }) else {
+                guard !name.isEmpty, !joined.contains(where: { $0.asName == name.asName }) else {
                     continue
                 }
                 joined.append(name)

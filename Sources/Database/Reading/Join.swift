@@ -34,10 +34,9 @@ struct Join {
             sql = "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(column))=?\(order)"
             return
         }
-        let wanted = name.asciiLowercased
+        let wanted = [name, name + "id", name + "_id"].map(\.asName)
         for key in view.table.foreignKeys {
-            let column = key.column.asciiLowercased
-            guard key.table.asciiLowercased == wanted || column == wanted + "id" || column == wanted + "_id",
+            guard key.table.asName == wanted[0] || wanted[1...].contains(key.column.asName),
                 let parent = schema.table(key.table), let target = schema.target(of: key, in: parent),
                 let source = view.table.index(of: key.column)
             else { continue }

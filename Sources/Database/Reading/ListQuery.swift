@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import SQLite
 
@@ -24,7 +25,7 @@ struct ListQuery {
             switch try ListQuery.meaning(of: parameter.name, in: view) {
             case .filter(let path, let operation):
                 if let index = filters.firstIndex(where: {
-                    $0.path.written == path.written && $0.operation == operation
+                    $0.path.written.hasBytes(of: path.written) && $0.operation == operation
                 }) {
                     filters[index].values.append(parameter.value)
                 } else {

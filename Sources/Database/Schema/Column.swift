@@ -1,3 +1,5 @@
+import Basics
+
 /// A column of a table or view, as the schema declares it.
 struct Column: Sendable, Hashable {
     var name: String
@@ -91,6 +93,9 @@ extension String {
         guard utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return self }
         return String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
+
+    /// The text as SQLite compares names: byte by byte, without ASCII case.
+    var asName: ByBytes<String> { ByBytes(asciiLowercased) }
 
     /// The text with ASCII letters in upper case.
     var asciiUppercased: String {

@@ -1,21 +1,23 @@
+import Basics
+
 /// The tables and views of a database that may be shown.
 final class Schema: Sendable {
     /// In the order that SQLite lists them: by name.
     let tables: [Table]
     /// PRAGMA schema_version when it was read.
     let version: Int64
-    private let indices: [String: Int]
+    private let indices: [ByBytes<String>: Int]
 
     init(tables: [Table], version: Int64) {
         self.tables = tables
         self.version = version
-        var indices: [String: Int] = [:]
-        for (index, table) in tables.enumerated() { indices[table.name.asciiLowercased] = index }
+        var indices: [ByBytes<String>: Int] = [:]
+        for (index, table) in tables.enumerated() { indices[table.name.asName] = index }
         self.indices = indices
     }
 
     /// A table by its name, without ASCII case.
-    func table(_ name: String) -> Table? { indices[name.asciiLowercased].map { tables[$0] } }
+    func table(_ name: String) -> Table? { indices[name.asName].map { tables[$0] } }
 }
 
 /// A table or a view.
@@ -34,7 +36,7 @@ final class Table: Sendable {
     let foreignKeys: [ForeignKey]
     /// It is searched by words (https://sqlite.org/fts5.html).
     let isFullText: Bool
-    private let indices: [String: Int]
+    private let indices: [ByBytes<String>: Int]
 
     init(
         name: String, kind: Kind, columns: [Column], primaryKey: [Int], rowID: String?, foreignKeys: [ForeignKey],
@@ -47,13 +49,13 @@ final class Table: Sendable {
         self.rowID = rowID
         self.foreignKeys = foreignKeys
         self.isFullText = isFullText
-        var indices: [String: Int] = [:]
-        for (index, column) in columns.enumerated() { indices[column.name.asciiLowercased] = index }
+        var indices: [ByBytes<String>: Int] = [:]
+        for (index, column) in columns.enumerated() { indices[column.name.asName] = index }
         self.indices = indices
     }
 
     /// A column's place by its name, without ASCII case.
-    func index(of column: String) -> Int? { indices[column] ?? indices[column.asciiLowercased] }
+    func index(of column: String) -> Int? { indices[column.asName] }
 }
 
 /// A column that refers to a row of a table.

@@ -1,3 +1,4 @@
+import Basics
 import SQLite
 
 extension Schema {
@@ -27,11 +28,11 @@ extension Schema {
         return Schema(tables: tables, version: version)
     }
 
-    private static func fullTextTables(_ connection: SQLiteConnection) throws(SQLiteError) -> Set<String> {
+    private static func fullTextTables(_ connection: SQLiteConnection) throws(SQLiteError) -> Set<ByBytes<String>> {
         let statement = try connection.prepare(
             "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%USING fts5%'")
-        var names: Set<String> = []
-        while try statement.step() { names.insert(statement.string(0)) }
+        var names: Set<ByBytes<String>> = []
+        while try statement.step() { names.insert(ByBytes(statement.string(0))) }
         return names
     }
 
@@ -40,13 +41,13 @@ extension Schema {
     ) throws(SQLiteError) -> Table? {
         let information = try connection.prepare("PRAGMA main.table_xinfo(\(entry.name.quotedName))")
         var columns: [Column] = []
-        var hidden: Set<String> = []
+        var hidden: Set<ByBytes<String>> = []
         var key: [(order: Int64, index: Int)] = []
         while try information.step() {
             let kind = information.integer(6)
             let name = information.string(1)
             guard kind != 1 else {
-                hidden.insert(name.asciiLowercased)
+                hidden.insert(name.asName)
                 continue
             }
             let order = information.integer(5)
@@ -59,12 +60,12 @@ extension Schema {
         }
         guard !columns.isEmpty else { return nil }
         key.sort { $0.order < $1.order }
-        let names = Set(columns.map { $0.name.asciiLowercased }).union(hidden)
+        let names = Set(columns.map(\.name.asName)).union(hidden)
         let isView = entry.type == "view"
         return Table(
             name: entry.name, kind: isView ? .view : .table, columns: columns, primaryKey: key.map(\.index),
             rowID: isView || !entry.hasRowID
-                ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) },
+                ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0.asName) },
             foreignKeys: isView ? [] : try foreignKeys(entry.name, connection), isFullText: isFullText)
     }
 

@@ -1,3 +1,5 @@
+import Basics
+
 /// A table as a rule shows it: how values are written, which columns name a row, and the SQL that never changes.
 final class TableView: Sendable {
     /// What names a row in a URL.
@@ -25,9 +27,9 @@ final class TableView: Sendable {
         self.table = table
         let name = table.name.quotedName
         self.name = name
-        let own = table.name.asciiLowercased
+        let own = table.name.asName
         self.forms = table.columns.map { column in
-            forms.last { $0.table.asciiLowercased == own && $0.column.asciiLowercased == column.name.asciiLowercased }?
+            forms.last { $0.table.asName == own && $0.column.asName == column.name.asName }?
                 .form ?? ValueForm(declaredType: column.declaredType)
         }
         prefixes = table.columns.enumerated().map { index, column in
@@ -38,7 +40,7 @@ final class TableView: Sendable {
             return output.bytes
         }
         selection = table.columns.map { "\(name).\($0.name.quotedName)" }.joined(separator: ",")
-        let chosen = keys.last { $0.table.asciiLowercased == own }?.columns.compactMap { table.index(of: $0) }
+        let chosen = keys.last { $0.table.asName == own }?.columns.compactMap { table.index(of: $0) }
         if let chosen, !chosen.isEmpty {
             key = .columns(chosen)
         } else if !table.primaryKey.isEmpty {
@@ -77,29 +79,29 @@ final class SchemaView: Sendable {
     let rule: DatabaseRule
     /// Those that there are for clients, in the order of their names.
     let tables: [TableView]
-    private let indices: [String: Int]
+    private let indices: [ByBytes<String>: Int]
 
     init(_ schema: Schema, _ rule: DatabaseRule) {
         self.schema = schema
         self.rule = rule
-        let shown = rule.tables.map { Set($0.map(\.asciiLowercased)) }
+        let shown = rule.tables.map { Set($0.map(\.asName)) }
         tables = schema.tables
-            .filter { shown?.contains($0.name.asciiLowercased) ?? true }
+            .filter { shown?.contains($0.name.asName) ?? true }
             .map { TableView($0, keys: rule.keys, forms: rule.forms) }
-        var indices: [String: Int] = [:]
-        for (index, view) in tables.enumerated() { indices[view.table.name.asciiLowercased] = index }
+        var indices: [ByBytes<String>: Int] = [:]
+        for (index, view) in tables.enumerated() { indices[view.table.name.asName] = index }
         self.indices = indices
     }
 
     /// A table by its name, without ASCII case.
-    func table(_ name: String) -> TableView? { (indices[name] ?? indices[name.asciiLowercased]).map { tables[$0] } }
+    func table(_ name: String) -> TableView? { indices[name.asName].map { tables[$0] } }
 
     /// The names of the tables, for problems.
     var names: [String] { tables.map(\.table.name) }
 
     /// The foreign key by which rows of `child` refer to rows of `parent`, if there is just one.
     func foreignKey(from child: TableView, to parent: TableView) -> ForeignKey? {
-        let keys = child.table.foreignKeys.filter { $0.table.asciiLowercased == parent.table.name.asciiLowercased }
+        let keys = child.table.foreignKeys.filter { $0.table.asName == parent.table.name.asName }
         return keys.count == 1 ? keys.first : nil
     }
 

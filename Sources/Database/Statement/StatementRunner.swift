@@ -1,3 +1,4 @@
+import Basics
 import SQLite
 
 /// Answers from a statement of the rule's.
@@ -49,7 +50,7 @@ struct StatementRunner {
         }
         try bind(prepared, request)
         defer { prepared.reset() }
-        let columns = try ResultColumns(prepared, rule)
+        let columns = try ResultColumns(prepared, rule, called: name)
         var rows = StatementRows(name: name, result: statement.result, columns: columns.names)
         var bytes = 0
         try run { () throws(SQLiteError) in
@@ -98,17 +99,17 @@ struct StatementRunner {
             var value = SQLiteValue.null
             switch name.first {
             case "$":
-                if let capture = request.captures.first(where: { $0.name == key }) {
+                if let capture = request.captures.first(where: { $0.name.hasBytes(of: key) }) {
                     guard capture.value.isUTF8 else { throw .badValue("the URL has bytes that are not UTF-8") }
                     value = .text(capture.value)
                 }
             case ":":
-                let found = parameters.filter { $0.name == key }
+                let found = parameters.filter { $0.name.hasBytes(of: key) }
                 guard found.count <= 1 else { throw .badValue("'\(key)' is given twice") }
                 value = found.first.map { .text($0.value) } ?? .null
             case "@":
                 if members == nil { members = try StatementRunner.members(of: request.body) }
-                value = members?.first { $0.name == key }?.value ?? .null
+                value = members?.first { $0.name.hasBytes(of: key) }?.value ?? .null
             default: break
             }
             values.append(value)
@@ -229,15 +230,17 @@ struct ResultColumns {
     private let forms: [ValueForm]
     let names: [String]
 
+    /// - Parameter called: what messages call the statement.
     /// - Throws: 502 for two columns of one name.
-    init(_ statement: SQLiteStatement, _ rule: DatabaseRule) throws(Problem) {
+    init(_ statement: SQLiteStatement, _ rule: DatabaseRule, called: String = "sql") throws(Problem) {
         var prefixes: [[UInt8]] = []
         var forms: [ValueForm] = []
-        var names: Set<String> = []
+        var names: Set<ByBytes<String>> = []
         for column in 0..<statement.columnCount {
             let name = statement.columnName(column)
-            guard names.insert(name).inserted else {
-                throw Problem(502, "database error", "'sql' has two columns '\(name)'; give one another name with AS")
+            guard names.insert(ByBytes(name)).inserted else {
+                throw Problem(
+                    502, "database error", "'\(called)' has two columns '\(name)'; give one another name with AS")
             }
             var output = JSONOutput()
             output.append(byte: column == 0 ? UInt8(ascii: "{") : UInt8(ascii: ","))
@@ -246,8 +249,7 @@ struct ResultColumns {
             prefixes.append(output.bytes)
             let origin = statement.origin(column)
             let chosen = rule.forms.last { form in
-                form.table.asciiLowercased == origin?.table.asciiLowercased
-                    && form.column.asciiLowercased == origin?.column.asciiLowercased
+                form.table.asName == origin?.table.asName && form.column.asName == origin?.column.asName
             }
             forms.append(chosen?.form ?? ValueForm(declaredType: statement.declaredType(column) ?? ""))
         }

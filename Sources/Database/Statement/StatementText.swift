@@ -1,3 +1,5 @@
+import Basics
+
 /// What can be told of a statement without a database: whether it writes, and which parameters it has.
 public struct StatementText: Sendable, Equatable {
     /// Names of parameters with their prefix: `$1`, `:name`, `@member`.
@@ -60,7 +62,9 @@ public struct StatementText: Sendable, Equatable {
                 index += 1
                 while let next = peek(), StatementText.isOfName(next) { index += 1; _ = next }
                 let name = String(decoding: text[start..<index], as: UTF8.self)
-                if name.utf8.count > 1, !parameters.contains(name) { parameters.append(name) }
+                if name.utf8.count > 1, !parameters.contains(where: { $0.hasBytes(of: name) }) {
+                    parameters.append(name)
+                }
             case let first where StatementText.isOfName(first):
                 while let next = peek(), StatementText.isOfName(next) { index += 1; _ = next }
                 if depth == 0 { words.append(String(decoding: text[start..<index], as: UTF8.self).asciiUppercased) }

@@ -10,7 +10,7 @@ import Synchronization
 /// They outlive a reload of the map, with what they have in memory.
 final class Databases: Sendable {
     private struct Key: Hashable {
-        let root: String
+        @ByBytes var root: String
         let path: [UInt8]
     }
 
@@ -51,7 +51,7 @@ final class Databases: Sendable {
         let named = map.databasePlaces
         let dropped = opened.withLock { opened -> [Database] in
             let gone = opened.filter { entry in
-                !named.contains { $0.root == entry.key.root && $0.path == entry.key.path }
+                !named.contains { $0.root.hasBytes(of: entry.key.root) && $0.path == entry.key.path }
                     || map.databasePlan(root: entry.key.root, path: entry.key.path) != entry.value.plan
             }
             for key in gone.keys { opened[key] = nil }

@@ -169,9 +169,9 @@ extension LoopContext {
     }
 
     func folder(_ path: String) -> FolderRoot {
-        if let folder = folders[path] { return folder }
+        if let folder = folders[ByBytes(path)] { return folder }
         let folder = proxy.folder(path)
-        folders[path] = folder
+        folders[ByBytes(path)] = folder
         return folder
     }
 

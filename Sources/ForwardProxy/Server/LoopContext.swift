@@ -34,7 +34,7 @@ final class LoopContext: @unchecked Sendable {
     /// For look-ups beside that of the request itself, whose captures are still needed.
     var preflightScratch = LookupScratch()
     /// The folders that files were asked from, each with its descriptor.
-    var folders: [String: FolderRoot] = [:]
+    var folders: [ByBytes<String>: FolderRoot] = [:]
     /// The proxy's own site.
     var ownRoutes = OwnRoute.all
     private var clock = LoopClock()

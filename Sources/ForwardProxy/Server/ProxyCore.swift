@@ -32,14 +32,14 @@ final class ProxyCore: Sendable {
     let access: AccessControl?
     let ownNames: OwnNames
     let transports: TransferLoops
-    private let folders = Mutex<[String: FolderRoot]>([:])
+    private let folders = Mutex<[ByBytes<String>: FolderRoot]>([:])
 
     /// The folder of a path, one for all event loops, so that its descriptor is opened once.
     func folder(_ path: String) -> FolderRoot {
         folders.withLock { folders in
-            if let folder = folders[path] { return folder }
+            if let folder = folders[ByBytes(path)] { return folder }
             let folder = FolderRoot(path: path)
-            folders[path] = folder
+            folders[ByBytes(path)] = folder
             return folder
         }
     }

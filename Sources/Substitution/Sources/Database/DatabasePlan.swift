@@ -1,3 +1,4 @@
+public import Basics
 public import Database
 import Diagnostics
 import HTTPSemantics
@@ -7,7 +8,7 @@ public struct DatabasePlan: Sendable, Equatable {
     /// Where changes go: what a rule that allows them says.
     public var writes = DatabaseRule.Writes.off
     /// The files that make it where it does not exist, below the root.
-    public var seeds: [String] = []
+    @ByBytes public var seeds: [String] = []
     /// The bytes that it may have in memory: the most that a rule allows.
     public var memory = 0
 }
@@ -24,7 +25,7 @@ extension SubstitutionMap {
     public func databasePlan(root: String, path: [UInt8]) -> DatabasePlan {
         var plan = DatabasePlan()
         for record in storage.databaseRecords {
-            guard storage.files[Int(record.file)].root == root, storage.databasePath(record) == path,
+            guard storage.files[Int(record.file)].root.hasBytes(of: root), storage.databasePath(record) == path,
                 let settings = storage.options[Int(record.options)].database
             else { continue }
             if plan.seeds.isEmpty { plan.seeds = settings.seeds }
@@ -60,7 +61,7 @@ struct DatabaseConflicts {
         let seeds: [String]
     }
 
-    private var uses: [String: Use] = [:]
+    private var uses: [ByBytes<String>: Use] = [:]
 
     /// Reports conflicts of the rules of the file read last.
     ///
@@ -74,7 +75,7 @@ struct DatabaseConflicts {
             guard !record.isSecondScheme, let settings = storage.options[Int(record.options)].database else { continue }
             guard let path = storage.databasePath(record) else { continue }
             let name = String(decoding: path, as: UTF8.self)
-            let place = storage.files[Int(record.file)].root + "/" + name
+            let place = ByBytes(storage.files[Int(record.file)].root + "/" + name)
             let writes = settings.rule.writes.rawValue
             let span = keys.last { Int($0.record) <= index }?.span
             let methods = storage.options[Int(record.options)].methods
@@ -96,7 +97,7 @@ struct DatabaseConflicts {
                 found.error(
                     "\(name) has 'writes: \(other.writes)' in line \(other.line)", at: span ?? TextSpan(at: .start))
             }
-            if !settings.seeds.isEmpty, !other.seeds.isEmpty, settings.seeds != other.seeds {
+            if !settings.seeds.isEmpty, !other.seeds.isEmpty, !settings.seeds.hasBytes(of: other.seeds) {
                 found.error("\(name) has other seeds in line \(other.line)", at: span ?? TextSpan(at: .start))
             }
             if other.writes == "off" || other.seeds.isEmpty {

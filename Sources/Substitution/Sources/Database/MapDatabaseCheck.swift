@@ -1,3 +1,4 @@
+import Basics
 import Database
 import Diagnostics
 import Files
@@ -20,7 +21,7 @@ extension SubstitutionMap {
 /// Looks at the databases of a map, at each once.
 private struct MapDatabaseCheck {
     private struct Place: Hashable {
-        let root: String
+        @ByBytes var root: String
         let path: [UInt8]
     }
 
