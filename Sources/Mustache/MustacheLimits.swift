@@ -8,6 +8,8 @@ public struct MustacheLimits: Sendable, Hashable {
     public var partialDepth: Int
     /// How many different templates a page may consist of. The default is 1000.
     public var partialCount: Int
+    /// The size of a page in bytes: of all its different templates together. The default is 16 MiB.
+    public var pageBytes: Int
     /// How many tags one rendering may carry out, each repetition of a section among them. The default is ten million.
     public var tags: Int
     /// The size of what one rendering writes, in bytes. The default is 16 MiB.
@@ -18,12 +20,13 @@ public struct MustacheLimits: Sendable, Hashable {
 
     public init(
         templateBytes: Int = 1 << 20, sectionDepth: Int = 256, partialDepth: Int = 32, partialCount: Int = 1000,
-        tags: Int = 10_000_000, answerBytes: Int = 16 << 20, valueDepth: Int = 128
+        pageBytes: Int = 16 << 20, tags: Int = 10_000_000, answerBytes: Int = 16 << 20, valueDepth: Int = 128
     ) {
         self.templateBytes = min(templateBytes, 1 << 30)
         self.sectionDepth = sectionDepth
         self.partialDepth = partialDepth
         self.partialCount = partialCount
+        self.pageBytes = pageBytes
         self.tags = tags
         self.answerBytes = answerBytes
         self.valueDepth = min(valueDepth, 256)

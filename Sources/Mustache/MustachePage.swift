@@ -1,3 +1,5 @@
+import Basics
+
 /// A template with all the partials and parents that it, and they, name.
 public struct MustachePage: Sendable {
     /// The templates, the page's own one first, then in the order that they are named in.
@@ -20,7 +22,8 @@ public struct MustachePage: Sendable {
     ) throws(TemplateError) {
         var templates = [root]
         var links: [[Int]] = []
-        var numbers = [root.file: 0]
+        var numbers = [ByBytes(root.file): 0]
+        var bytes = root.source.count
         while links.count < templates.count {
             let template = templates[links.count]
             var targets: [Int] = []
@@ -28,14 +31,19 @@ public struct MustachePage: Sendable {
                 guard let partial = try find(reference, template) else {
                     throw template.error("the partial '\(reference.name)' is missing", at: reference)
                 }
-                if let number = numbers[partial.file] {
+                if let number = numbers[ByBytes(partial.file)] {
                     targets.append(number)
                 } else {
                     guard templates.count < limits.partialCount else {
                         throw template.error(
                             "a page consists of at most \(limits.partialCount) templates", at: reference)
                     }
-                    numbers[partial.file] = templates.count
+                    bytes += partial.source.count
+                    guard bytes <= limits.pageBytes else {
+                        throw template.error(
+                            "a page and its partials have at most \(limits.pageBytes) bytes", at: reference)
+                    }
+                    numbers[ByBytes(partial.file)] = templates.count
                     targets.append(templates.count)
                     templates.append(partial)
                 }

@@ -50,6 +50,28 @@ struct MustacheLimitsTests {
         #expect(failure("{{>q}}", partials: itself)?.contains("at most 32 deep") == true)
     }
 
+    @Test("hold for the size of a page")
+    func pageSize() throws {
+        #expect(MustacheLimits().pageBytes == 16 << 20)
+        let limits = MustacheLimits(pageBytes: 30)
+        let partials = ["a": "0123456789", "b": "0123456789"]
+        #expect(try rendered("{{>a}}{{>a}}{{>a}}", partials: partials, limits: limits).utf8.count == 30)
+        #expect(
+            failure("{{>a}}{{>b}}", partials: partials, limits: limits)
+                == "page.html:1:7: error: a page and its partials have at most 30 bytes\n{{>a}}{{>b}}\n      ^~~~~~")
+    }
+
+    @Test("let partials be told apart by their bytes")
+    func names() throws {
+        let page = try MustachePage(MustacheTemplate.parse(Array("{{>caf\u{E9}}}{{>cafe\u{301}}}".utf8), file: "page"))
+        {
+            reference, _ throws(TemplateError) in
+            let isComposed = reference.name.utf8.count == 5
+            return try MustacheTemplate.parse(Array((isComposed ? "1" : "2").utf8), file: reference.name)
+        }
+        #expect(String(decoding: try page.render([], escaping: .none), as: UTF8.self) == "12")
+    }
+
     @Test("hold for a page's templates")
     func templates() throws {
         let limits = MustacheLimits(partialCount: 3)
