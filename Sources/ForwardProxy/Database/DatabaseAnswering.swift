@@ -142,18 +142,10 @@ struct DatabaseAsking {
     private func refusedOrigin() -> String? {
         let fields = request.head.fields
         guard fields.contains(.origin) else { return nil }
-        guard fields.count(of: .origin) == 1, let origin = fields.firstText(.origin)?.lowercased() else {
-            return "null"
-        }
-        let own = "\(uri.schemeText)://\(uri.authority)"
-        guard origin != own, !call.settings.origins.contains(origin) else { return nil }
-        let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == "http:" || parts[0] == "https:" else { return origin }
-        for host in ["localhost", "127.0.0.1", "[::1]"] where parts[2].hasPrefix(host) {
-            let rest = parts[2].dropFirst(host.count)
-            if rest.isEmpty || (rest.first == ":" && rest.dropFirst().allSatisfy(\.isNumber)) { return nil }
-        }
-        return origin
+        guard fields.count(of: .origin) == 1, let text = fields.firstText(.origin) else { return "null" }
+        guard let origin = WebOrigin(text) else { return text.lowercased() }
+        let isAllowed = origin == WebOrigin(uri) || call.settings.origins.contains(origin) || origin.isLoopback
+        return isAllowed ? nil : text.lowercased()
     }
 
     private var limit: Int { call.settings.rule.limits.body }

@@ -10,7 +10,9 @@ extension LoopContext {
         let fields = request.request.head.fields
         if fields.contains(.origin) {
             let scheme = request.isEncrypted ? "https" : "http"
-            guard fields.firstText(.origin)?.lowercased() == "\(scheme)://\(request.authority.lowercased())" else {
+            guard fields.count(of: .origin) == 1, let origin = fields.firstText(.origin).flatMap({ WebOrigin($0) }),
+                origin == WebOrigin("\(scheme)://\(request.authority)")
+            else {
                 return .error(.otherSite)
             }
         }

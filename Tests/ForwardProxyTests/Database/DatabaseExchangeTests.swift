@@ -41,14 +41,34 @@ import Testing
         #expect(try proxy.exchange("GET", url).body == #"[{"id":1,"a":2}]"#)
     }
 
+    @Test func `An answer without a body has no type`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/w: { sqlite: a.db, seed: a.sql, writes: memory, methods: [POST], status: 200, sql: "DELETE FROM t" }
+              http://a.test/e: { sqlite: a.db, result: value, sql: "SELECT ''" }
+              http://a.test/: { sqlite: a.db, writes: memory }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+        let deleted = try proxy.exchange("POST", "http://a.test/w")
+        #expect(deleted.status == 200 && deleted.body.isEmpty)
+        #expect(deleted.field("Content-Type") == nil && deleted.field("Content-Length") == "0")
+        let made = try proxy.exchange(
+            "POST", "http://a.test/t", fields: ["Content-Type: application/json", "Prefer: return=minimal"], body: "{}")
+        #expect(made.status == 201 && made.body.isEmpty && made.field("Content-Type") == nil)
+        #expect(try proxy.exchange("GET", "http://a.test/e").field("Content-Type") == "text/plain; charset=utf-8")
+    }
+
     @Test func `Other machines and other sites may not write`() throws {
         let map =
-            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: file, origins: [\"http://ok.test\"] }\n"
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: file, origins: [\"http://ok.test\", \"http://Other.test:80\"] }\n"
         let proxy = try TestProxy(map, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
         for (origin, status) in [
             ("http://evil.test", 403), ("null", 403), ("http://localhost.evil.test", 403),
             ("http://localhost:3000", 201),
             ("http://a.test", 201), ("http://ok.test", 201), ("http://[::1]", 201),
+            ("http://a.test:80", 201), ("http://A.test", 201), ("http://a.test:81", 403), ("https://a.test", 403),
+            ("http://ok.test:80", 201), ("http://other.test", 201), ("http://other.test:80", 201),
+            ("http://u@a.test", 403), ("http://a.test/", 403),
         ] {
             let fields = ["Content-Type: application/json", "Origin: \(origin)"]
             #expect(

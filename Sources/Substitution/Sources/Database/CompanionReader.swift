@@ -224,16 +224,11 @@ struct CompanionReader {
         return paths
     }
 
-    private func origins(_ value: YAMLNode) -> [String]? {
+    private func origins(_ value: YAMLNode) -> [WebOrigin]? {
         let expected = "'origins' is a list of origins, as in [\"http://localhost:3000\"]"
-        guard let origins = names(value, expected) else { return nil }
-        for origin in origins {
-            let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 3, parts[0].last == ":", parts[1].isEmpty, !parts[2].isEmpty else {
-                return refuse(expected, value)
-            }
-        }
-        return origins.map { $0.lowercased() }
+        guard let names = names(value, expected) else { return nil }
+        let origins = names.compactMap { WebOrigin($0) }
+        return origins.count == names.count ? origins : refuse(expected, value)
     }
 
     // MARK: Limits

@@ -1,5 +1,6 @@
+import Basics
 public import Database
-import HTTPSemantics
+public import HTTPSemantics
 import Patterns
 
 /// What a rule says of a database, with its file's defaults.
@@ -9,7 +10,7 @@ public final class DatabaseSettings: Sendable {
     /// The files that make the database where it does not exist, as the map names them, below the root.
     public let seeds: [String]
     /// The origins of pages that may write to the file, beside those that are allowed anyway.
-    public let origins: [String]
+    public let origins: [WebOrigin]
     /// The database's path below the root, where the rule's own text is a template; nil for a rule without such.
     public let path: [UInt8]?
     /// The values of a template; nil for none.
@@ -49,12 +50,12 @@ public final class DatabaseSettings: Sendable {
 /// What a map's text says of a database, for a rule or for all rules of a file; nil is what it does not speak of.
 struct DatabaseOptions: Hashable, Sendable {
     var resource: CapturedText?
-    var tables: [String]?
+    @ByBytes var tables: [String]? = nil
     var keys: [DatabaseRule.Key]?
     var forms: [DatabaseRule.Form]?
     var writes: DatabaseRule.Writes?
-    var seeds: [String]?
-    var origins: [String]?
+    @ByBytes var seeds: [String]? = nil
+    var origins: [WebOrigin]?
     var ignoresUnknownParameters: Bool?
     var sql: CapturedText?
     var result: DatabaseRule.Statement.Result?
@@ -101,10 +102,10 @@ struct CapturedText: Hashable, Sendable {
     var template: CaptureTemplate?
 
     static func == (first: CapturedText, second: CapturedText) -> Bool {
-        first.text == second.text && first.template?.references == second.template?.references
+        first.text.hasBytes(of: second.text) && first.template?.references == second.template?.references
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }
 
 /// The limits that a map names.
