@@ -37,7 +37,8 @@ struct CompanionReader {
         }
         var options = given.database ?? DatabaseOptions()
         switch name {
-        case .resource: options.resource = resource(value)
+        // What is refused leaves something in its place: the rule isn't told that it lacks it.
+        case .resource: options.resource = resource(value) ?? CapturedText(text: "")
         case .tables: options.tables = names(value, "'tables' is a list of names")
         case .keys: options.keys = keys(value)
         case .columns: options.forms = forms(value)
@@ -48,10 +49,10 @@ struct CompanionReader {
             if let entries = value.entries {
                 options.statements = statements(entries, value)
             } else {
-                options.sql = statement(value)
+                options.sql = statement(value) ?? CapturedText(text: "")
             }
         case .values: options.values = values(value)
-        case .sqlite: options.path = path(value)
+        case .sqlite: options.path = path(value) ?? []
         case .result: options.result = word(value, "'result' is list, one or value", [.list, .one, .value])
         case .limits: options.limits = limits(value)
         case .unknownParameters:
