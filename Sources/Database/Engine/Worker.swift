@@ -101,7 +101,7 @@ final class Worker {
                     .answer()
             }
         } catch {
-            throw .problem(error)
+            throw .problem(outgrown(error, session))
         }
         database.version.change()
         if memory == nil { noteLog() }
@@ -361,7 +361,7 @@ final class Worker {
         do throws(Problem) {
             try source.fill(connection, name: database.file.name, guardian)
         } catch {
-            throw .problem(error)
+            throw .problem(error.status == 507 ? Problem(507, error.title, tooLarge(nil)) : error)
         }
         do throws(SQLiteError) {
             memory = Memory(session: try inMemory(connection, limit: limit), seeds: state)
@@ -382,6 +382,14 @@ final class Worker {
 
     private func problem(_ error: SQLiteError, _ guardian: Guardian) -> Problem {
         Problem(error, of: database.file.name, guardian)
+    }
+
+    /// The problem, with the limit where the database in memory has reached it.
+    private func outgrown(_ problem: Problem, _ session: Session) -> Problem {
+        guard problem.status == 507, memory != nil, let pages = try? session.own("PRAGMA main.page_count"),
+            let pageSize = try? session.own("PRAGMA main.page_size")
+        else { return problem }
+        return Problem(507, problem.title, tooLarge(pages * pageSize))
     }
 
     private func tooLarge(_ size: Int64?) -> String {

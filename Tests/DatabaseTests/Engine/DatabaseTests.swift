@@ -214,13 +214,14 @@ final class Folder: Sendable {
         try make()
         let database = database()
         defer { database.close() }
-        var status = 0
-        for _ in 0..<40 where status != 507 {
-            status = await ask(
-                database, .post, "t", "{\"a\":\"\(String(repeating: "x", count: 40_000))\"}", writes: .memory
-            ).status
+        var answer = (status: 0, body: "", version: UInt64?.none)
+        for _ in 0..<40 where answer.status != 507 {
+            answer = await ask(
+                database, .post, "t", "{\"a\":\"\(String(repeating: "x", count: 40_000))\"}", writes: .memory)
         }
-        #expect(status == 507)
+        #expect(answer.status == 507)
+        #expect(
+            answer.body.contains("\"detail\":\"shop.db has 1.0 MB; 'limits: { memory: … }' is 1 MiB\""), "\(answer)")
         #expect(await ask(database, .get, "t/1").status == 200)
     }
 
