@@ -31,7 +31,7 @@ extension TableView {
     /// Whether a value that a body brings is that of the URL, whatever its type becomes in the column.
     func isKey(_ value: SQLiteValue, _ column: Int, _ segment: [UInt8]) -> Bool {
         guard let text = RowKeyText.text(value) else { return false }
-        if text == segment { return true }
+        if text == segment || booleans(column, segment).contains(value) { return true }
         guard table.columns[column].affinity.isNumeric, let given = SQLNumber(text), let wanted = SQLNumber(segment)
         else {
             return false
@@ -57,6 +57,8 @@ extension TableView {
         if forms[column] == .blob {
             return RowKeyText.blob(segment).map { [.blob($0)] }
         }
+        let booleans = booleans(column, segment)
+        guard booleans.isEmpty else { return booleans }
         let affinity = table.columns[column].affinity
         guard affinity != .text else { return [.text(segment)] }
         if let number = SQLNumber(segment) {
@@ -73,6 +75,13 @@ extension TableView {
         // In a column of numbers a text with blanks around a number would be made one.
         guard !affinity.isNumeric || segment.trimmed.count == segment.count else { return nil }
         return [.text(segment)]
+    }
+
+    /// What `true` and `false` stand for in a column that writes its values so: 1 and 0, or the words themselves.
+    private func booleans(_ column: Int, _ segment: [UInt8]) -> [SQLiteValue] {
+        guard forms[column] == .boolean else { return [] }
+        if segment.elementsEqual("true".utf8) { return [.integer(1), .text(segment)] }
+        return segment.elementsEqual("false".utf8) ? [.integer(0), .text(segment)] : []
     }
 
     /// The row's URL below the table's, such as `42` or `de/1`; nil where the row has no name.
