@@ -4,7 +4,7 @@ public struct DatabaseAnswer: Sendable {
     public var status: Int
     /// The body; empty for none.
     public var body: [UInt8]
-    /// The media type of the body.
+    /// The media type of the body; empty where there is none.
     public var type = "application/json"
     /// Fields beside those that every answer has.
     public var fields: [AnswerField] = []

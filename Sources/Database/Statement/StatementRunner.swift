@@ -27,6 +27,7 @@ struct StatementRunner {
         guard prepared.columnCount > 0 else {
             try run { () throws(SQLiteError) in while try prepared.step() {} }
             var answer = DatabaseAnswer(204, [])
+            answer.type = ""
             answer.note = "sql: \(session.connection.changes) changed"
             return answer
         }

@@ -344,7 +344,10 @@ struct Writer {
     private func preferred(_ answer: DatabaseAnswer) -> DatabaseAnswer {
         guard let isMinimal = body.prefersMinimal else { return answer }
         var answer = answer
-        if isMinimal { answer.body = [] }
+        if isMinimal {
+            answer.body = []
+            answer.type = ""
+        }
         answer.fields.append(
             AnswerField("Preference-Applied", isMinimal ? "return=minimal" : "return=representation"))
         return answer

@@ -51,7 +51,7 @@ extension LoopContext {
     func make(_ answer: DatabaseAnswer, _ use: RuleUse, status: Int, data: AnswerData?) -> ReadyAnswer {
         let options = use.rule.options
         let isRow = answer.status == 200 && !answer.isProblem
-        let type = answer.isProblem ? nil : options.type?.withDefaultCharset.bytes
+        let type = answer.isProblem || answer.type.isEmpty ? nil : options.type?.withDefaultCharset.bytes
         var content = AnswerContent(
             bodies: [
                 AnswerContent.Body(

@@ -24,7 +24,7 @@ enum AnswerFields {
     ) -> ReadyRepresentation {
         let hasContent = status >= 200 && status != 204 && status != 304
         var fields: [Field] = []
-        if hasContent, content.location == nil || body.size > 0 {
+        if hasContent, !content.mediaType.isEmpty, content.location == nil || body.size > 0 {
             fields.append(Field(name: "Content-Type", value: content.mediaType, isContent: true))
         }
         if let coding = body.coding {
