@@ -11,6 +11,8 @@ public final class Database: @unchecked Sendable {
     let file: any DatabaseFile
     /// The state of the data.
     public let version = DataVersion()
+    /// How many rows lists have in that state.
+    let counts = CountCache()
     /// Makes the entity tag of an answer, with its quotes.
     let entityTag: @Sendable ([UInt8]) -> [UInt8]
     /// What the database is made from where there is no file.

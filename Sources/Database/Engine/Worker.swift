@@ -134,7 +134,10 @@ final class Worker {
                     }
                     return DatabaseAnswer(200, [])
                 }
-                return try Reader(session, view, url: request.url, query: request.query).answer(request)
+                return try Reader(
+                    session, view, url: request.url, query: request.query,
+                    counts: state.map { (database.counts, $0) }
+                ).answer(request)
             }
             if memory == nil { noteLog() }
             database.version.checked(at: started)

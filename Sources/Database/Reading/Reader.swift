@@ -8,9 +8,15 @@ struct Reader {
     let url: [UInt8]
     /// The query as it came.
     let query: [UInt8]
+    /// Counts that are kept, and the state of the data in this transaction; nil where that isn't known.
+    private let counts: (cache: CountCache, version: UInt64)?
     private var limits: DatabaseRule.Limits { schema.rule.limits }
 
-    init(_ session: Session, _ schema: SchemaView, url: [UInt8], query: [UInt8]) {
+    init(
+        _ session: Session, _ schema: SchemaView, url: [UInt8], query: [UInt8],
+        counts: (cache: CountCache, version: UInt64)? = nil
+    ) {
+        self.counts = counts
         self.session = session
         self.schema = schema
         self.url = url
@@ -199,12 +205,15 @@ struct Reader {
     }
 
     private func count(_ query: ListQuery) throws(Problem) -> Int64 {
+        let sql = query.count
+        if let counts, let known = counts.cache.count(sql, at: counts.version) { return known }
         var count: Int64 = 0
         try run { () throws(SQLiteError) in
-            let statement = try session.statement(query.count)
+            let statement = try session.statement(sql)
             if try statement.step() { count = statement.integer(0) }
             statement.reset()
         }
+        if let counts, !session.isVolatile { counts.cache.keep(count, of: sql, at: counts.version) }
         return count
     }
 

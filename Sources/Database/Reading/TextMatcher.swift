@@ -8,6 +8,13 @@ final class TextMatcher {
         case contains([UInt8]), startsWith([UInt8]), endsWith([UInt8])
     }
 
+    /// What it was made from: two that were made from the same match the same.
+    struct Asked: Hashable, Sendable {
+        let operation: Operator
+        let text: [UInt8]
+    }
+
+    let asked: Asked
     private let kind: Kind
     private var scratch = MatchScratch()
     /// What the search for a part goes back by.
@@ -26,6 +33,7 @@ final class TextMatcher {
     ///
     /// - Throws: 400 with the place of what is wrong.
     init(expression: [UInt8]) throws(Problem) {
+        asked = Asked(operation: .like, text: expression)
         borders = []
         let flags = Array("(?i)".utf8)
         do throws(PatternError) {
@@ -41,6 +49,7 @@ final class TextMatcher {
     /// A text without ASCII case.
     init(_ operation: Operator, _ text: [UInt8]) {
         let lowered = text.map(TextMatcher.lower)
+        asked = Asked(operation: operation, text: lowered)
         borders = operation == .contains ? TextMatcher.borders(of: lowered) : []
         switch operation {
         case .startsWith: kind = .startsWith(lowered)
