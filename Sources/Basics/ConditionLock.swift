@@ -14,7 +14,11 @@ public final class ConditionLock: Sendable {
         conditions.initialize(repeating: pthread_cond_t(), count: count)
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
-        for index in 0..<count { pthread_cond_init(conditions + index, nil) }
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        for index in 0..<count { pthread_cond_init(conditions + index, &attributes) }
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -33,6 +37,13 @@ public final class ConditionLock: Sendable {
 
     /// Waits for a wake-up, which can come without cause; to be called with the lock held, which others have meanwhile.
     public func wait(for condition: Int = 0) { pthread_cond_wait(address(condition), mutex) }
+
+    /// The same, at most until a time of the monotonic clock in nanoseconds.
+    public func wait(for condition: Int = 0, until time: UInt64) {
+        var deadline = timespec(
+            tv_sec: Int(clamping: time / 1_000_000_000), tv_nsec: Int(clamping: time % 1_000_000_000))
+        pthread_cond_timedwait(address(condition), mutex, &deadline)
+    }
 
     /// Wakes one of those that wait for a condition.
     public func wakeOne(of condition: Int = 0) { pthread_cond_signal(address(condition)) }

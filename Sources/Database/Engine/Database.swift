@@ -5,7 +5,8 @@ import SQLite
 /// A database that answers requests: a file, or what stands in memory in its place.
 ///
 /// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own;
-/// what is in memory is read by the thread that writes it. The threads wait for work, and end with the database.
+/// what is in memory is read by the thread that writes it. The threads wait for work. They end with the database, or
+/// after a minute without a request, and their connections with them; what is in memory stays.
 public final class Database: @unchecked Sendable {
     // The lock guards what follows it; the rest is never changed, or belongs to a thread.
     let file: any DatabaseFile
@@ -24,6 +25,8 @@ public final class Database: @unchecked Sendable {
 
     /// Requests that wait at most, beside those that run.
     static let maximumWaitingCount = 256
+    /// Nanoseconds without a request after which threads and connections end.
+    static let idleTime: UInt64 = 60_000_000_000
 
     private let lock = ConditionLock(conditions: 2)
     /// What the threads that read wait for, and what the one that writes waits for.
@@ -32,7 +35,12 @@ public final class Database: @unchecked Sendable {
     private var writeQueue = JobQueue()
     private var readers = ReaderDuty()
     private var hasWriter = false
+    /// Threads that take nothing any more, and still close their connections.
+    private var leaving = 0
     private var isClosed = false
+    /// When it was last asked something.
+    private var usedAt: UInt64
+    private let now: @Sendable () -> UInt64
     /// Which file was read last, and the log that belonged to it; nil where there was none.
     private var lastLog: (file: DatabaseFileIdentity, log: DatabaseFileIdentity?)?
     /// Those who wait for the look that is queued.
@@ -43,15 +51,27 @@ public final class Database: @unchecked Sendable {
     /// - Parameters:
     ///   - seeds: what it is made from where there is no file.
     ///   - entityTag: makes the entity tag of a body, with its quotes.
-    public init(
+    public convenience init(
         _ file: any DatabaseFile, seeds: SeedSource? = nil, writes: DatabaseRule.Writes = .off, memoryLimit: Int,
         entityTag: @escaping @Sendable ([UInt8]) -> [UInt8]
+    ) {
+        self.init(
+            file, seeds: seeds, writes: writes, memoryLimit: memoryLimit, entityTag: entityTag,
+            now: { monotonicNanoseconds() })
+    }
+
+    /// - Parameter now: nanoseconds of the monotonic clock.
+    init(
+        _ file: any DatabaseFile, seeds: SeedSource? = nil, writes: DatabaseRule.Writes = .off, memoryLimit: Int,
+        entityTag: @escaping @Sendable ([UInt8]) -> [UInt8], now: @escaping @Sendable () -> UInt64
     ) {
         self.file = file
         self.seeds = seeds
         self.memoryLimit = memoryLimit
         self.writes = writes
         self.entityTag = entityTag
+        self.now = now
+        usedAt = now()
     }
 
     /// What messages call it.
@@ -116,8 +136,14 @@ public final class Database: @unchecked Sendable {
     /// - Parameter limit: nanoseconds that it waits at most.
     public func waitForEnd(limit: UInt64) {
         let start = monotonicNanoseconds()
-        while lock.locked({ hasWriter || readers.count > 0 }), monotonicNanoseconds() &- start < limit { usleep(1000) }
+        while threadCount > 0, monotonicNanoseconds() &- start < limit { usleep(1000) }
     }
+
+    /// The threads that there are.
+    var threadCount: Int { lock.locked { readers.count + leaving + (hasWriter ? 1 : 0) } }
+
+    /// Lets threads look whether they have been idle for long, which they do by themselves later.
+    func sweep() { lock.locked { lock.wakeAll() } }
 
     @discardableResult
     private func enqueue(_ job: Job) -> DatabaseTicket {
@@ -126,6 +152,7 @@ public final class Database: @unchecked Sendable {
             guard !isClosed, readQueue.count + writeQueue.count < Database.maximumWaitingCount || job.isReset else {
                 return .refuse
             }
+            usedAt = now()
             if job.isWrite || isInMemory {
                 writeQueue.append(job)
                 if !hasWriter {
@@ -210,24 +237,47 @@ public final class Database: @unchecked Sendable {
                     lock.wakeOne(of: Database.writing)
                     continue
                 }
-                if isClosed {
+                if isClosed || isIdle(writes: writes) {
                     // The last connection to close moves the log into the file, which those that read can't.
-                    guard writes, readers.count > 0 else { return nil }
+                    guard writes, readers.count + leaving > 0 else {
+                        // From here on another thread is started for what comes.
+                        if writes { hasWriter = false } else { readers.left() }
+                        leaving += 1
+                        return nil
+                    }
+                    lock.wait(for: Database.writing)
+                } else if writes, isInMemory {
                     lock.wait(for: Database.writing)
                 } else if writes {
-                    lock.wait(for: Database.writing)
+                    lock.wait(for: Database.writing, until: usedAt &+ Database.idleTime)
                 } else {
-                    readers.sleeps()
-                    repeat { lock.wait(for: Database.reading) } while !readers.wasCalled() && !isClosed
+                    sleep()
                 }
             }
         }
     }
 
+    /// Has a thread that reads wait until it is called, or has to end. To be called with the lock held.
+    private func sleep() {
+        readers.sleeps()
+        var isCalled = false
+        repeat {
+            lock.wait(for: Database.reading, until: usedAt &+ Database.idleTime)
+            isCalled = readers.wasCalled()
+        } while !isCalled && !isClosed && !isIdle(writes: false)
+        if !isCalled { readers.rises() }
+    }
+
+    /// Whether nobody has asked a thread for long. What is in memory stays with the one that writes. To be asked with the
+    /// lock held.
+    private func isIdle(writes: Bool) -> Bool {
+        !(writes && isInMemory) && now() &- usedAt >= Database.idleTime
+    }
+
     /// A thread has closed its connection, and ends.
-    func leave(writes: Bool) {
+    func leave() {
         lock.locked {
-            if writes { hasWriter = false } else { readers.left() }
+            leaving -= 1
             lock.wakeAll()
         }
     }
@@ -257,6 +307,7 @@ public final class Database: @unchecked Sendable {
     /// Hands a job to the thread that writes: what it reads can't be had otherwise.
     func hand(overToWriter job: Job) {
         let mustStart = lock.locked { () -> Bool in
+            usedAt = now()
             writeQueue.append(job)
             defer { hasWriter = true }
             lock.wakeOne(of: Database.writing)

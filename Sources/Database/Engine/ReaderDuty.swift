@@ -57,6 +57,9 @@ struct ReaderDuty {
         return true
     }
 
+    /// A thread that has not been called waits no longer.
+    mutating func rises() { asleep -= 1 }
+
     /// A thread that was awake has ended, or has not begun.
     mutating func left() { count -= 1 }
 }

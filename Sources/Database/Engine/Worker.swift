@@ -38,7 +38,7 @@ final class Worker {
         while let job = database.take(writes: writes) { perform(job) }
         opened = nil
         memory = nil
-        database.leave(writes: writes)
+        database.leave()
     }
 
     private func perform(_ job: Job) {

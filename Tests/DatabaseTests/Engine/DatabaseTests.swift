@@ -47,8 +47,10 @@ final class Folder: Sendable {
         for statement in script { try connection.execute(statement) }
     }
 
-    private func database(seeds: SeedSource? = nil) -> Database {
-        Database(PlainFile(location: path), seeds: seeds, memoryLimit: 1 << 20, entityTag: Stage.tag)
+    private func database(
+        seeds: SeedSource? = nil, now: @escaping @Sendable () -> UInt64 = { monotonicNanoseconds() }
+    ) -> Database {
+        Database(PlainFile(location: path), seeds: seeds, memoryLimit: 1 << 20, entityTag: Stage.tag, now: now)
     }
 
     private func ask(
@@ -84,6 +86,66 @@ final class Folder: Sendable {
 
     private func reset(_ database: Database) async {
         await withCheckedContinuation { continuation in database.reset { continuation.resume() } }
+    }
+
+    /// How many descriptors of this process are open on the database's files.
+    private func descriptors() -> Int {
+        (0..<1024).count { descriptor in
+            var target = [CChar](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
+            return count > 0
+                && String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self).hasPrefix(path)
+        }
+    }
+
+    @Test func `Threads and connections of an idle database end, and come back`() async throws {
+        try make(wal: true)
+        let passed = Mutex<UInt64>(0)
+        let database = database { monotonicNanoseconds() &+ passed.withLock { $0 } }
+        defer { database.close() }
+        for _ in 0..<2 {
+            #expect(await ask(database, .get, "t/1").status == 200)
+            #expect(await ask(database, .patch, "t/1", #"{"a":"y"}"#, writes: .file).status == 200)
+            #expect(database.threadCount == 2 && descriptors() > 0)
+            passed.withLock { $0 &+= Database.idleTime - 30_000_000_000 }
+            database.sweep()
+            #expect(await ask(database, .get, "t/1").status == 200)
+            #expect(database.threadCount == 2)
+            passed.withLock { $0 &+= Database.idleTime }
+            database.sweep()
+            for _ in 0..<3000 where database.threadCount > 0 { usleep(10_000) }
+            #expect(database.threadCount == 0 && descriptors() == 0)
+            #expect(access(path + "-wal", F_OK) != 0)
+        }
+    }
+
+    @Test func `The thread that has a database in memory sleeps while nobody asks`() async throws {
+        try make()
+        let looks = Mutex(0)
+        // To the thread its last request is longer ago than any that it waits for.
+        let database = database {
+            looks.withLock { $0 += 1 }
+            return monotonicNanoseconds() &- 2 &* Database.idleTime
+        }
+        defer { database.close() }
+        #expect(await ask(database, .patch, "t/1", #"{"a":"y"}"#, writes: .memory).status == 200)
+        for _ in 0..<3000 where database.threadCount > 1 { usleep(10_000) }
+        let before = looks.withLock { $0 }
+        usleep(50_000)
+        #expect(looks.withLock { $0 } - before < 10)
+    }
+
+    @Test func `What is in memory stays, however long nobody asks`() async throws {
+        try make()
+        let passed = Mutex<UInt64>(0)
+        let database = database { monotonicNanoseconds() &+ passed.withLock { $0 } }
+        defer { database.close() }
+        #expect(await ask(database, .patch, "t/1", #"{"a":"y"}"#, writes: .memory).status == 200)
+        passed.withLock { $0 &+= 10 * Database.idleTime }
+        database.sweep()
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        for _ in 0..<3000 where database.threadCount > 1 { usleep(10_000) }
+        #expect(database.threadCount == 1)
     }
 
     @Test(arguments: [false, true]) func `What another program commits makes kept answers old`(wal: Bool) async throws {
