@@ -42,6 +42,15 @@ import Testing
         }
     }
 
+    @Test func `Reading a schema ends with its request, even where SQLite asks nobody`() throws {
+        let views = (1...20).map { "CREATE VIEW v\($0) AS SELECT 1 AS a FROM t;" }
+        let stage = try Stage("CREATE TABLE t(a);" + views.joined())
+        stage.session.guardian = Guardian(limits: DatabaseRule().limits, now: monotonicNanoseconds()) { true }
+        #expect(throws: SQLiteError.self) { try stage.session.view(for: DatabaseRule(), looks: true) }
+        stage.session.guardian = nil
+        #expect(try stage.session.view(for: DatabaseRule(), looks: true).tables.count == 21)
+    }
+
     @Test func `A database with a flipped byte gives rows or an error, for each page`() throws {
         let script = """
             PRAGMA page_size=512; CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB); CREATE INDEX i ON t(a);

@@ -20,9 +20,13 @@ extension Schema {
         let fullText = try fullTextTables(connection)
         var tables: [Table] = []
         for entry in found {
+            // Views over views may take long to be told of, and while SQLite does it asks nobody whether to go on.
+            try Seeding.checkTime(connection)
             // A view over a table that is gone, or a virtual table of an unknown module, has no columns to tell: it
             // isn't shown, and the others are.
-            guard let table = try? read(entry, isFullText: fullText.contains(entry.name), connection) else { continue }
+            guard let table = try? read(entry, isFullText: fullText.contains(ByBytes(entry.name)), connection) else {
+                continue
+            }
             tables.append(table)
         }
         return Schema(tables: tables, version: version)
