@@ -14,7 +14,7 @@ final class DatabaseExchange: Exchange {
     private let loop: LoopContext
     /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
     private var client: (any ExchangeClient)?
-    private var body: [UInt8] = []
+    private var body: HeldBody
     private var isReading = false
     private var ticket: DatabaseTicket?
     /// The origin that is asked first; nil for none.
@@ -29,6 +29,7 @@ final class DatabaseExchange: Exchange {
         self.request = request
         self.client = client
         loop = client.loop
+        body = HeldBody(limit: asked.bodyLimit)
     }
 
     /// Whether nothing is left to serve.
@@ -40,7 +41,7 @@ final class DatabaseExchange: Exchange {
     func begin(body: [UInt8]?, ready: ReadyAnswer?) {
         if let ready, let data = ready.data { return check(ready, data) }
         if let body {
-            self.body = body
+            self.body = HeldBody(limit: asked.bodyLimit, body)
         } else if asked.wantsBody {
             isReading = true
             client?.sendContinue()
@@ -61,7 +62,7 @@ final class DatabaseExchange: Exchange {
     private func forward() {
         guard let client, let origin else { return }
         self.client = nil
-        let body = body
+        let body = body.bytes
         let (loop, asked, use, request) = (loop, asked, use, request)
         client.resume {
             let exchange = loop.forward(request, origin.asked, to: use.uri, client, origin.plan) { failure in
@@ -79,12 +80,9 @@ final class DatabaseExchange: Exchange {
 
     func receive(_ bytes: ByteBuffer) {
         guard isReading else { return }
-        guard body.count + bytes.readableBytes <= asked.bodyLimit else {
-            isReading = false
-            body = []
-            return refuse(asked.tooLarge)
-        }
-        body += bytes.readableBytesView
+        guard !body.append(bytes) else { return }
+        isReading = false
+        refuse(asked.tooLarge)
     }
 
     func receiveEnd(trailers: FieldSection?) {
@@ -118,13 +116,13 @@ final class DatabaseExchange: Exchange {
     private func ask() {
         guard client != nil else { return }
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        ticket = database.submit(asked.request(body: body)) { [eventLoop = loop.eventLoop] result in
+        ticket = database.submit(asked.request(body: body.bytes)) { [eventLoop = loop.eventLoop] result in
             eventLoop.execute {
                 let exchange = bound.value
                 exchange.loop.batch { exchange.take(result) }
             }
         }
-        body = []
+        body.drop()
     }
 
     private func take(_ result: DatabaseResult) {

@@ -93,12 +93,16 @@ final class CountDown: Sendable {
 /// Bytes of answers that event loops keep, counted together.
 final class KeptBytes: Sendable {
     private let used = Atomic<Int>(0)
+    private let entries = Atomic<Int>(0)
     private let limit: Int
 
     /// What an entry is counted for beside its body: fields, tables.
     static let entryCost = 2048
 
     init(limit: Int) { self.limit = limit }
+
+    /// How many answers are kept.
+    var count: Int { entries.load(ordering: .relaxed) }
 
     /// Takes room for an answer; nil where there is none.
     func reserve(_ count: Int) -> Reservation? {
@@ -119,8 +123,12 @@ final class KeptBytes: Sendable {
         init(_ owner: KeptBytes, _ cost: Int) {
             self.owner = owner
             self.cost = cost
+            owner.entries.add(1, ordering: .relaxed)
         }
 
-        deinit { owner.used.subtract(cost, ordering: .relaxed) }
+        deinit {
+            owner.used.subtract(cost, ordering: .relaxed)
+            owner.entries.subtract(1, ordering: .relaxed)
+        }
     }
 }

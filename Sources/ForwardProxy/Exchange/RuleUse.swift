@@ -30,6 +30,31 @@ struct RuleUse {
     func keep(_ answer: ReadyAnswer) { table.insert(answer, for: rule, uri) }
 
     func forget() { table.remove(rule, uri) }
+
+    // MARK: Pages that are the same for all URLs
+
+    /// The page of a template that is ready for all URLs that it answers.
+    func shared(_ call: TemplateCall) -> ReadyAnswer? {
+        guard call.isPathCaptured else { return table.find(rule.id) }
+        return call.path.withUnsafeBytes { table.find(rule.id, url: $0) }
+    }
+
+    /// Keeps a page for all URLs that its template answers.
+    func share(_ answer: ReadyAnswer, _ call: TemplateCall) {
+        if call.isPathCaptured {
+            // A path is no URL: it has no empty segment.
+            call.path.withUnsafeBytes { table.insert(answer, for: rule.id, url: $0) }
+        } else {
+            table.insert(answer, for: rule.id)
+        }
+    }
+
+    /// Forgets the page of a template, for this URL and for all.
+    func forget(_ call: TemplateCall) {
+        table.remove(rule, uri)
+        guard call.isPathCaptured else { return table.remove(rule.id) }
+        call.path.withUnsafeBytes { table.remove(rule.id, url: $0) }
+    }
 }
 
 extension Rule {
@@ -46,7 +71,8 @@ extension AnswerTable {
         switch rule.dependency {
         case .nothing: find(rule.id)
         case .path: uri.withBytes { find(rule.id, url: rule.kept($0, uri)) }
-        case .url: uri.withBytes { find(rule.id, url: $0) }
+        // A template that uses nothing of the request has one page for all URLs.
+        case .url: uri.withBytes { find(rule.id, url: $0) } ?? find(rule.id)
         case .request: nil
         }
     }

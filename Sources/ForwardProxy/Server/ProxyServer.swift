@@ -21,7 +21,7 @@ public final class ProxyServer: Sendable {
     /// Those that it listens on with TLS.
     public let secureAddresses: [SocketAddress]
 
-    private let core: ProxyCore
+    let core: ProxyCore
     private let group: MultiThreadedEventLoopGroup
     private let listeners: [Listener]
     private let contexts: [LoopContext]

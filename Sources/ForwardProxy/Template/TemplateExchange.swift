@@ -14,9 +14,8 @@ extension LoopContext {
     func answer(
         _ call: TemplateCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient
     ) -> (any Exchange)? {
-        let exchange = TemplateExchange(call, use, request, client)
-        let isRetrieval = request.head.method == .get || request.isHead
-        exchange.begin(ready: isRetrieval && !revalidates ? use.ready : nil)
+        let exchange = TemplateExchange(call, use, request, client, revalidates: revalidates)
+        exchange.begin()
         return exchange.isOver ? nil : exchange
     }
 }
@@ -32,14 +31,17 @@ final class TemplateExchange: Exchange {
     /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
     private var client: (any ExchangeClient)?
     private var page: (page: TemplatePage, number: UInt64)?
-    private var body: [UInt8] = []
+    private var body: HeldBody
     private var bodyHasEnded: Bool
     /// Whether the page uses the body; nil until its template is read, and what comes is held.
     private var wantsBody: Bool?
-    private var bodyIsTooLarge = false
     private var ticket: DatabaseTicket?
+    /// Whether the answer may be one that is kept.
+    private let takesKept: Bool
 
-    init(_ call: TemplateCall, _ use: RuleUse, _ request: Request, _ client: any ExchangeClient) {
+    init(
+        _ call: TemplateCall, _ use: RuleUse, _ request: Request, _ client: any ExchangeClient, revalidates: Bool
+    ) {
         self.call = call
         self.use = use
         self.request = request
@@ -47,6 +49,8 @@ final class TemplateExchange: Exchange {
         loop = client.loop
         file = loop.proxy.templates.file(call, in: loop.folder(call.root))
         bodyHasEnded = !request.hasBody
+        body = HeldBody(limit: call.settings.rule.limits.body)
+        takesKept = !revalidates && (request.head.method == .get || request.isHead)
     }
 
     /// Whether nothing is left to serve.
@@ -55,11 +59,13 @@ final class TemplateExchange: Exchange {
     private var isRetrieval: Bool { request.head.method == .get || request.isHead }
     private var limits: DatabaseRule.Limits { call.settings.rule.limits }
 
-    /// - Parameter ready: an answer that was made before, and whose template or data may have changed.
-    func begin(ready: ReadyAnswer?) {
+    func begin() {
         // What a body is for shows in the template, which is read first.
         if request.hasBody { client?.setWantsBody(false) }
-        guard let ready, let data = ready.data else { return load() }
+        let own = use.ready
+        guard takesKept, let ready = own ?? use.shared(call), let data = ready.data else { return load() }
+        if own == nil { use.keep(ready) }
+        guard !ready.isFresh(request.receivedAt) else { return goOn(with: ready) }
         let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
         data.check { [eventLoop = loop.eventLoop] hasLooked in
             eventLoop.execute {
@@ -70,14 +76,8 @@ final class TemplateExchange: Exchange {
     }
 
     func receive(_ bytes: ByteBuffer) {
-        guard wantsBody ?? true, !bodyIsTooLarge else { return }
-        guard body.count + bytes.readableBytes <= limits.body else {
-            bodyIsTooLarge = true
-            body = []
-            if wantsBody == true { fail(.bodyTooLarge(limits.body)) }
-            return
-        }
-        body += bytes.readableBytesView
+        guard wantsBody ?? true, !body.isTooLarge else { return }
+        if !body.append(bytes), wantsBody == true { fail(.bodyTooLarge(body.limit)) }
     }
 
     func receiveEnd(trailers: FieldSection?) {
@@ -111,18 +111,24 @@ final class TemplateExchange: Exchange {
 
     private func readBody(_ page: TemplatePage) {
         guard let client else { return }
-        let wantsBody =
-            page.usesBody
-            || call.settings.statements.contains { $0.statement.parameters.contains { $0.hasPrefix("@") } }
-        guard request.hasBody, wantsBody else {
-            self.wantsBody = false
-            body = []
+        // Another URL's request may have made the page meanwhile, or before the template was changed to be the same for
+        // all of them.
+        if takesKept, page.dependency(call.settings.statements) == .nothing, let shared = use.shared(call),
+            shared.isFresh(monotonicNanoseconds())
+        {
+            // What is kept for this URL alone would be found before it.
+            call.isPathCaptured ? use.keep(shared) : use.forget()
+            return goOn(with: shared)
+        }
+        guard request.hasBody, page.usesBody(call.settings.statements) else {
+            wantsBody = false
+            body.drop()
             return ask()
         }
-        let isTooLong = request.bodyLength.map { $0 > limits.body } ?? false
-        guard !bodyIsTooLarge, !isTooLong else { return fail(.bodyTooLarge(limits.body)) }
+        let isTooLong = request.bodyLength.map { $0 > body.limit } ?? false
+        guard !body.isTooLarge, !isTooLong else { return fail(.bodyTooLarge(body.limit)) }
         guard !bodyHasEnded else { return ask() }
-        self.wantsBody = true
+        wantsBody = true
         client.sendContinue()
         client.setWantsBody(true)
     }
@@ -130,7 +136,7 @@ final class TemplateExchange: Exchange {
     private func ask() {
         guard client != nil else { return }
         guard let database = call.database, !call.settings.statements.isEmpty else { return render([], nil) }
-        var asked = DatabaseAsking(database, request, use.uri).request(body: body, isBodyWanted: true)
+        var asked = DatabaseAsking(database, request, use.uri).request(body: body.bytes, isBodyWanted: true)
         asked.statements = call.settings.statements
         let source = loop.proxy.databases.database(database, in: loop.folder(call.root), use.map)
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
@@ -167,17 +173,18 @@ final class TemplateExchange: Exchange {
 
     private func render(_ rows: [StatementRows], _ data: DataState?) {
         guard let page, client != nil else { return }
-        let type = mediaType
+        let type = call.mediaType(by: use.rule.options)
         let escaping = MustacheEscaping(mediaType: type)
         let settings = call.settings
         let limit = limits.bytes
         let templates = loop.proxy.templates
         let position = call.position
         let asked = TemplateRequest(
-            request: request, uri: use.uri, call: call, body: body, wall: wallNanoseconds(),
+            request: request, uri: use.uri, call: call, body: body.bytes, wall: wallNanoseconds(),
             number: { templates.count(position) })
         // Read on the event loop: what it reads of the request isn't for other threads.
         let requestValue = page.page.usesRequest ? asked.value(page.page.members) : nil
+        templates.countRendering()
         loop.onFilePool(
             { () throws(TemplateFailure) -> [UInt8] in
                 do throws(TemplateError) {
@@ -211,24 +218,14 @@ final class TemplateExchange: Exchange {
         return contexts + [.mapping(MustacheMapping(members))]
     }
 
-    private var mediaType: String {
-        if let type = use.rule.options.type { return type.withDefaultCharset.description }
-        guard call.text == nil else { return "text/html; charset=utf-8" }
-        var path = call.path
-        if path.suffix(".mustache".utf8.count).elementsEqual(".mustache".utf8) {
-            path.removeLast(".mustache".utf8.count)
-        }
-        return SystemMediaTypes.type(forPath: path).withDefaultCharset.description
-    }
-
     // MARK: The answer
 
     private func finish(
         _ bytes: [UInt8], _ type: String, _ page: (page: TemplatePage, number: UInt64), _ data: DataState?,
         hasRows: Bool
     ) {
-        let usesBody = call.settings.statements.contains { $0.statement.parameters.contains { $0.hasPrefix("@") } }
-        let isOfOneRequest = page.page.isOfOneRequest || usesBody
+        let dependency = page.page.dependency(call.settings.statements)
+        let isOfOneRequest = dependency == .request
         var content = AnswerContent(
             bodies: [
                 AnswerContent.Body(
@@ -242,15 +239,15 @@ final class TemplateExchange: Exchange {
             content.fields.append(("Vary", Array(names.joined(separator: ", ").utf8)))
         }
         let isKept =
-            isRetrieval && page.page.dependsOnURLAlone && !usesBody && use.rule.options.retain != .never
-            && (data != nil || !hasRows)
+            isRetrieval && dependency <= .url && use.rule.options.retain != .never && (data != nil || !hasRows)
         if isKept, let room = loop.proxy.databases.kept.reserve(bytes.count) {
             content.data = AnswerData([DataState(file, page.number, loop)] + (data.map { [$0] } ?? []), room: room)
         }
         let ready = ReadyAnswer(
             options: use.rule.options, position: use.rule.position, content: content, identity: loop.proxy.identity,
             checkedAt: 0)
-        if content.data != nil { use.keep(ready) } else if isRetrieval { use.forget() }
+        if isRetrieval { use.forget(call) }
+        if content.data != nil { dependency == .nothing ? use.share(ready, call) : use.keep(ready) }
         goOn(with: ready)
     }
 
@@ -272,7 +269,7 @@ final class TemplateExchange: Exchange {
             shown.excerpt = Array(lines.dropFirst())
             fail(shown)
         case .file(let refusal):
-            use.forget()
+            use.forget(call)
             if refusal == .notFound, use.rule.options.missing == .notFound {
                 return fail(.noSuchFile(rule: use.rule.position))
             }

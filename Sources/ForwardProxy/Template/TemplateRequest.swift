@@ -15,17 +15,12 @@ struct TemplateRequest {
     /// How many answers the rule has given, with this one.
     let number: () -> Int
 
-    private static let names = [
-        "method", "url", "scheme", "host", "port", "path", "segments", "query", "query-all", "captures", "headers",
-        "cookies", "body", "json", "form", "time", "id", "number",
-    ]
-
     /// The members that a page uses.
     ///
     /// - Parameter used: their names; nil for all.
     func value(_ used: Set<String>?) -> MustacheValue {
         var members: [(name: [UInt8], value: MustacheValue)] = []
-        for name in TemplateRequest.names where used?.contains(name) ?? true {
+        for name in TemplateCall.requestMembers where used?.contains(name) ?? true {
             members.append((Array(name.utf8), member(name)))
         }
         return .mapping(MustacheMapping(members))

@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Testing
 
@@ -35,6 +36,80 @@ import Testing
         #expect((response.field("ETag") != nil) == hasTag)
         #expect(response.field("Cache-Control") == (hasTag ? "no-cache" : "no-store"))
         #expect(response.field("Vary") == (vary ?? "Origin"))
+    }
+
+    @Test func `A page that uses nothing of the request is rendered once for all URLs`() throws {
+        let proxy = try proxy(
+            """
+              http://a.test/*: { template: { text: "hi" } }
+              http://b.test/*: { template: p.html, values: { a: x } }
+              http://c.test/*/*: { template: "$1.html" }
+              http://d.test/*:
+                { template: p.html, sqlite: a.db, seed: a.sql, sql: { a: { sql: "SELECT a FROM t", result: value } } }
+            """,
+            files: ["p.html": "{{a}}", "q.html": "q", "a.sql": "CREATE TABLE t(a); INSERT INTO t VALUES ('row');"])
+        let templates = proxy.server.core.templates
+        func ask(_ url: (Int) -> String, expecting body: String) throws -> (rendered: Int, kept: Int) {
+            let before = (templates.renderingCount, proxy.server.core.databases.kept.count)
+            for number in 0..<50 {
+                let response = try proxy.exchange("GET", url(number))
+                #expect(response.status == 200 && response.body == body)
+                #expect(response.field("ETag") != nil)
+            }
+            return (
+                templates.renderingCount - before.0, proxy.server.core.databases.kept.count - before.1
+            )
+        }
+        for (url, body) in [("http://a.test/", "hi"), ("http://b.test/", "x"), ("http://d.test/", "row")] {
+            #expect(try ask({ "\(url)\($0)?n=\($0)" }, expecting: body) == (1, 1), "\(url)")
+        }
+        // Other templates are other pages.
+        #expect(try ask({ "http://c.test/p/\($0)" }, expecting: "") == (1, 1))
+        #expect(try ask({ "http://c.test/q/\($0)" }, expecting: "q") == (1, 1))
+        #expect(try ask({ "http://c.test/p/\($0)" }, expecting: "") == (0, 0))
+    }
+
+    @Test func `A page whose statement has a parameter is one of its URL`() throws {
+        let proxy = try proxy(
+            """
+              http://a.test/c/*:
+                { template: p.txt, sqlite: a.db, seed: a.sql, sql: { a: { sql: "SELECT $1", result: value } } }
+              http://a.test/q/*:
+                { template: p.txt, sqlite: a.db, sql: { a: { sql: "SELECT :q", result: value } } }
+              http://a.test/b/*:
+                { template: p.txt, sqlite: a.db, sql: { a: { sql: "SELECT @q", result: value } } }
+            """, files: ["p.txt": "{{a}}", "a.sql": "CREATE TABLE t(a);"])
+        for value in ["one", "two", "one"] {
+            #expect(try proxy.exchange("GET", "http://a.test/c/\(value)").body == value)
+            #expect(try proxy.exchange("GET", "http://a.test/q/x?q=\(value)").body == value)
+            let type = ["Content-Type: application/x-www-form-urlencoded"]
+            let posted = try proxy.exchange("POST", "http://a.test/b/x", fields: type, body: "q=\(value)")
+            #expect(posted.body == value && posted.field("Cache-Control") == "no-store")
+        }
+    }
+
+    @Test func `An edit changes how many URLs a page is for`() throws {
+        let proxy = try proxy("  http://a.test/*: { template: p.txt }\n", files: ["p.txt": "one"])
+        func ask() throws -> [String] {
+            try (0..<3).map { try proxy.exchange("GET", "http://a.test/\($0)").body }
+        }
+        #expect(try ask() == ["one", "one", "one"])
+        try proxy.write("{{request.captures.1}}", to: "p.txt")
+        usleep(150_000)
+        #expect(try ask() == ["0", "1", "2"])
+        try proxy.write("three", to: "p.txt")
+        usleep(150_000)
+        let before = proxy.server.core.templates.renderingCount
+        #expect(try ask() == ["three", "three", "three"])
+        #expect(try ask() == ["three", "three", "three"])
+        #expect(proxy.server.core.templates.renderingCount == before + 1)
+    }
+
+    @Test func `A name that is no field's does not get into Vary`() throws {
+        let proxy = try proxy(
+            "  http://a.test/p: { template: p.txt }\n",
+            files: ["p.txt": "{{request.headers.a b}}{{request.headers.x\u{E9}}}{{request.headers.accept}}"])
+        #expect(try proxy.exchange("GET", "http://a.test/p").field("Vary")?.contains("b") != true)
     }
 
     @Test func `One client's page is never another's`() throws {

@@ -93,6 +93,7 @@ struct TemplateSource: SourceKind {
         }
         do throws(RefusalReason) {
             call.path = try FileSource.path(request)
+            call.isPathCaptured = request.template != nil
             return .template(call)
         } catch {
             return .refused(error)
@@ -112,6 +113,8 @@ public struct TemplateCall: Sendable {
     public let root: String
     /// The template's path below it; empty for one that stands in the map.
     public internal(set) var path: [UInt8] = []
+    /// Whether captures are part of the path, so that URLs have templates of their own.
+    public internal(set) var isPathCaptured = false
     /// The template, where it stands in the map.
     public internal(set) var text: [UInt8]?
     public let settings: DatabaseSettings
@@ -124,6 +127,18 @@ public struct TemplateCall: Sendable {
         self.root = root
         self.settings = settings
         self.position = position
+    }
+
+    /// The members of `request`.
+    public static let requestMembers = [
+        "method", "url", "scheme", "host", "port", "path", "segments", "query", "query-all", "captures", "headers",
+        "cookies", "body", "json", "form", "time", "id", "number",
+    ]
+
+    /// The path that a page's media type is told by: that of its template, `.mustache` at its end left out.
+    public static func typePath(_ path: [UInt8]) -> [UInt8] {
+        let mark = Array(".mustache".utf8)
+        return path.suffix(mark.count).elementsEqual(mark) ? path.dropLast(mark.count) : path
     }
 
     /// The database that the statements ask; nil where there is none.
