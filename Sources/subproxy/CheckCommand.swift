@@ -26,6 +26,7 @@ struct CheckCommand: ProgramCommand {
         var messages = result.diagnostics
         let files = result.map?.checkFiles(limit: 1000)
         messages += files?.diagnostics ?? []
+        messages += result.map?.checkTemplates() ?? []
         messages += result.map?.checkDatabases() ?? []
         for message in messages { StandardStream.error.writeLine(message.rendering) }
         let omitted = files.map { max(0, $0.missing + $0.unusable - $0.diagnostics.count) } ?? 0

@@ -111,7 +111,9 @@ public final class DatabaseCheck {
     // MARK: A rule
 
     /// What is wrong with a rule, as far as its database tells.
-    public func findings(_ rule: DatabaseRule) -> [Finding] {
+    ///
+    /// - Parameter statements: those whose rows a template gets.
+    public func findings(_ rule: DatabaseRule, statements: [NamedStatement] = []) -> [Finding] {
         var found: [Finding] = []
         if rule.writes == .file { found += writing() }
         _ = findings(rule.limits)
@@ -122,7 +124,9 @@ public final class DatabaseCheck {
         do throws(SQLiteError) {
             let view = try session.view(for: rule, looks: false)
             found += names(rule, view)
-            if let statement = rule.statement { found += try StatementCheck(session, statement, view).findings() }
+            for named in (rule.statement.map { [NamedStatement(name: "sql", statement: $0)] } ?? []) + statements {
+                found += try StatementCheck(session, named, view).findings()
+            }
         } catch {
             found.append(Finding(true, Problem(error, of: name, guardian).detail))
         }
@@ -180,11 +184,14 @@ public final class DatabaseCheck {
 private struct StatementCheck {
     let session: Session
     let statement: DatabaseRule.Statement
+    /// What messages call it.
+    let name: String
     let view: SchemaView
 
-    init(_ session: Session, _ statement: DatabaseRule.Statement, _ view: SchemaView) {
+    init(_ session: Session, _ named: NamedStatement, _ view: SchemaView) {
         self.session = session
-        self.statement = statement
+        statement = named.statement
+        name = named.name
         self.view = view
     }
 
@@ -197,18 +204,18 @@ private struct StatementCheck {
             guard !error.isInterrupt, !error.isLock else { throw error }
             return [
                 DatabaseCheck.Finding(
-                    true, "'sql': \(error.message)", text: statement.sql, offset: error.offset)
+                    true, "'\(name)': \(error.message)", text: statement.sql, offset: error.offset)
             ]
         }
         var found: [DatabaseCheck.Finding] = []
-        do throws(Problem) { _ = try ResultColumns(prepared, view.rule) } catch {
+        do throws(Problem) { _ = try ResultColumns(prepared, view.rule, called: name) } catch {
             found.append(DatabaseCheck.Finding(true, error.detail, text: statement.sql))
         }
         for table in try scanned() where try hasManyRows(table) {
             found.append(
                 DatabaseCheck.Finding(
                     false,
-                    "'sql' reads all of \(table), which has \(DatabaseCheck.manyRows) rows or more; an index may help",
+                    "'\(name)' reads all of \(table), which has \(DatabaseCheck.manyRows) rows or more; an index may help",
                     text: statement.sql))
         }
         return found

@@ -15,6 +15,12 @@ public struct MapDiagnostic: Sendable, Equatable {
         self.diagnostic = diagnostic
         rendering = diagnostic.rendered(source: source)
     }
+
+    /// A message that is rendered already.
+    init(_ diagnostic: Diagnostic, rendering: String) {
+        self.diagnostic = diagnostic
+        self.rendering = rendering
+    }
 }
 
 /// What is wrong with one file, collected while it is read.

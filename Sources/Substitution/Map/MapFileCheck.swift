@@ -120,12 +120,19 @@ struct RuleExcerpts {
         guard start < source.count else { return ((TextSpan(at: mark), nil), false) }
         // The rule's text ends where the next one's begins.
         var last = Int(record.line) + 1
+        var isLast = true
         if index + 1 < map.storage.records.count, map.storage.records[index + 1].file == record.file {
             last = max(last, Int(map.storage.records[index + 1].line))
+            isLast = false
         }
-        let window = source[start..<min(source.count, RuleExcerpts.offset(ofLine: last, source), start + (1 << 16))]
+        let limit = min(source.count, start + (1 << 16))
+        let window = source[start..<min(limit, RuleExcerpts.offset(ofLine: last, source))]
         let before = min(offset ?? 0, wanted.count)
-        let position = RuleExcerpts.lastOccurrence(of: wanted, in: window).map { $0 + before }
+        // The last rule ends where the file does, or what stands behind the rules.
+        let found =
+            RuleExcerpts.lastOccurrence(of: wanted, in: window)
+            ?? (isLast ? RuleExcerpts.lastOccurrence(of: wanted, in: source[start..<limit]) : nil)
+        let position = found.map { $0 + before }
         let target = position ?? window.firstIndex { $0 != 0x20 } ?? start
         let lineStart = source[..<target].lastIndex { $0 == 0x0A || $0 == 0x0D }.map { $0 + 1 } ?? 0
         let lineEnd = source[target...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? source.count

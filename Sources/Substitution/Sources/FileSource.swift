@@ -43,10 +43,15 @@ struct FileSource: SourceKind {
             path = request.written
             try FilePathDecoding.append(rest: request.rest, to: &path)
         }
-        if path.isEmpty || path.last == UInt8(ascii: "/") { path += "index.html".utf8 }
+        path = withIndex(path)
         // (libc: PATH_MAX, which the root takes part of.)
         guard path.count < 4096 else { throw .tooLong }
         return path
+    }
+
+    /// The path of a file, where a folder's is that of its `index.html`.
+    static func withIndex(_ path: [UInt8]) -> [UInt8] {
+        path.isEmpty || path.last == UInt8(ascii: "/") ? path + Array("index.html".utf8) : path
     }
 
     // MARK: Reading

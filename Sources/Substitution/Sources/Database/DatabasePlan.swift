@@ -44,6 +44,12 @@ extension MapStorage {
         return settings.path
     }
 
+    /// The path of the database that a rule with another source names; nil where it names none.
+    func pathBesideSource(_ index: Int) -> String? {
+        guard !(records[index].source.kind is SQLiteSource) else { return nil }
+        return databasePath(records[index]).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The rules that may name a database.
     var databaseRecords: some Sequence<RuleRecord> {
         // Options say it in one comparison; a map has few of them.

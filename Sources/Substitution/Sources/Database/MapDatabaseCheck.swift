@@ -11,8 +11,10 @@ extension SubstitutionMap {
     public func checkDatabases(limit: Int = 1000) -> [MapDiagnostic] {
         var check = MapDatabaseCheck(self, limit: limit)
         for (index, record) in storage.records.enumerated() {
-            guard !record.isSecondScheme, let settings = storage.options[Int(record.options)].database else { continue }
-            check.look(at: index, record, settings)
+            guard !record.isSecondScheme, let settings = storage.options[Int(record.options)].database,
+                let path = storage.databasePath(record)
+            else { continue }
+            check.look(at: index, record, path, settings)
         }
         return check.diagnostics
     }
@@ -44,10 +46,9 @@ private struct MapDatabaseCheck {
         excerpts = RuleExcerpts(map)
     }
 
-    mutating func look(at index: Int, _ record: RuleRecord, _ settings: DatabaseSettings) {
+    mutating func look(at index: Int, _ record: RuleRecord, _ path: [UInt8], _ settings: DatabaseSettings) {
         guard diagnostics.count < limit else { return }
-        let place = Place(
-            root: map.storage.files[Int(record.file)].root, path: Array(map.storage.arena[record.sourceRange]))
+        let place = Place(root: map.storage.files[Int(record.file)].root, path: path)
         guard seen.insert(Use(place: place, options: record.options)).inserted else { return }
         let check: DatabaseCheck?
         if let known = checks[place] {
@@ -57,7 +58,7 @@ private struct MapDatabaseCheck {
             checks[place] = .some(check)
             for finding in check?.findings(settings.rule.limits) ?? [] { report(finding, index) }
         }
-        for finding in check?.findings(settings.rule) ?? [] { report(finding, index) }
+        for finding in check?.findings(settings.rule, statements: settings.statements) ?? [] { report(finding, index) }
     }
 
     /// Finds the database and reads its seeds; nil where there is nothing to look at.
@@ -108,7 +109,8 @@ private struct MapDatabaseCheck {
     ) {
         var message = message
         var place: (span: TextSpan, text: [UInt8]?)
-        if let text {
+        // A template's rule names its database in another place than its source.
+        if let text = text ?? map.storage.pathBesideSource(index) {
             let found = excerpts.place(of: Array(text.utf8), from: offset, in: index)
             place = found.isFound ? found.place : excerpts.place(ofSource: index)
             if !found.isFound, let offset { message += " (at byte \(offset + 1) of the statement)" }

@@ -1,0 +1,193 @@
+import Basics
+import Database
+import Diagnostics
+import HTTPSemantics
+import Mustache
+
+extension SubstitutionMap {
+    /// Looks whether the templates that rules name can be read, with their partials, and whether what they use is there.
+    /// Blocks.
+    ///
+    /// Which templates a path with captures names isn't known, and nothing is said of them.
+    ///
+    /// - Parameter limit: How many messages are made at most. The default is 1000.
+    public func checkTemplates(limit: Int = 1000) -> [MapDiagnostic] {
+        var check = MapTemplateCheck(self, limit: limit)
+        for (index, record) in storage.records.enumerated()
+        where record.source.kind is TemplateSource && !record.isTemplate && !record.isSecondScheme {
+            check.look(at: index, record)
+        }
+        return check.diagnostics
+    }
+}
+
+/// Looks at the templates of a map, at each once for each set of options.
+private struct MapTemplateCheck {
+    /// A template with a rule's options, which others with the same template may share.
+    private struct Use: Hashable {
+        @ByBytes var root: String
+        let source: [UInt8]
+        let options: UInt32
+    }
+
+    private let map: SubstitutionMap
+    private let limit: Int
+    private var excerpts: RuleExcerpts
+    private var folders: [ByBytes<String>: FolderRoot] = [:]
+    private var seen: Set<Use> = []
+    private var said: Set<Diagnostic> = []
+    private(set) var diagnostics: [MapDiagnostic] = []
+
+    init(_ map: SubstitutionMap, limit: Int) {
+        self.map = map
+        self.limit = limit
+        excerpts = RuleExcerpts(map)
+    }
+
+    mutating func look(at index: Int, _ record: RuleRecord) {
+        guard diagnostics.count < limit else { return }
+        let options = map.storage.options[Int(record.options)]
+        let settings = options.database ?? DatabaseSettings(DatabaseOptions())
+        let root = map.storage.files[Int(record.file)].root
+        let source = Array(map.storage.arena[record.sourceRange])
+        guard seen.insert(Use(root: root, source: source, options: UInt32(record.options))).inserted else { return }
+        let folder = folders[ByBytes(root)] ?? FolderRoot(path: root)
+        folders[ByBytes(root)] = folder
+        let path = settings.isInline ? [] : FileSource.withIndex(source)
+        let reader = TemplateReader(folder: folder, path: path, text: settings.isInline ? source : nil)
+        var parts: [TemplateReader.Part] = []
+        do throws(TemplateFailure) {
+            let page = try reader.read(&parts)
+            let type =
+                options.type
+                ?? (settings.isInline ? nil : ExtensionTable.builtIn.type(forPath: TemplateCall.typePath(path)))
+            let escaping = type.map { MustacheEscaping(mediaType: $0.description) } ?? .html
+            let names = TemplateNames(settings, rule: map.storage.position(record), isHTML: escaping == .html)
+            for use in page.uses() {
+                guard diagnostics.count < limit else { return }
+                guard let message = names.warning(use) else { continue }
+                report(
+                    page.diagnostic(.warning, message, at: use), isOfMap: settings.isInline && use.template == 0, index)
+            }
+        } catch {
+            switch error {
+            case .template(let error):
+                let isOfMap = settings.isInline && error.diagnostic.file == TemplateSource.inlineName
+                report((error.diagnostic, error.rendering), isOfMap: isOfMap, index)
+            case .file(let refusal):
+                let isExpected = refusal == .notFound && options.missing != .error
+                let shown = PathText.joined(root, String(decoding: path, as: UTF8.self))
+                report(
+                    isExpected ? .warning : .error, "the template '\(shown)' can't be read: \(refusal)",
+                    excerpts.place(ofSource: index), index)
+            }
+        }
+    }
+
+    /// Reports what is wrong in a template.
+    ///
+    /// - Parameter isOfMap: whether the template stands in the map, where the place is then looked for.
+    private mutating func report(
+        _ found: (diagnostic: Diagnostic, rendering: String), isOfMap: Bool, _ index: Int
+    ) {
+        guard isOfMap else {
+            // Pages have partials in common, and a name that is missing in one place often is in others.
+            var repeated = found.diagnostic
+            repeated.span = nil
+            guard said.insert(repeated).inserted else { return }
+            return diagnostics.append(MapDiagnostic(found.diagnostic, rendering: found.rendering))
+        }
+        let text = Array(map.storage.arena[map.storage.records[index].sourceRange])
+        let start = found.diagnostic.span?.start
+        let place = excerpts.place(of: text, from: start?.offset, in: index)
+        var message = found.diagnostic.message
+        if !place.isFound, let start { message += " (line \(start.line), column \(start.column) of the template)" }
+        report(
+            found.diagnostic.severity, message, place.isFound ? place.place : excerpts.place(ofSource: index), index)
+    }
+
+    private mutating func report(
+        _ severity: Diagnostic.Severity, _ message: String, _ place: (span: TextSpan, text: [UInt8]?), _ index: Int
+    ) {
+        let file = map.storage.files[Int(map.storage.records[index].file)].name
+        diagnostics.append(
+            MapDiagnostic(Diagnostic(severity, message, file: file, span: place.span), source: place.text))
+    }
+}
+
+/// The names that a rule gives its template values for.
+private struct TemplateNames {
+    private let values: JSONValue?
+    private let statements: [String]
+    /// The rule's place.
+    private let rule: String
+    /// Whether the page is HTML or XML.
+    private let isHTML: Bool
+
+    init(_ settings: DatabaseSettings, rule: String, isHTML: Bool) {
+        values = settings.values
+        statements = settings.statements.map(\.name)
+        self.rule = rule
+        self.isHTML = isHTML
+    }
+
+    /// What is probably not meant with a tag; nil where nothing is to be said.
+    func warning(_ use: NameUse) -> String? {
+        let name = use.path.joined(separator: ".")
+        if isHTML, use.kind == .raw, isOfRequest(use) {
+            return
+                "{{{\(name)}}} writes what the request brings into the page as it is; {{\(name.isEmpty ? "." : name)}} escapes it"
+        }
+        guard use.isOutsideSections, let first = use.path.first, !has(use.path) else { return nil }
+        if first.hasBytes(of: "request") {
+            let member = use.path.dropFirst().first ?? ""
+            let hint = didYouMean(member, among: TemplateCall.requestMembers).map { "; did you mean '\($0)'?" } ?? ""
+            return "'request' has no '\(member)'\(hint)"
+        }
+        let hint = didYouMean(first, among: known).map { "; did you mean '\($0)'?" } ?? ""
+        return "'\(name)' is in neither 'values' nor 'sql' of \(rule)\(has([first]) ? "" : hint)"
+    }
+
+    /// Whether the value can be one of the request's.
+    private func isOfRequest(_ use: NameUse) -> Bool {
+        guard let first = use.path.first else { return use.sections == ["request"] }
+        return first.hasBytes(of: "request") || (use.sections.contains("request") && !has([first]))
+    }
+
+    private var known: [String] {
+        var names = statements + ["request"]
+        if case .object(let object)? = values {
+            names += object.members.map { String(decoding: $0.name, as: UTF8.self) }
+        }
+        return names
+    }
+
+    /// Whether a name can be found where no section is open.
+    private func has(_ path: [String]) -> Bool {
+        guard let first = path.first else { return true }
+        if first.hasBytes(of: "request") {
+            return path.count == 1 || TemplateCall.requestMembers.contains { $0.hasBytes(of: path[1]) }
+        }
+        if statements.contains(where: { $0.hasBytes(of: first) }) { return true }
+        var value = values
+        for part in path {
+            guard let found = value?.member(named: part) else { return false }
+            value = found
+        }
+        return true
+    }
+}
+
+extension JSONValue {
+    /// What templates find by a name: a member, an element by its number, or the length of an array.
+    fileprivate func member(named name: String) -> JSONValue? {
+        switch self {
+        case .object(let object): return object[name]
+        case .array(let elements):
+            if name == "length" { return .null }
+            guard let index = Int(name), String(index) == name, elements.indices.contains(index) else { return nil }
+            return elements[index]
+        case .null, .bool, .number, .string: return nil
+        }
+    }
+}
