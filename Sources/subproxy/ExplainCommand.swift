@@ -83,7 +83,8 @@ struct ExplainCommand: ProgramCommand {
             url: url.uri, method: self.method?.text ?? "GET", explanation: explanation,
             preview: preview(method, section),
             connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
-            database: explanation.answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) })
+            database: explanation.answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) },
+            template: explanation.answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }

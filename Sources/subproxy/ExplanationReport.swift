@@ -12,6 +12,7 @@ struct ExplanationReport {
     private let preview: DecisionPreview
     private let file: FileState?
     private let database: DatabasePreview?
+    private let template: TemplatePreview?
 
     /// What a client's CONNECT for the URL's host gets; nil where the URL is no https one.
     private let connect: DecisionPreview?
@@ -21,19 +22,23 @@ struct ExplanationReport {
     /// - Parameters:
     ///   - preview: the decision on the request.
     ///   - connect: that on the CONNECT before it, if there is one.
-    ///   - database: what the rule's database would be asked, if it has one.
+    ///   - database: what the rule's database would be asked, if it answers from one.
+    ///   - template: what the rule's template is made from, if it answers with one.
     init(
         url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?,
-        database: DatabasePreview?
+        database: DatabasePreview?, template: TemplatePreview?
     ) {
         self.url = url
         self.method = method
         self.explanation = explanation
         self.connect = connect
         self.database = database
+        self.template = template
         file = explanation.answer.flatMap(FileState.init)
         if let answer = explanation.answer, let file, case .failure(let refusal) = file.size {
             self.preview = preview.refusing(refusal, path: file.pathBelowRoot, rule: answer.first.rule)
+        } else if let answer = explanation.answer, let template {
+            self.preview = preview.answering(from: template, rule: answer.first.rule)
         } else {
             self.preview = database.map { preview.answering(from: $0) } ?? preview
         }
@@ -48,6 +53,7 @@ struct ExplanationReport {
         case nil: break
         }
         if let database { lines += DatabaseLines(database).lines }
+        if let template { lines += TemplateLines(template).lines }
         if let connect {
             lines.append("CONNECT \(url.host):\(url.port): \(connect.outcome): \(connect.sentence)")
         }
@@ -69,12 +75,40 @@ struct ExplanationReport {
         object.add("cache_status", preview.cacheStatus)
         object.add("connect", connect.map(json))
         object.add("rule", explanation.answer.map(json))
-        object.add("sql", database?.sql)
-        object.add("values", json: database?.values)
-        object.add("plan", json: database.map { JSONObject.array($0.plan) })
+        if let template {
+            object.add("sql", json(template) { $0.add($1.name, $1.preview.sql) })
+            object.add("values", json(template) { $0.add($1.name, json: $1.preview.values) })
+            object.add("plan", json(template) { $0.add($1.name, $1.preview.plan) })
+        } else {
+            object.add("sql", database?.sql)
+            object.add("values", json: database?.values)
+            object.add("plan", json: database.map { JSONObject.array($0.plan) })
+        }
+        object.add("template", template.map(json))
         object.add("passed_over", explanation.passedOver.map(json))
         object.add("nearest_miss", explanation.nearestMiss.map(json))
         return object.text
+    }
+
+    /// An object of what there is of each statement of a template; nil where it has none.
+    private func json(
+        _ template: TemplatePreview, _ add: (inout JSONObject, TemplatePreview.Statement) -> Void
+    ) -> JSONObject? {
+        guard !template.statements.isEmpty else { return nil }
+        var object = JSONObject()
+        for statement in template.statements { add(&object, statement) }
+        return object
+    }
+
+    private func json(_ template: TemplatePreview) -> JSONObject {
+        var object = JSONObject()
+        object.add("path", template.path)
+        object.add("media_type", template.mediaType)
+        object.add("partials", template.partials)
+        object.add("request", template.uses)
+        object.add("kept", template.kept.rawValue)
+        object.add("error", template.error)
+        return object
     }
 
     private func json(_ connect: DecisionPreview) -> JSONObject {
@@ -133,6 +167,26 @@ private struct DatabaseLines {
         if let values = database.values { lines.append("  values: \(values)") }
         for step in database.plan { lines.append("  plan: \(step)") }
         if let remark = database.remark { lines.append("  database: \(remark)") }
+        self.lines = lines
+    }
+}
+
+/// What a rule's page is made from, for people.
+private struct TemplateLines {
+    let lines: [String]
+
+    init(_ template: TemplatePreview) {
+        var lines = ["  template: \(template.path ?? "in the map"), \(template.mediaType)"]
+        for partial in template.partials { lines.append("  partial: \(partial)") }
+        if let error = template.error { lines.append("  error: \(error)") }
+        if template.failure == nil {
+            let uses = template.uses.isEmpty ? "nothing" : template.uses.joined(separator: ", ")
+            lines.append("  request: \(uses); kept: \(template.kept.rawValue)")
+        }
+        for statement in template.statements {
+            lines.append("  statement: \(statement.name)")
+            lines += DatabaseLines(statement.preview).lines
+        }
         self.lines = lines
     }
 }

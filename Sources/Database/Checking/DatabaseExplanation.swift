@@ -15,6 +15,8 @@ public struct DatabaseExplanation: Sendable {
     public private(set) var problem: Problem?
     /// The status of the answer; nil where the data decide.
     public private(set) var status: Int?
+    /// What messages call the statement.
+    private let called: String
 
     /// Opens the database for reading, and leaves nothing behind. Blocks.
     ///
@@ -24,7 +26,11 @@ public struct DatabaseExplanation: Sendable {
     ///   - exists: whether there is a file.
     ///   - name: what messages call it.
     ///   - seeds: the names of the files that make it where there is none.
-    public init(_ request: DatabaseRequest, path: String, exists: Bool, name: String, seeds: [String]) {
+    ///   - called: what messages call the rule's statement.
+    public init(
+        _ request: DatabaseRequest, path: String, exists: Bool, name: String, seeds: [String], called: String = "sql"
+    ) {
+        self.called = called
         let guardian = Guardian(limits: request.rule.limits, now: monotonicNanoseconds()) { false }
         do throws(Problem) {
             if let statement = request.rule.statement { try explain(statement, request) }
@@ -65,7 +71,7 @@ public struct DatabaseExplanation: Sendable {
                     try explain(statement.sql, bound, session)
                 } catch {
                     guard !error.isInterrupt, !error.isLock else { throw session.problem(error) }
-                    throw Problem(502, "database error", "'sql': \(error)")
+                    throw Problem(502, "database error", "'\(called)': \(error)")
                 }
                 status = statement.result == .list && !statement.isWrite ? 200 : nil
                 return

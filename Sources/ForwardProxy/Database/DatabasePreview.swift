@@ -26,13 +26,27 @@ public struct DatabasePreview: Sendable {
     public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
         let answer = answer.first
         guard case .database(let call) = answer.source else { return nil }
+        self.init(call, nil, uri, method: method, map, position: answer.rule.position)
+    }
+
+    /// Opens the database for reading. Blocks.
+    ///
+    /// - Parameters:
+    ///   - statement: one whose rows a template gets; nil for the answer of the rule itself.
+    ///   - position: the rule's place.
+    init(
+        _ call: DatabaseCall, _ statement: NamedStatement?, _ uri: TargetURI, method: RequestMethod,
+        _ map: SubstitutionMap, position: String
+    ) {
         let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
         let name = String(decoding: method.bytes, as: UTF8.self)
         let known = name == "HEAD" ? .get : DatabaseRequest.Method(rawValue: name)
-        var request = DatabaseAsking.request(known ?? .get, call, uri)
+        var request = DatabaseAsking.request(statement == nil ? known ?? .get : .get, call, uri)
         request.captures = call.captures
+        if let statement { request.rule.statement = statement.statement }
         var exists = true
-        var refusal = known == nil ? DatabaseAsking.unknownMethod(name) : nil
+        // A page is made for any method.
+        var refusal = known == nil && statement == nil ? DatabaseAsking.unknownMethod(name) : nil
         do throws(DatabaseFileProblem) {
             _ = try file.look()
         } catch {
@@ -44,12 +58,13 @@ public struct DatabasePreview: Sendable {
         let seeds = map.databasePlan(root: call.root, path: call.path).seeds
         let path = (try? file.path()) ?? ""
         explanation = DatabaseExplanation(
-            request, path: path, exists: exists && !path.isEmpty, name: file.name, seeds: seeds)
+            request, path: path, exists: exists && !path.isEmpty, name: file.name, seeds: seeds,
+            called: statement?.name ?? "sql")
         isMissing = !exists && refusal == nil && seeds.isEmpty
         problem =
             refusal
             ?? (isMissing
-                ? .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: answer.rule.position)
+                ? .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: position)
                 : explanation.problem)
     }
 }

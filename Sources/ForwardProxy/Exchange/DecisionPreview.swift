@@ -130,7 +130,12 @@ public struct DecisionPreview: Sendable {
         _ answer: SourceAnswer, by rule: Rule, _ asked: AskedRequest, _ decider: Decider, revalidates: Bool
     ) {
         let fields = asked.fields
-        let isInFile = if case .file = answer { true } else { false }
+        let isInFile =
+            switch answer {
+            case .file: true
+            case .template(let call): call.text == nil
+            default: false
+            }
         let isOfDatabase = if case .database = answer { true } else { false }
         switch answer {
         case .refused(let reason):
@@ -157,6 +162,26 @@ public struct DecisionPreview: Sendable {
                 ifMissing: isInFile || isOfDatabase ? DecisionPreview.ifMissing(rule, asked, decider) : []
             ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
         }
+    }
+
+    /// The same as far as the rule's template and its database are known.
+    public func answering(from template: TemplatePreview, rule: Rule) -> DecisionPreview {
+        switch template.failure {
+        case .file(let refusal)?: return refusing(refusal, path: template.relativePath, rule: rule)
+        case .template?:
+            return DecisionPreview(
+                self, "the rule answers with the template's error: \(template.error ?? "")", status: 500)
+        case nil: break
+        }
+        guard let statement = template.statements.first(where: { $0.preview.problem != nil }),
+            let problem = statement.preview.problem
+        else {
+            // One that has to find a row may find none.
+            let isKnown = template.statements.allSatisfy { $0.result != .one }
+            return DecisionPreview(self, sentence, status: isKnown ? status : nil)
+        }
+        return DecisionPreview(
+            self, "the rule answers with '\(problem.title)': \(problem.detail)", status: problem.status)
     }
 
     private static func ifMissing(_ rule: Rule, _ asked: AskedRequest, _ decider: Decider) -> [DecisionPreview] {
