@@ -47,6 +47,7 @@ public struct TemplatePreview: Sendable {
 
     /// Reads the template, and opens the database for reading; nil where the rule answers with something else. Blocks.
     public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
+        let answer = answer.first
         guard case .template(let call) = answer.source else { return nil }
         path = call.text == nil ? TemplatePreview.absolute(call.path, call) : nil
         relativePath = call.path
