@@ -30,20 +30,21 @@ final class TemplatePage: Sendable {
     let page: MustachePage
     /// The paths below `request`; one that is empty stands for all of it.
     private let paths: Set<ByBytes<[String]>>
+    /// The members of `request` that it uses; nil for all of them.
+    let members: Set<String>?
+    /// What it depends on by these members.
+    private let ownDependency: PageDependency
 
     init(_ page: MustachePage) {
         self.page = page
         paths = Set(page.paths(from: "request").map { ByBytes(Array($0.dropFirst())) })
+        let names = paths.map(\.wrappedValue.first)
+        let members = names.contains(nil) ? nil : Set(names.compactMap { $0 })
+        self.members = members
+        ownDependency = members.map { $0.map(TemplatePage.dependency(on:)).max() ?? .nothing } ?? .request
     }
 
     var usesRequest: Bool { !paths.isEmpty }
-
-    /// The members of `request` that it uses; nil for all of them.
-    var members: Set<String>? {
-        let names = paths.map(\.wrappedValue.first)
-        guard !names.contains(nil) else { return nil }
-        return Set(names.compactMap { $0 })
-    }
 
     /// What of the request it uses, as templates write it: `request.query.q`.
     var uses: [String] {
@@ -55,15 +56,13 @@ final class TemplatePage: Sendable {
     ]
     private static let ofFields: Set<String> = ["method", "headers", "cookies"]
 
+    private static func dependency(on member: String) -> PageDependency {
+        ofURL.contains(member) ? .url : ofFields.contains(member) ? .fields : .request
+    }
+
     /// What it depends on, with the parameters of the statements that its rows come from.
     func dependency(_ statements: [NamedStatement]) -> PageDependency {
-        guard let members else { return .request }
-        var dependency = PageDependency.nothing
-        for name in members {
-            let own: PageDependency =
-                TemplatePage.ofURL.contains(name) ? .url : TemplatePage.ofFields.contains(name) ? .fields : .request
-            dependency = max(dependency, own)
-        }
+        var dependency = ownDependency
         for parameter in statements.lazy.flatMap(\.statement.parameters) {
             dependency = max(dependency, parameter.hasPrefix("@") ? .request : .url)
         }
