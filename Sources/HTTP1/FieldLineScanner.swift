@@ -51,6 +51,25 @@ struct FieldLineScanner {
         notedNames = FramingFields.requestNames
     }
 
+    /// Takes the lines that the section begins with from one before it, which began with the same bytes.
+    ///
+    /// - Parameter end: where they end.
+    mutating func take(
+        _ count: Int, from memo: FieldMemo, upTo end: Int, _ bytes: UnsafeRawBufferPointer,
+        noting framing: inout FramingFields
+    ) throws(HTTP1Error) {
+        guard count > 0, count <= maximumCount, end <= limit else { return }
+        if lines.capacity == 0 { lines.reserveCapacity(24) }
+        for index in 0..<count {
+            let line = memo.line(index, at: position)
+            lines.append(line)
+            guard line.name != .other else { continue }
+            present.insert(line.name)
+            if notedNames.contains(line.name) { try framing.note(line.name, bytes.rebased(line.valueRange)) }
+        }
+        position = end
+    }
+
     private mutating func begin(at offset: Int, bytes: Int, count: Int) {
         state = .lineStart
         position = offset

@@ -2,10 +2,11 @@ import HTTPSemantics
 import NIOCore
 
 /// The header section of a connection's last request, whose lines are used again if the next section has the same
-/// bytes.
+/// bytes, or begins with them.
 ///
 /// A browser sends the same fields with request after request of a page. Equal bytes after a request line of the same
-/// version mean the same fields, and the section's end is among them. So nothing has to be parsed again.
+/// version mean the same fields, and the section's end is among them. So nothing has to be parsed again. Fields that
+/// change from request to request, as Referer and Cookie, come behind others that don't.
 struct FieldMemo {
     /// Bytes of a section that are kept at most; few are longer, and each connection keeps its own.
     private static let capacity = 4096
@@ -25,6 +26,33 @@ struct FieldMemo {
     func isFound(at offset: Int, in all: UnsafeRawBufferPointer, _ version: HTTPVersion) -> Bool {
         guard !bytes.isEmpty, all.count &- offset >= bytes.count, version == framing.version else { return false }
         return bytes.withUnsafeBytes { $0.equals(all.rebased(offset..<offset &+ $0.count)) }
+    }
+
+    /// How many lines of the section that begins at `offset` are those of this one, and where the first other byte
+    /// behind them is.
+    func knownLines(at offset: Int, in all: UnsafeRawBufferPointer) -> (count: Int, end: Int) {
+        guard !bytes.isEmpty else { return (0, offset) }
+        let same = bytes.withUnsafeBytes { $0.commonPrefix(with: all.rebased(offset..<all.count)) }
+        var count = 0
+        var length = 0
+        while count < lines.count {
+            let next = count &+ 1
+            // A line ends where the next one begins, and the last one before the empty line.
+            let end = next < lines.count ? Int(lines[next].nameStart) &- start : bytes.count &- 2
+            guard end <= same else { break }
+            (count, length) = (next, end)
+        }
+        return (count, offset &+ length)
+    }
+
+    /// A line of this section, as it is where the section begins at `offset`.
+    @inline(__always)
+    func line(_ index: Int, at offset: Int) -> FieldSection.Line {
+        var line = lines[index]
+        let distance = UInt32(truncatingIfNeeded: offset &- start)
+        line.nameStart &+= distance
+        line.valueStart &+= distance
+        return line
     }
 
     /// The lines of the same section where it begins at `offset`.

@@ -24,6 +24,8 @@ struct RequestHeadScanner {
             } else {
                 fieldFraming.version = requestLine.version
                 fieldLines.beginHeaders(at: requestLine.position, limits, noting: FramingFields.requestNames)
+                let (known, end) = memo.knownLines(at: requestLine.position, in: bytes)
+                try fieldLines.take(known, from: memo, upTo: end, bytes, noting: &fieldFraming)
             }
         }
         if !isFromMemo {

@@ -85,6 +85,21 @@ extension UnsafeRawBufferPointer {
         return memcmp(first, second, count) == 0
     }
 
+    /// How many bytes at the beginning are the same as those of others.
+    public func commonPrefix(with other: UnsafeRawBufferPointer) -> Int {
+        let end = Swift.min(count, other.count)
+        var index = 0
+        while end &- index >= 8 {
+            let difference =
+                UInt64(littleEndian: loadUnaligned(fromByteOffset: index, as: UInt64.self))
+                ^ UInt64(littleEndian: other.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            guard difference == 0 else { return index &+ difference.trailingZeroBitCount / 8 }
+            index &+= 8
+        }
+        while index < end, self[index] == other[index] { index &+= 1 }
+        return index
+    }
+
     /// The bytes of `range`, which is inside.
     @inlinable
     @inline(__always)

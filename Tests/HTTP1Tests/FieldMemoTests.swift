@@ -41,6 +41,24 @@ struct FieldMemoTests {
         #expect(requestTrace(pieces(bytes, cutAt: bytes.indices)) == separately(messages))
     }
 
+    @Test("that begin with the same fields are found as alone")
+    func beginnings() {
+        let common = "Host: a.test\r\nAccept: */*\r\nX-A:  one \r\n"
+        let ends = [
+            "Cookie: a=b\r\n\r\n", "Cookie: a=c\r\n\r\n", "Cookie: a=c\r\nDNT: 1\r\n\r\n", "\r\n", "Cookie: a\r\n\r\n",
+            "Content-Length: 0\r\n\r\n", "Content-Length: 0\r\nCookie: a=b\r\n\r\n", "Host: a.test\r\n\r\n",
+        ]
+        let messages = ends.map { Array("GET /a HTTP/1.1\r\n\(common)\($0)".utf8) }
+        let bytes = messages.flatMap { $0 }
+        #expect(requestTrace([ByteBuffer(bytes: bytes)]) == separately(messages))
+        #expect(requestTrace(pieces(bytes, cutAt: bytes.indices)) == separately(messages))
+        for end in [" folded\r\n\r\n", "Cookie : a\r\n\r\n", "\r\r\n", "Transfer-Encoding: chunked\r\n\r\n"] {
+            let last = messages[0] + messages[1] + Array("GET /b HTTP/1.1\r\n\(common)\(end)".utf8)
+            let parts = [messages[0], messages[1], Array("GET /b HTTP/1.1\r\n\(common)\(end)".utf8)]
+            #expect(requestTrace([ByteBuffer(bytes: last)]) == separately(parts), "\(end)")
+        }
+    }
+
     @Test("keep what frames their bodies, and what a version forbids")
     func framing() {
         let chunked = "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n"
