@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/rtnetlink.h>
+#include <linux/stat.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,6 +34,43 @@ static inline int linux_openat2(int directory, const char *path, int flags, uint
 // The RESOLVE_ flags of a look-up that stays below its folder and follows no link.
 static inline uint64_t linux_resolve_strictly_beneath(void) {
     return RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+}
+
+// What stands at a path: the parts of statx(2)'s answer that tell one state of a file from another.
+struct linux_file_state {
+    uint64_t device, inode, size;
+    int64_t modified_seconds, changed_seconds;
+    uint32_t modified_nanoseconds, changed_nanoseconds;
+};
+
+// The state of what a path leads to, as far as the kernel has it in memory: it is neither read from a disk nor asked
+// for over a network. -EAGAIN where that would be needed, -EINVAL before Linux 5.12, which knows nothing of
+// RESOLVE_CACHED. The flags are those of open(2) beside O_PATH.
+//
+// AT_STATX_DONT_SYNC makes no difference to a local file system; of others the state may be an old one.
+static inline int linux_cached_state(
+    int directory, const char *path, int flags, uint64_t resolve, struct linux_file_state *state) {
+    const uint64_t resolve_cached = 0x20;
+    const unsigned int empty_path = 0x1000, not_synchronised = 0x4000;
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned int)(linux_o_path | flags), .mode = 0, .resolve = resolve | resolve_cached};
+    long descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (descriptor < 0) return -errno;
+    struct statx found;
+    int error = 0;
+    if (syscall(SYS_statx, descriptor, "", empty_path | not_synchronised, STATX_BASIC_STATS, &found) != 0) error = errno;
+    close((int)descriptor);
+    if (error != 0) return -error;
+    // As the kernel gives it to stat(2).
+    state->device = (found.stx_dev_minor & 0xff) | ((uint64_t)found.stx_dev_major << 8)
+                    | ((uint64_t)(found.stx_dev_minor & ~0xffu) << 12);
+    state->inode = found.stx_ino;
+    state->size = found.stx_size;
+    state->modified_seconds = found.stx_mtime.tv_sec;
+    state->modified_nanoseconds = found.stx_mtime.tv_nsec;
+    state->changed_seconds = found.stx_ctime.tv_sec;
+    state->changed_nanoseconds = found.stx_ctime.tv_nsec;
+    return 0;
 }
 
 // eventfd(2): its header is in no module of Swift's. Does not block, and is closed by exec.
@@ -75,6 +113,24 @@ static inline int linux_is_shared_filesystem(const char *path) {
     case SMB2_SUPER_MAGIC:
     case FUSE_SUPER_MAGIC:
     case V9FS_MAGIC:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+// fstatfs(2): whether a descriptor's file system keeps the states of its files in memory and on a disk of this machine,
+// so that to ask for a state in memory never waits, and it is what every process sees. One that isn't in this list may
+// be as good; nothing is known of it.
+static inline int linux_is_local_filesystem(int descriptor) {
+    struct statfs status;
+    if (fstatfs(descriptor, &status) != 0) return 0;
+    switch ((uint32_t)status.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case F2FS_SUPER_MAGIC:
         return 1;
     default:
         return 0;

@@ -1,3 +1,4 @@
+import CLinux
 import HTTPSemantics
 import NIOCore
 
@@ -25,7 +26,10 @@ struct FileLoader: Sendable {
     func load(_ root: FolderRoot, _ path: RelativePath, mode: RetentionMode) throws(FileRefusal) -> LoadedFile {
         let directory = try root.directory(of: path)
         var reading = Reading(start: now(), mode: mode)
+        // Before a name is looked up, so that one that comes meanwhile changes it.
+        let names = try? FileIdentity(directory.status(of: [0]))
         let file = try directory.open(path.name())
+        let isLocal = linux_is_local_filesystem(file.descriptor) != 0
         try add(file, coding: nil, to: &reading)
         for case let coding? in ContentCoding.siblings {
             let name = path.name(suffix: coding.fileExtension)
@@ -40,9 +44,13 @@ struct FileLoader: Sendable {
             }
             try addSibling(directory, name, coding, identity, to: &reading)
         }
+        // What is mounted elsewhere may be on a file system that makes an event loop wait.
+        let device = file.identity.device
+        let isOfOneDevice = names?.device == device && reading.seen.allSatisfy { $0 == nil || $0?.device == device }
         return LoadedFile(
             root: root, path: path.bytes, mode: mode, variants: reading.variants, seen: reading.seen,
-            isSettled: reading.isSettled)
+            isSettled: reading.isSettled, folder: isLocal && isOfOneDevice ? root.knownFolder(of: path) : nil,
+            names: names.flatMap { $0.isSettled(at: reading.start) ? $0 : nil })
     }
 
     /// Whether the path still leads to the file, and the file and its siblings are as they were read.
@@ -51,11 +59,30 @@ struct FileLoader: Sendable {
     func isCurrent(_ loaded: LoadedFile) throws(FileRefusal) -> Bool {
         let path = try RelativePath(loaded.path)
         let directory = try loaded.root.directory(of: path)
+        let start = now()
+        let names = loaded.folder == nil ? nil : try? FileIdentity(directory.status(of: [0]))
         guard try directory.identity(of: path.name()) == loaded.seen.first else { return false }
-        return zip(ContentCoding.siblings, loaded.seen).dropFirst().allSatisfy { coding, identity in
+        let isCurrent = zip(ContentCoding.siblings, loaded.seen).dropFirst().allSatisfy { coding, identity in
             guard let coding else { return true }
             return (try? directory.identity(of: path.name(suffix: coding.fileExtension))) == identity
         }
+        if isCurrent, let names, names.isSettled(at: start) { loaded.noteNames(of: names) }
+        return isCurrent
+    }
+
+    /// Whether the file and its siblings are as they were read, by what the kernel has in memory; never waits.
+    ///
+    /// - Parameter now: monotonic nanoseconds.
+    /// - Returns: The time since which that is known; nil where it isn't: ``isCurrent(_:)`` finds out.
+    func unchangedSince(_ loaded: LoadedFile, at now: UInt64) -> UInt64? {
+        guard loaded.isSettled, let look = loaded.folder?.look(at: now), loaded.hasNames(of: look.identity) else {
+            return nil
+        }
+        // A sibling that was not there would have changed the folder.
+        let isCurrent = loaded.present.allSatisfy { suffix, identity in
+            CachedState.of(loaded.path, suffix: suffix, in: look.root.descriptor) == identity
+        }
+        return isCurrent ? look.time : nil
     }
 
     /// What has been read so far.

@@ -13,6 +13,9 @@ public final class FolderRoot: Sendable {
 
     private let opened = Mutex<Opened?>(nil)
     private let usesOpenat2: Atomic<Bool>
+    /// The folders below that files were loaded from, by their paths; all are forgotten where they become too many.
+    private let known = Mutex<[[UInt8]: KnownFolder]>([:])
+    private static let knownAtMost = 16_384
 
     private struct Opened {
         let directory: DirectoryDescriptor
@@ -80,6 +83,40 @@ public final class FolderRoot: Sendable {
             }
         }
         throw .io(errno: EAGAIN)
+    }
+
+    /// The folder of a file, as all files of it share it.
+    func knownFolder(of path: RelativePath) -> KnownFolder {
+        guard let parent = path.parent else { return ownFolder }
+        return known.withLock { known in
+            if let folder = known[parent] { return folder }
+            if known.count >= FolderRoot.knownAtMost { known.removeAll() }
+            let folder = KnownFolder(root: self, path: parent)
+            known[parent] = folder
+            return folder
+        }
+    }
+
+    /// The root itself, as event loops look at it.
+    var ownFolder: KnownFolder {
+        known.withLock { known in
+            if let folder = known[[]] { return folder }
+            let folder = KnownFolder(root: self, path: nil)
+            known[[]] = folder
+            return folder
+        }
+    }
+
+    /// Looks, without waiting, whether the root's path still leads to the folder that is open.
+    ///
+    /// - Returns: nil where the kernel would have to wait, or it leads elsewhere: what files the root has is for a
+    ///   look that may wait to say.
+    func cachedLook(at now: UInt64) -> KnownFolder.Look? {
+        guard usesOpenat2.load(ordering: .relaxed), let held = opened.withLock({ $0 }),
+            let identity = path.withCString({ CachedState.of($0, in: AT_FDCWD, flags: O_DIRECTORY, resolve: 0) }),
+            identity.device == held.device, identity.inode == held.inode
+        else { return nil }
+        return KnownFolder.Look(identity: identity, root: held.directory, time: now)
     }
 
     /// Refuses a path that ends in `/`, which leads to no file.

@@ -1,5 +1,6 @@
 public import HTTPSemantics
 public import NIOCore
+import Synchronization
 
 /// A local file as it was when it was read, with its encoded siblings.
 ///
@@ -16,11 +17,24 @@ public final class LoadedFile: Sendable {
 
     /// The states of the file and of its siblings, in the order of ``ContentCoding/siblings``; nil where there is none.
     let seen: [FileIdentity?]
+    /// Those of them that are there, by what their names have behind the file's.
+    let present: [(suffix: StaticString, identity: FileIdentity)]
+    /// The folder, where all files are on a file system that event loops may ask; else nil.
+    let folder: KnownFolder?
+    /// The folder's state in which these names were in it, and no other sibling's; nil where none is known that a new
+    /// name would be sure to change.
+    private let names: Mutex<FileIdentity?>
+    private let use = Atomic<Bool>(false)
 
     init(
         root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
-        isSettled: Bool
+        isSettled: Bool, folder: KnownFolder? = nil, names: FileIdentity? = nil
     ) {
+        present = zip(ContentCoding.siblings, seen).compactMap { coding, identity in
+            identity.map { (coding?.fileExtension ?? "", $0) }
+        }
+        self.folder = folder
+        self.names = Mutex(names)
         self.root = root
         self.path = path
         self.mode = mode
@@ -31,6 +45,20 @@ public final class LoadedFile: Sendable {
 
     /// Which file this is a state of.
     public var key: FileKey { FileKey(root: root.path, path: path) }
+
+    /// Notes that it is in use, so that others are dropped first.
+    func noteUse() {
+        if !use.load(ordering: .relaxed) { use.store(true, ordering: .relaxed) }
+    }
+
+    /// Whether use was noted since this was last asked.
+    func takeUse() -> Bool { use.exchange(false, ordering: .relaxed) }
+
+    /// Whether the folder's names are those that this was loaded by, as the folder's state tells.
+    func hasNames(of folder: FileIdentity) -> Bool { names.withLock { $0 == folder } }
+
+    /// Notes a state of the folder that was seen before its names were found to be those that this was loaded by.
+    func noteNames(of folder: FileIdentity) { names.withLock { $0 = folder } }
 
     /// Whether every variant's bytes are in memory.
     public var isInMemory: Bool { variants.allSatisfy { $0.body != nil } }
@@ -63,7 +91,9 @@ public final class LoadedFile: Sendable {
             variant.sealed = twin.sealed
             return variant
         }
-        return LoadedFile(root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled)
+        return LoadedFile(
+            root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled, folder: folder,
+            names: names.withLock { $0 })
     }
 }
 
@@ -126,12 +156,17 @@ public struct FileKey: Hashable, Sendable {
 
     // Equal strings can be different names: String compares by Unicode's canonical equivalence.
     public static func == (lhs: FileKey, rhs: FileKey) -> Bool {
-        lhs.path == rhs.path && lhs.root.utf8.elementsEqual(rhs.root.utf8)
+        lhs.path == rhs.path && FileKey.withBytes(lhs.root) { one in FileKey.withBytes(rhs.root) { one.equals($0) } }
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(path)
-        for byte in root.utf8 { hasher.combine(byte) }
+        path.withUnsafeBytes { hasher.combine(bytes: $0) }
+        FileKey.withBytes(root) { hasher.combine(bytes: $0) }
+    }
+
+    private static func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        text.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+            ?? Array(text.utf8).withUnsafeBytes(body)
     }
 }
 

@@ -62,6 +62,26 @@ public final class RetainedFiles: Sendable {
         }
     }
 
+    /// The last state of a file that is in memory and may be dropped; whether it is the file's still is for
+    /// ``glance(at:now:)`` to say. Does no I/O.
+    public func held(_ root: FolderRoot, _ path: [UInt8]) -> LoadedFile? {
+        guard let path = try? RelativePath(path), !path.mustBeDirectory else { return nil }
+        let key = FileKey(root: root.path, path: path.bytes)
+        return state.withLock { $0.ring.file(key) }
+    }
+
+    /// Looks whether a file is still as it was loaded, as ``recheck(_:)`` does, by what the kernel has in memory. Does
+    /// not wait: for event loops.
+    ///
+    /// - Parameter now: monotonic nanoseconds.
+    /// - Returns: The time since which it is known to be, at most ten milliseconds before `now`; nil where it isn't
+    ///   known: ``recheck(_:)`` finds out.
+    public func glance(at loaded: LoadedFile, now: UInt64) -> UInt64? {
+        guard let time = loader.unchangedSince(loaded, at: now) else { return nil }
+        loaded.noteUse()
+        return time
+    }
+
     /// Opens the content of a variant that is streamed. Does file I/O.
     ///
     /// - Returns: nil where the file is not the one that was loaded any more: load it again.

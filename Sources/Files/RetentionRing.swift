@@ -1,8 +1,8 @@
 /// The files in memory that may be dropped, in the order that the CLOCK algorithm gives them.
 ///
-/// A hit is answered by an event loop's own table and never comes here; only looks at the disk do, some ten a second
-/// for a file in use. One bit an entry is enough for so weak a signal, and nothing has to be moved in a list under the
-/// lock. A new entry starts without the bit, so that files that are asked for once (a crawl of a folder) push out one
+/// A hit is answered by an event loop's own table and never comes here; only looks at the file tell, some twenty a
+/// second for a file in use, and without a lock where the loop looks itself. One bit an entry is enough for so weak a
+/// signal, and nothing has to be moved in a list under the lock. A new entry starts without the bit, so that files that are asked for once (a crawl of a folder) push out one
 /// another and not those in use. S3-FIFO also remembers the names of files that it has dropped. That pays where each
 /// miss is a request; here a miss is a read from the page cache.
 struct RetentionRing {
@@ -10,7 +10,6 @@ struct RetentionRing {
         let key: FileKey
         let file: LoadedFile
         let cost: Int
-        var wasUsed = false
     }
 
     private var slots: [Slot?] = []
@@ -31,7 +30,7 @@ struct RetentionRing {
     /// Notes that a file is in use.
     mutating func markUsed(_ key: FileKey) {
         guard let place = places[key] else { return }
-        slots[place]?.wasUsed = true
+        slots[place]?.file.noteUse()
     }
 
     /// Adds a file whose key is not there.
@@ -65,12 +64,9 @@ struct RetentionRing {
             if hand >= slots.count { hand = 0 }
             defer { hand &+= 1 }
             guard let slot = slots[hand] else { continue }
-            if slot.wasUsed {
-                slots[hand]?.wasUsed = false
-            } else {
-                remove(slot.key)
-                return slot.key
-            }
+            if slot.file.takeUse() { continue }
+            remove(slot.key)
+            return slot.key
         }
         return nil
     }

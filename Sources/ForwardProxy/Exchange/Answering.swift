@@ -22,7 +22,8 @@ extension LoopContext {
         noteRule(rule.position, on: client)
         client.record?.outcome = .substituted
         if use.rule.options.database == nil, let ready = use.ready,
-            ready.checkedAt == .max || (!revalidates && ready.isFresh(request.receivedAt))
+            ready.checkedAt == .max
+                || (!revalidates && (ready.isFresh(request.receivedAt) || glance(at: ready, request.receivedAt)))
         {
             return serve(ready, request, client)
         }
@@ -69,9 +70,12 @@ extension LoopContext {
     ) -> (any Exchange)? {
         let rule = use.rule
         let options = rule.options
+        let current = use.ready
+        if current == nil, !revalidates, let answer = makeFromStore(root, path, use, request) {
+            return serve(answer, request, client)
+        }
         let mayForward = options.missing == .forward && !bodyIsGone
         let exchange = AnswerExchange(request: request, client: client, holdsBody: mayForward && request.hasBody)
-        let current = use.ready
         func missing(_ refusal: FileRefusal) {
             use.forget()
             let name = visibleText(of: path, limit: 300)
@@ -118,6 +122,17 @@ extension LoopContext {
         return answer
     }
 
+    /// Makes an answer of what is in memory for another loop, or another URL, where the file is as it was.
+    private func makeFromStore(
+        _ root: FolderRoot, _ path: [UInt8], _ use: RuleUse, _ request: Request
+    ) -> ReadyAnswer? {
+        guard use.rule.options.retain == .whileUnchanged, let file = proxy.files.held(root, path),
+            let time = proxy.files.glance(at: file, now: request.receivedAt)
+        else { return nil }
+        let content = AnswerContent.file(file, options: use.rule.options, now: dateStamp().unixSeconds)
+        return make(content, use, checkedAt: time)
+    }
+
     // MARK: Files
 
     /// Loads a file, or looks whether what was loaded is still what is on disk, off the event loop.
@@ -133,6 +148,17 @@ extension LoopContext {
                 SystemMediaTypes.prepare(forPath: file.path)
                 return .current(file)
             }, completion)
+    }
+
+    /// Looks at the file of an answer here on the loop, where the kernel has in memory what that takes.
+    ///
+    /// - Returns: whether the answer is right still; else a look on the pool has to say.
+    func glance(at answer: ReadyAnswer, _ now: UInt64) -> Bool {
+        guard answer.data == nil, let file = answer.file, let time = proxy.files.glance(at: file, now: now) else {
+            return false
+        }
+        answer.checked(file, at: time)
+        return true
     }
 
     /// Looks at the file of an answer that is about to need it, while the answer is still served.

@@ -85,7 +85,8 @@ extension LoopContext {
         let present = request.head.fields.present
         guard present.isDisjoint(with: particular), method == .get || method == .head,
             client.takesSerialisedResponse, answer.isStraight,
-            answer.variants.count == 1 || !present.contains(.acceptEncoding), answer.isFresh(request.receivedAt)
+            answer.variants.count == 1 || !present.contains(.acceptEncoding),
+            answer.isFresh(request.receivedAt) || glance(at: answer, request.receivedAt)
         else { return false }
         let second = wallSecond(at: request.receivedAt)
         var isNotModified = false
@@ -97,7 +98,7 @@ extension LoopContext {
             case .proceed: break
             }
         }
-        if answer.wantsRefresh(request.receivedAt) { refresh(answer) }
+        if answer.wantsRefresh(request.receivedAt), !glance(at: answer, request.receivedAt) { refresh(answer) }
         proxy.bypassWatch.reset(client.address)
         let bytes = method == .head || isNotModified ? 0 : answer.variants[0].size
         let status = isNotModified ? 304 : answer.status

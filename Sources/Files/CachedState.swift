@@ -1,0 +1,95 @@
+import CLinux
+import Glibc
+import HTTPSemantics
+import Synchronization
+
+/// States of files that the kernel has in memory, so that to ask for them waits for no disk and no network: an event
+/// loop may (openat2(2), RESOLVE_CACHED).
+///
+/// Kernels before 5.12 can't be asked so, nor can any where a filter forbids the call.
+enum CachedState {
+    private static let isSupported = Atomic<Bool>(true)
+
+    /// The state of what stands at a path, which ends in NUL; nil where the kernel would have to wait for it, or there
+    /// is nothing.
+    static func of(
+        _ path: UnsafePointer<CChar>, in directory: CInt, flags: CInt = O_NOFOLLOW,
+        resolve: UInt64 = linux_resolve_strictly_beneath()
+    ) -> FileIdentity? {
+        guard isSupported.load(ordering: .relaxed) else { return nil }
+        var state = linux_file_state()
+        switch -linux_cached_state(directory, path, flags | O_CLOEXEC, resolve, &state) {
+        case 0: return FileIdentity(state)
+        case EINVAL, ENOSYS, EPERM:
+            isSupported.store(false, ordering: .relaxed)
+            return nil
+        default: return nil
+        }
+    }
+
+    /// The state of a name that is longer than a path by a suffix.
+    static func of(_ path: [UInt8], suffix: StaticString, in directory: CInt) -> FileIdentity? {
+        let length = path.count &+ suffix.utf8CodeUnitCount
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length &+ 1) { name in
+            guard let start = name.baseAddress else { return nil }
+            let bytes = UnsafeMutableRawBufferPointer(start: start, count: length &+ 1)
+            bytes.copyBytes(from: path)
+            suffix.withUTF8Buffer {
+                UnsafeMutableRawBufferPointer(rebasing: bytes[path.count...]).copyBytes(from: $0)
+            }
+            bytes[length] = 0
+            return of(start, in: directory)
+        }
+    }
+}
+
+/// A folder that files were loaded from, and what the event loops last saw of it: one look serves all its files.
+final class KnownFolder: Sendable {
+    /// What was seen of a folder.
+    struct Look {
+        let identity: FileIdentity
+        /// The root that it was found below.
+        let root: DirectoryDescriptor
+        /// Monotonic nanoseconds: all of it was seen at this time or later.
+        let time: UInt64
+    }
+
+    /// Whoever asks holds it, by a file that was loaded from it.
+    private unowned let root: FolderRoot
+    /// Below the root, with a NUL; nil for the root itself.
+    private let path: [UInt8]?
+    private let last = Mutex<Look?>(nil)
+
+    /// How long a look serves: a part of the time in which an answer need not be looked at.
+    static let servesFor: UInt64 = 10_000_000
+
+    init(root: FolderRoot, path: [UInt8]?) {
+        self.root = root
+        self.path = path
+    }
+
+    /// What the folder was at `now` or shortly before; nil where the kernel would have to wait for that, or it is gone.
+    func look(at now: UInt64) -> Look? {
+        if let held = last.withLock({ $0 }), now >= held.time, now &- held.time < KnownFolder.servesFor { return held }
+        guard let fresh = freshLook(at: now) else { return nil }
+        last.withLock { $0 = fresh }
+        return fresh
+    }
+
+    private func freshLook(at now: UInt64) -> Look? {
+        guard let path else { return root.cachedLook(at: now) }
+        guard let top = root.ownFolder.look(at: now),
+            let identity = path.withCString({ CachedState.of($0, in: top.root.descriptor) })
+        else { return nil }
+        return Look(identity: identity, root: top.root, time: top.time)
+    }
+}
+
+extension FileIdentity {
+    init(_ state: linux_file_state) {
+        self.init(
+            device: state.device, inode: state.inode, size: max(0, Int(truncatingIfNeeded: state.size)),
+            modified: FileTime(seconds: state.modified_seconds, nanoseconds: Int64(state.modified_nanoseconds)),
+            changed: FileTime(seconds: state.changed_seconds, nanoseconds: Int64(state.changed_nanoseconds)))
+    }
+}
