@@ -5,29 +5,67 @@ import Substitution
 
 /// The answers that one event loop has ready, by rule, or by rule and URL where the rule answers many.
 final class AnswerTable {
-    private struct Entry {
-        let rule: RuleID
-        let url: [UInt8]
-        let answer: ReadyAnswer
+    /// What an answer is found by.
+    private enum Key: Hashable {
+        case rule(RuleID)
+        /// The hash of the rule and the URL: two with the same one take each other's place.
+        case url(UInt64)
     }
 
-    /// Answers kept at the most; beyond it the table starts afresh. Bodies are the store's, so an entry is small.
-    static let capacity = 8192
+    private struct Entry {
+        let key: Key
+        let rule: RuleID
+        /// Nil where the rule gives the same answer for every URL.
+        let url: [UInt8]?
+        let answer: ReadyAnswer
+        /// What the answer was made from.
+        let file: FileKey?
+        /// Bytes.
+        let cost: Int
+        /// The answers from the same file that were put in before and after this one.
+        var older: Int?
+        var newer: Int?
+    }
 
-    private var constant: [RuleID: ReadyAnswer] = [:]
-    /// In front of `constant`, the answers that were asked for last, each in the place that its rule's number gives.
+    /// Bytes of memory for the answers, without bodies of files, which are the store's; beyond it any go for one that
+    /// comes.
+    private let limit: Int
+    private(set) var bytes = 0
+    /// What fields and tables take for an answer.
+    private static let entryCost = 2560
+
+    private var entries: ContiguousArray<Entry?> = []
+    /// What tells the answer in each place from others that stood there; 0 where there is none.
+    private var numbers: ContiguousArray<UInt64> = []
+    private var free: [Int] = []
+    private var places: [Key: Int] = [:]
+    /// Where the last answer stands that was made from a file.
+    private var files: [FileKey: Int] = [:]
+    /// In front of `places`, the answers that were asked for last, each where its rule's number puts it.
     private var latest = ContiguousArray<(rule: RuleID, answer: ReadyAnswer)?>(repeating: nil, count: 64)
-    private var byURL: [UInt64: Entry] = [:]
-    /// In front of all, the plain answers to targets that were asked for last.
+    /// In front of all, the targets that were asked for last.
     private var targets = KnownTargets()
+    private var made: UInt64 = 0
+    private var generator = SystemRandomNumberGenerator()
+
+    init(limit: Int) { self.limit = limit }
+
+    var count: Int { places.count }
 
     /// What the target of a request was found to name.
     @inline(__always)
-    func find(target: UnsafeRawBufferPointer) -> KnownTargets.Target? { targets.find(target) }
+    func find(target: UnsafeRawBufferPointer) -> (target: KnownTargets.Target, answer: ReadyAnswer)? {
+        guard let known = targets.find(target), numbers[known.place] == known.number,
+            let answer = entries[known.place]?.answer
+        else { return nil }
+        return (known, answer)
+    }
 
     /// Notes what a plain GET of a target is answered with, whatever its fields and the request before it were.
-    func note(_ answer: ReadyAnswer, for target: UnsafeRawBufferPointer, url: ByteBuffer) {
-        targets.note(target, url: url, answer: answer)
+    func note(_ rule: RuleID, url part: UnsafeRawBufferPointer?, for target: UnsafeRawBufferPointer, url: ByteBuffer) {
+        let key = part.map { Key.url(AnswerTable.hash(rule, $0)) } ?? .rule(rule)
+        guard let place = places[key] else { return }
+        targets.note(target, url: url, place: place, number: numbers[place])
     }
 
     /// The answer of a rule that gives the same one for every URL it matches.
@@ -35,62 +73,74 @@ final class AnswerTable {
     func find(_ rule: RuleID) -> ReadyAnswer? {
         let place = rule.index & (latest.count &- 1)
         if let found = latest[place], found.rule == rule { return found.answer }
-        guard let answer = constant[rule] else { return nil }
+        guard let index = places[.rule(rule)], let answer = entries[index]?.answer else { return nil }
         latest[place] = (rule, answer)
         return answer
     }
 
     /// The answer of a rule for a URL; `url` is the part that the answer depends on.
     func find(_ rule: RuleID, url: UnsafeRawBufferPointer) -> ReadyAnswer? {
-        guard let entry = byURL[AnswerTable.hash(rule, url)], entry.rule == rule,
-            entry.url.elementsEqual(url)
+        guard let place = places[.url(AnswerTable.hash(rule, url))], let entry = entries[place], entry.rule == rule,
+            let known = entry.url, known.withUnsafeBytes({ $0.equals(url) })
         else { return nil }
         return entry.answer
     }
 
-    func insert(_ answer: ReadyAnswer, for rule: RuleID) {
-        if constant.count >= AnswerTable.capacity {
-            constant.removeAll(keepingCapacity: true)
-            forgetLatest()
-            targets.forget { _ in true }
-        }
-        latest[rule.index & (latest.count &- 1)] = nil
-        forgetTargets(of: constant.updateValue(answer, forKey: rule))
-    }
+    func insert(_ answer: ReadyAnswer, for rule: RuleID) { insert(answer, rule, nil, .rule(rule)) }
 
     func insert(_ answer: ReadyAnswer, for rule: RuleID, url: UnsafeRawBufferPointer) {
-        if byURL.count >= AnswerTable.capacity {
-            byURL.removeAll(keepingCapacity: true)
-            targets.forget { _ in true }
-        }
-        let entry = Entry(rule: rule, url: Array(url), answer: answer)
-        forgetTargets(of: byURL.updateValue(entry, forKey: AnswerTable.hash(rule, url))?.answer)
+        insert(answer, rule, Array(url), .url(AnswerTable.hash(rule, url)))
     }
 
-    func remove(_ rule: RuleID) {
-        latest[rule.index & (latest.count &- 1)] = nil
-        forgetTargets(of: constant.removeValue(forKey: rule))
-    }
+    func remove(_ rule: RuleID) { places[.rule(rule)].map(remove(at:)) }
 
     func remove(_ rule: RuleID, url: UnsafeRawBufferPointer) {
-        forgetTargets(of: byURL.removeValue(forKey: AnswerTable.hash(rule, url))?.answer)
+        places[.url(AnswerTable.hash(rule, url))].map(remove(at:))
     }
 
     /// Forgets answers made from a file, because the store has given its bytes up.
     func remove(file key: FileKey) {
-        constant = constant.filter { $0.value.file?.key != key }
-        forgetLatest()
-        byURL = byURL.filter { $0.value.answer.file?.key != key }
-        targets.forget { $0.file?.key == key }
+        while let place = files[key] { remove(at: place) }
     }
 
-    private func forgetTargets(of answer: ReadyAnswer?) {
-        guard let answer else { return }
-        targets.forget { $0 === answer }
+    private func insert(_ answer: ReadyAnswer, _ rule: RuleID, _ url: [UInt8]?, _ key: Key) {
+        if let place = places[key] { remove(at: place) }
+        let bodies = answer.file == nil ? answer.variants.reduce(0) { $0 &+ $1.size } : 0
+        let cost = AnswerTable.entryCost &+ bodies
+        while bytes > 0, bytes &+ cost > limit { remove(at: Int.random(in: entries.indices, using: &generator)) }
+        bytes &+= cost
+        made &+= 1
+        let file = answer.file?.key
+        let entry = Entry(
+            key: key, rule: rule, url: url, answer: answer, file: file, cost: cost,
+            older: file.flatMap { files[$0] }, newer: nil)
+        let place = free.popLast() ?? entries.count
+        if place == entries.count {
+            entries.append(entry)
+            numbers.append(made)
+        } else {
+            entries[place] = entry
+            numbers[place] = made
+        }
+        places[key] = place
+        guard let file else { return }
+        if let older = files.updateValue(place, forKey: file) { entries[older]?.newer = place }
     }
 
-    private func forgetLatest() {
-        for place in latest.indices { latest[place] = nil }
+    private func remove(at place: Int) {
+        guard let entry = entries[place] else { return }
+        entries[place] = nil
+        numbers[place] = 0
+        bytes &-= entry.cost
+        free.append(place)
+        places[entry.key] = nil
+        if case .rule(let rule) = entry.key { latest[rule.index & (latest.count &- 1)] = nil }
+        if let newer = entry.newer {
+            entries[newer]?.older = entry.older
+        } else if let file = entry.file {
+            files[file] = entry.older
+        }
+        if let older = entry.older { entries[older]?.newer = entry.newer }
     }
 
     private static func hash(_ rule: RuleID, _ url: UnsafeRawBufferPointer) -> UInt64 {

@@ -42,11 +42,12 @@ extension LoopContext {
 
     func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
         let match = map.lookup(uri, head: request.head, scratch: &scratch)
-        if let match, let answer = answers.find(map.rule(match.id), uri),
-            answerStraight(answer, request, url: uri.bytes, client)
-        {
-            note(answer, request, uri, client)
-            return nil
+        if let match {
+            let rule = map.rule(match.id)
+            if let answer = answers.find(rule, uri), answerStraight(answer, request, url: uri.bytes, client) {
+                note(rule, request, uri, client)
+                return nil
+            }
         }
         open(record(request, url: uri), request.head, on: client)
         if match == nil, answerFromStore(request, uri, client) { return nil }
@@ -64,13 +65,13 @@ extension LoopContext {
         guard request.head.method == .get, client.secured == nil, admitsAll,
             let known = request.head.withTarget({ answers.find(target: $0) })
         else { return false }
-        return answerStraight(known.answer, request, url: known.url, client, known)
+        return answerStraight(known.answer, request, url: known.target.url, client, known.target)
     }
 
     /// Makes a target known whose answer depends on nothing else of the request than that it is a plain GET.
-    private func note(_ answer: ReadyAnswer, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) {
+    private func note(_ rule: Rule, _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) {
         guard request.head.method == .get, client.secured == nil, admitsAll, !map.dependsOnFields else { return }
-        request.head.withTarget { answers.note(answer, for: $0, url: uri.bytes) }
+        request.head.withTarget { answers.note(rule, uri, for: $0) }
     }
 
     /// The straight way: answers a plain GET or HEAD of a mapped URL with ready bytes.

@@ -2,66 +2,77 @@ import HTTPSemantics
 import NIOCore
 import Substitution
 
-/// The plain answers that were asked for last, by the bytes of the request's target.
+/// The targets of requests that were asked for last, by their bytes.
 ///
 /// What a target was found to name, its URL, rule and answer, is found again by comparing bytes. Only what depends on
-/// nothing else of the request belongs here. Bound to its event loop, and to the map of the answers.
+/// nothing else of the request belongs here. Bound to its event loop, and to the table of the answers.
 struct KnownTargets {
-    /// A target that was asked for, and what a GET of it is answered with.
+    /// A target that was asked for, and where the answer stands that a GET of it gets.
     final class Target {
         fileprivate let hash: UInt64
         fileprivate let bytes: [UInt8]
         /// The URL in normal form.
         let url: ByteBuffer
-        let answer: ReadyAnswer
+        /// The answer's place in the table, and its number: another answer in the place has another one. The target
+        /// does not hold the answer, whose bodies may have to be given up.
+        let place: Int
+        let number: UInt64
         /// What the log's lines of the answer have in common, and those of the 304 in its place; made with the first.
         var line: LineParts?
         var notModifiedLine: LineParts?
 
-        fileprivate init(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer, url: ByteBuffer, answer: ReadyAnswer) {
+        fileprivate init(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer, url: ByteBuffer, place: Int, number: UInt64) {
             self.hash = hash
             self.bytes = Array(bytes)
             // Not the storage of the head that the URL was read from.
             self.url = url.withUnsafeReadableBytes { ByteBuffer(bytes: $0) }
-            self.answer = answer
+            self.place = place
+            self.number = number
         }
     }
 
-    /// Targets kept at the most, and how long one may be. Each has one place, and takes it from the one before.
+    /// Targets kept at first and at the most, and how long one may be. Each has one place, and takes it from the one
+    /// before; where that happens as often as there are places, they are doubled.
     private static let capacity = 256
+    private static let largestCapacity = 65_536
     private static let longest = 512
 
     private var places = ContiguousArray<Target?>(repeating: nil, count: KnownTargets.capacity)
     /// The hash of the target that was last seen at each place: one is kept when it is seen again.
     private var seen = ContiguousArray<UInt64>(repeating: 0, count: KnownTargets.capacity)
+    private var displaced = 0
 
     @inline(__always)
     func find(_ target: UnsafeRawBufferPointer) -> Target? {
         guard target.count <= KnownTargets.longest else { return nil }
         let hash = URLHash.of(target)
-        guard let known = places[KnownTargets.place(hash)], known.hash == hash else { return nil }
+        guard let known = places[place(hash)], known.hash == hash else { return nil }
         return known.bytes.withUnsafeBytes { $0.equals(target) } ? known : nil
     }
 
     /// Keeps what a target was found to name, when it comes for the second time.
-    mutating func note(_ target: UnsafeRawBufferPointer, url: ByteBuffer, answer: ReadyAnswer) {
+    mutating func note(_ target: UnsafeRawBufferPointer, url: ByteBuffer, place answer: Int, number: UInt64) {
         guard target.count <= KnownTargets.longest else { return }
         let hash = URLHash.of(target)
-        let place = KnownTargets.place(hash)
-        if seen[place] == hash {
-            places[place] = Target(hash, target, url: url, answer: answer)
-        } else {
+        let place = place(hash)
+        guard seen[place] == hash else {
+            if seen[place] != 0 { displaced &+= 1 }
             seen[place] = hash
+            if displaced >= places.count, places.count < KnownTargets.largestCapacity { grow() }
+            return
         }
+        places[place] = Target(hash, target, url: url, place: answer, number: number)
     }
 
-    /// Forgets the targets of answers that are no longer the ones to give.
-    mutating func forget(where isGone: (ReadyAnswer) -> Bool) {
-        for place in places.indices {
-            if let known = places[place], isGone(known.answer) { places[place] = nil }
-        }
+    private mutating func grow() {
+        let (oldPlaces, oldSeen) = (places, seen)
+        displaced = 0
+        places = ContiguousArray(repeating: nil, count: oldPlaces.count &* 2)
+        seen = ContiguousArray(repeating: 0, count: oldPlaces.count &* 2)
+        for hash in oldSeen where hash != 0 { seen[place(hash)] = hash }
+        for case let known? in oldPlaces { places[place(known.hash)] = known }
     }
 
     @inline(__always)
-    private static func place(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (capacity &- 1) }
+    private func place(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (places.count &- 1) }
 }

@@ -77,6 +77,16 @@ extension AnswerTable {
         }
     }
 
+    /// Notes that a plain GET of a target gets the answer that the rule has ready for its URL.
+    func note(_ rule: Rule, _ uri: TargetURI, for target: UnsafeRawBufferPointer) {
+        switch rule.dependency {
+        case .nothing: note(rule.id, url: nil, for: target, url: uri.bytes)
+        case .path: uri.withBytes { note(rule.id, url: rule.kept($0, uri), for: target, url: uri.bytes) }
+        case .url: uri.withBytes { note(rule.id, url: $0, for: target, url: uri.bytes) }
+        case .request: break
+        }
+    }
+
     func insert(_ answer: ReadyAnswer, for rule: Rule, _ uri: TargetURI) {
         switch rule.dependency {
         case .nothing: insert(answer, for: rule.id)

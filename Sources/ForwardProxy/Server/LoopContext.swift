@@ -20,7 +20,7 @@ final class LoopContext: @unchecked Sendable {
         .range, .ifRange, .ifMatch, .ifUnmodifiedSince, .cacheControl, .pragma, .origin, .expect)
     /// Those with which a client asks whether what it has is still right.
     let validating = FieldNameSet(.ifNoneMatch, .ifModifiedSince)
-    private(set) var answers = AnswerTable()
+    private(set) var answers: AnswerTable
     /// Stored responses that are ready to send.
     let stored: StoredTable
     /// Origin exchanges that go on by themselves, whether or not a client is there.
@@ -67,6 +67,7 @@ final class LoopContext: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.proxy = proxy
         admitsAll = proxy.access == nil
+        answers = AnswerTable(limit: proxy.readyAnswersLimit)
         stored = StoredTable(budget: proxy.configuration.cache.memory)
         let configuration = proxy.configuration
         decider = Decider(proxy, map, tunnelPolicy)
@@ -102,7 +103,7 @@ final class LoopContext: @unchecked Sendable {
         folders.removeAll()
         scratch = LookupScratch()
         // Exchanges under way go on with the old map and its table.
-        answers = AnswerTable()
+        answers = AnswerTable(limit: proxy.readyAnswersLimit)
     }
 
     /// Performs `body`, and flushes what it writes to clients once at its end.

@@ -44,6 +44,10 @@ final class ProxyCore: Sendable {
         }
     }
 
+    /// Bytes of memory for the answers that one event loop has ready: a half of the store's for all of them, as they
+    /// come on top of it.
+    var readyAnswersLimit: Int { max(16 << 20, files.limits.memory / 2) / max(1, configuration.threads) }
+
     init(
         configuration: ProxyConfiguration, addressPolicy: AddressPolicy, logSink: LogSink, logger: Logger,
         files: RetainedFiles, filePool: NIOThreadPool, identity: ProxyIdentity, ownNames: OwnNames,
