@@ -3,20 +3,42 @@ import HTTP2
 import HTTPSemantics
 import NIOCore
 
-/// One representation as bytes that are ready to send: field lines serialised once, and for small bodies the whole
-/// response, in which only the lines that change by the second are written anew, once a second.
+/// One representation as bytes that are ready to send: field lines serialised once, in which only those that change by
+/// the second are written anew, once a second. Of a small body that is asked for often the whole response is ready.
 ///
 /// A retained response has one for each of its encodings, a stored response has one. Bound to its event loop; the
 /// body's storage is shared.
 final class ReadyRepresentation {
-    let coding: ContentCoding?
+    // What each hit needs comes first, so that it is in few lines of the processor's cache.
+
+    /// Head and body in one buffer.
+    private var copy: ResponseCopy?
+    private var readySecond: Int64?
+    /// The head of the full response with the lines of `readySecond`.
+    private var ready = ByteBuffer()
+    private var readyTailLength = 0
+    /// How often it was sent in this second.
+    private var uses = 0
+    let size: Int
+    private let holdsBody: Bool
+    /// The body; nil where it is streamed from a file.
+    let body: BodySegments?
+    /// Status line and all fields of the full response but those that change by the second.
+    private let head: ByteBuffer
+    private let status: Int
+    private let statusLineLength: Int
+    private let tagIsWellFormed: Bool
     /// The entity tag as sent, quotes included; nil where there is none.
     let etag: [UInt8]?
     /// Unix seconds.
     let lastModified: Int64?
-    let size: Int
-    /// The body; nil where it is streamed from a file.
-    let body: BodySegments?
+    /// The header block of HTTP/2 with the lines of `blockSecond`, made at the first need of it.
+    private var block = ByteBuffer()
+    private var blockSecond: Int64?
+    /// The 304 (Not Modified) with the lines of `notModifiedSecond`, made at the first need of it.
+    private var notModified = ByteBuffer()
+    private var notModifiedSecond: Int64?
+    let coding: ContentCoding?
     /// What describes the body: Content-Type, Content-Encoding, Accept-Ranges.
     let contentLines: ByteBuffer
     /// The same for a part of the body, without digests of the whole.
@@ -29,25 +51,11 @@ final class ReadyRepresentation {
     let commonLines: ByteBuffer
     /// Names for Access-Control-Expose-Headers.
     let exposed: String
-    /// Status line and all fields of the full response but those that change by the second.
-    private let head: ByteBuffer
-    /// The full response with the lines of `readySecond`: head and body, or the head alone where the body is large.
-    private var ready = ByteBuffer()
-    private var readySecond: Int64?
-    private var readyTailLength = 0
-    /// The 304 (Not Modified) with the lines of `notModifiedSecond`, made at the first need of it.
-    private var notModified = ByteBuffer()
-    private var notModifiedSecond: Int64?
-    private let holdsBody: Bool
-    private let tagIsWellFormed: Bool
-    private let status: Int
-    private let statusLineLength: Int
-    /// The header block of HTTP/2 with the lines of `blockSecond`, made at the first need of it.
-    private var block = ByteBuffer()
-    private var blockSecond: Int64?
 
-    /// Bodies up to this size stand in one buffer with their head; larger ones are written beside it.
+    /// Bodies up to this size may stand in one buffer with their head; larger ones are written beside it.
     static let inlineLimit = 8 << 10
+    /// How often in a second a response is sent before a copy of it is made.
+    private static let usesBeforeCopy = 16
 
     init(_ made: RepresentationBuilder) {
         coding = made.coding
@@ -110,14 +118,29 @@ final class ReadyRepresentation {
             if blockSecond != second { stampBlock(second, tail()) }
             return client.send(fieldBlock: block, status: status, isHead || size == 0 ? nil : body)
         }
-        if readySecond != second { stamp(second, tail()) }
-        if isHead {
-            client.sendSerialised(headOnly)
-        } else if holdsBody {
-            client.sendSerialised(ready)
-        } else if let body {
-            client.sendSerialised(ready, body)
+        if !isHead, let copy, copy.second == second { return client.sendSerialised(copy.bytes) }
+        sendRarely(to: client, isHead: isHead, second: second, tail: tail())
+    }
+
+    /// The same, where there is no copy of the whole response for this second.
+    private func sendRarely(to client: some ExchangeClient, isHead: Bool, second: Int64, tail: ByteBuffer) {
+        if !isHead, let copy {
+            if copy.stamp(second, tail, at: head.readableBytes) { return client.sendSerialised(copy.bytes) }
+            self.copy = nil
         }
+        if readySecond != second { stamp(second, tail) }
+        guard !isHead, size > 0, let body else { return client.sendSerialised(ready) }
+        uses &+= 1
+        if holdsBody, uses > ReadyRepresentation.usesBeforeCopy {
+            var bytes = ByteBuffer()
+            bytes.reserveCapacity(ready.readableBytes &+ size)
+            bytes.writeImmutableBuffer(ready)
+            bytes.writeImmutableBuffer(body.first)
+            let made = ResponseCopy(bytes, second: second, tailLength: tail.readableBytes)
+            client.loop.copies.insert(made)
+            copy = made
+        }
+        client.sendSerialised(ready, body)
     }
 
     /// Sends the response to a condition that holds (RFC 9110 §15.4.5), to a client that takes serialised responses.
@@ -163,15 +186,15 @@ final class ReadyRepresentation {
             ready.setBuffer(tail, at: head.readableBytes)
         } else {
             var out = ByteBuffer()
-            out.reserveCapacity(head.readableBytes &+ tail.readableBytes &+ 2 &+ (holdsBody ? size : 0))
+            out.reserveCapacity(head.readableBytes &+ tail.readableBytes &+ 2)
             out.writeImmutableBuffer(head)
             out.writeImmutableBuffer(tail)
             out.writeStaticString("\r\n")
-            if holdsBody, let body { out.writeImmutableBuffer(body.first) }
             ready = out
         }
         readySecond = second
         readyTailLength = tail.readableBytes
+        uses = 0
     }
 
     private func stampBlock(_ second: Int64, _ tail: ByteBuffer) {
@@ -182,9 +205,5 @@ final class ReadyRepresentation {
         FieldBlockWriter.write(tail, to: &out)
         block = out
         blockSecond = second
-    }
-
-    private var headOnly: ByteBuffer {
-        ready.getSlice(at: ready.readerIndex, length: head.readableBytes &+ readyTailLength &+ 2) ?? ready
     }
 }

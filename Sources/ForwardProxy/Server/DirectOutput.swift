@@ -10,8 +10,9 @@ import Substitution
 /// sends it. What the socket doesn't take at once is the channel's to send, with all that comes behind it.
 struct DirectOutput {
     private let descriptor: NIOBSDSocket.Handle
-    /// What is to be sent; in nearly all cases it is one response.
+    /// What is to be sent; in nearly all cases it is one response, or its head and its body.
     private var first: ByteBuffer?
+    private var second: ByteBuffer?
     private var others: [ByteBuffer] = []
 
     /// Buffers that may wait for the end of a read; Linux takes 1024 a call (IOV_MAX).
@@ -36,7 +37,13 @@ struct DirectOutput {
     var isFull: Bool { others.count >= DirectOutput.capacity }
 
     mutating func append(_ buffer: ByteBuffer) {
-        if first == nil { first = buffer } else { others.append(buffer) }
+        if first == nil {
+            first = buffer
+        } else if second == nil {
+            second = buffer
+        } else {
+            others.append(buffer)
+        }
     }
 
     /// Sends what was appended, and gives what was not taken to `rest`, in order.
@@ -48,7 +55,14 @@ struct DirectOutput {
     mutating func send(moreFollows: Bool = false, _ rest: (ByteBuffer) -> Void) {
         guard let buffer = first.take() else { return }
         let flags = flags | (moreFollows ? CInt(MSG_MORE) : 0)
-        guard others.isEmpty else { return send([buffer] + others, flags, rest) }
+        if let body = second.take() {
+            guard others.isEmpty else { return send([buffer, body] + others, flags, rest) }
+            var sent = DirectOutput.send(buffer, body, on: descriptor, flags)
+            if sent < buffer.readableBytes { give(buffer, behind: sent, rest) }
+            sent = max(0, sent &- buffer.readableBytes)
+            if sent < body.readableBytes { give(body, behind: sent, rest) }
+            return
+        }
         let sent = buffer.withUnsafeReadableBytes { max(0, Glibc.send(descriptor, $0.baseAddress, $0.count, flags)) }
         if sent < buffer.readableBytes { give(buffer, behind: sent, rest) }
     }
@@ -64,6 +78,7 @@ struct DirectOutput {
     /// Gives all that was appended to `rest`, in order.
     mutating func handOver(_ rest: (ByteBuffer) -> Void) {
         if let buffer = first.take() { rest(buffer) }
+        if let buffer = second.take() { rest(buffer) }
         guard !others.isEmpty else { return }
         for buffer in others { rest(buffer) }
         others = []
@@ -86,6 +101,28 @@ struct DirectOutput {
 
     private func give(_ buffer: ByteBuffer, behind sent: Int, _ rest: (ByteBuffer) -> Void) {
         buffer.getSlice(at: buffer.readerIndex &+ sent, length: buffer.readableBytes &- sent).map(rest)
+    }
+
+    /// Bytes that the socket took of two buffers, as ``sendAll(_:_:)``.
+    private static func send(
+        _ head: ByteBuffer, _ body: ByteBuffer, on descriptor: CInt, _ flags: CInt
+    ) -> Int {
+        head.withUnsafeReadableBytes { head in
+            body.withUnsafeReadableBytes { body in
+                withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+                    vectors.initializeElement(
+                        at: 0,
+                        to: iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count))
+                    vectors.initializeElement(
+                        at: 1,
+                        to: iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count))
+                    var message = msghdr()
+                    message.msg_iov = vectors.baseAddress
+                    message.msg_iovlen = 2
+                    return max(0, sendmsg(descriptor, &message, flags))
+                }
+            }
+        }
     }
 
     /// Bytes that the socket took; none where it failed, since the channel meets the same error and knows what to do.

@@ -21,6 +21,8 @@ final class LoopContext: @unchecked Sendable {
     /// Those with which a client asks whether what it has is still right.
     let validating = FieldNameSet(.ifNoneMatch, .ifModifiedSince)
     private(set) var answers: AnswerTable
+    /// Copies of whole responses that are asked for often.
+    let copies = ResponseCopies()
     /// Stored responses that are ready to send.
     let stored: StoredTable
     /// Origin exchanges that go on by themselves, whether or not a client is there.
