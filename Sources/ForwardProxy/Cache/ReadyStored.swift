@@ -35,8 +35,7 @@ final class ReadyStored {
         receivedAt = metadata.receivedAt.steady
         isForAll = metadata.selection.names.isEmpty
         selection = metadata.selection
-        let copied = entry.size <= ReadyRepresentation.inlineLimit ? 2 &* entry.size : 0
-        cost = 1024 &+ 6 &* metadata.fields.bytes.readableBytes &+ copied
+        cost = 1024 &+ 6 &* metadata.fields.bytes.readableBytes
         answersPlainRequests =
             isUnambiguous && metadata.part == nil
             && Reuse.verdict(plain, metadata, at: metadata.receivedAt, policy: policy) == .fresh

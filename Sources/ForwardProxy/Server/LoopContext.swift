@@ -70,7 +70,7 @@ final class LoopContext: @unchecked Sendable {
         self.proxy = proxy
         admitsAll = proxy.access == nil
         answers = AnswerTable(limit: proxy.readyAnswersLimit)
-        stored = StoredTable(budget: proxy.configuration.cache.memory)
+        stored = StoredTable(budget: proxy.configuration.cache.memory, loops: proxy.configuration.threads)
         let configuration = proxy.configuration
         decider = Decider(proxy, map, tunnelPolicy)
         log = AccessLog(
