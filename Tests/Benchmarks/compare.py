@@ -213,12 +213,14 @@ def compare(setting: Setting, ours: Contender, peers: list[Contender], load: Loa
     mine: list[Measured] = []
     with ours.start() as our_server:
         our_request = ours.prepare(our_server)
+        load.prepare(our_server, our_request, cores)
         measure(ours, our_server, our_request, load, setting, setting.warm_seconds, cores)
         rows = []
         for peer in peers:
             try:
                 with peer.start() as server:
                     request = peer.prepare(server)
+                    load.prepare(server, request, cores)
                     measure(peer, server, request, load, setting, setting.warm_seconds, cores)
                     pairs = [
                         (measure(ours, our_server, our_request, load, setting, setting.seconds, cores),

@@ -131,6 +131,9 @@ class Load(Protocol):
 
     def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample: ...
 
+    def prepare(self, server: Server, request: Request, cores: Sequence[int] | None) -> None:
+        """Asks for what the server is to know before its first load."""
+
 
 def output(argv: Sequence[str], seconds: float, cores: Sequence[int] | None, env: dict[str, str]) -> str:
     done = subprocess.run(
@@ -154,7 +157,7 @@ def microseconds(text: str) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wrk:
+class Wrk(Load):
     """wrk: each connection asks again as soon as it was answered."""
 
     connections: int = 32
@@ -167,40 +170,73 @@ class Wrk:
         return f"wrk, {self.connections} keep-alive connections{pipelined}"
 
     def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
-        return run_wrk(
-            server, "absolute.lua", self.connections, seconds, cores, request,
-            {"BENCH_PIPELINE": str(self.pipeline)}, self.threads)
+        return self.wrk(
+            server, seconds, cores, "absolute.lua",
+            {"BENCH_TARGET": request.target, "BENCH_PIPELINE": str(self.pipeline),
+             "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in request.fields.items())})
 
-
-def run_wrk(
-    server: Server, script: str, connections: int, seconds: float, cores: Sequence[int] | None, request: Request,
-    env: dict[str, str], threads: int = 1,
-) -> Sample:
-    """One run of wrk with a script of tools/."""
-    text = output(
-        ["wrk", f"-t{threads}", f"-c{connections}", f"-d{max(round(seconds), 1)}s", "--latency", "-s",
-         os.path.join(HERE, "tools", script), f"http://127.0.0.1:{server.port}/"], seconds, cores,
-        {"BENCH_TARGET": request.target,
-         "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in request.fields.items()), **env})
-    errors = re.findall(r"(?:Non-2xx or 3xx responses: |connect |read |write |timeout )(\d+)", text)
-    count, elapsed = found(r"(\d+) requests in ([\d.]+\w+)", text)
-    percentiles = dict(re.findall(r"^\s+(50|99)%\s+(\S+)", text, re.MULTILINE))
-    # wrk prints 0 where it has seen too little.
-    p50, p99 = (microseconds(percentiles[p]) or None for p in ("50", "99"))
-    return Sample(int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), p50, p99)
+    def wrk(self, server: Server, seconds: float, cores: Sequence[int] | None, script: str,
+            env: dict[str, str]) -> Sample:
+        text = output(
+            ["wrk", f"-t{self.threads}", f"-c{self.connections}", f"-d{max(round(seconds), 1)}s", "--latency", "-s",
+             os.path.join(HERE, "tools", script), f"http://127.0.0.1:{server.port}/"], seconds, cores, env)
+        errors = re.findall(r"(?:Non-2xx or 3xx responses: |connect |read |write |timeout )(\d+)", text)
+        count, elapsed = found(r"(\d+) requests in ([\d.]+\w+)", text)
+        percentiles = dict(re.findall(r"^\s+(50|99)%\s+(\S+)", text, re.MULTILINE))
+        # wrk prints 0 where it has seen too little.
+        p50, p99 = (microseconds(percentiles[p]) or None for p in ("50", "99"))
+        return Sample(int(count), microseconds(elapsed) / 1e6, sum(map(int, errors)), p50, p99)
 
 
 @dataclasses.dataclass(frozen=True)
-class H2Load:
-    """h2load: HTTP/2 over TLS with several streams a connection, through a tunnel where the server is a proxy."""
+class ManyURLs(Wrk):
+    """wrk, which asks for `count` URLs that end in a number of six digits and an extension.
+
+    Each request has another Cookie and Referer, and where `queries` another query. Before its first load a server is
+    asked for each URL once.
+    """
+
+    count: int = 10_000
+    zipf: bool = False
+    queries: bool = False
+
+    @property
+    def words(self) -> str:
+        chosen = "Zipf (s = 1)" if self.zipf else "all alike"
+        queries = ", query" if self.queries else ""
+        return f"{super().words}; {self.count:,} URLs at random, {chosen}; another Cookie, Referer{queries} each time"
+
+    def prepare(self, server: Server, request: Request, cores: Sequence[int] | None) -> None:
+        # As long as it may take; from the last URL it begins anew.
+        self.wrk(server, max(2, self.count / 5_000), cores, "many.lua", self.env(request) | {"BENCH_WALK": "1"})
+
+    def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
+        chosen = {"BENCH_ZIPF": "1"} if self.zipf else {}
+        queries = {"BENCH_QUERY": "1"} if self.queries else {}
+        return self.wrk(server, seconds, cores, "many.lua", self.env(request) | chosen | queries)
+
+    def env(self, request: Request) -> dict[str, str]:
+        fields = {name: value for name, value in request.fields.items() if name not in ("Host", "Cookie", "Referer")}
+        return {"BENCH_TARGET": request.target, "BENCH_COUNT": str(self.count),
+                "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in fields.items())}
+
+
+@dataclasses.dataclass(frozen=True)
+class H2Load(Load):
+    """h2load: HTTP/2 over TLS with several streams a connection, through a tunnel where the server is a proxy.
+
+    Where `targets` are given they are asked for in turn, by each connection from the first.
+    """
 
     shim: str
     connections: int = 16
     streams: int = 10
+    targets: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
-        return f"h2load, {self.connections} connections of {self.streams} streams"
+        urls = f"; {len(set(self.targets)):,} URLs at random" if self.targets else ""
+        return f"h2load, {self.connections} connections of {self.streams} streams{urls}"
 
     def command(self, server: Server, request: Request, tunnelled: bool) -> tuple[list[str], dict[str, str]]:
         env = {"LD_PRELOAD": self.shim, "TUNNEL_PORT": str(server.port), "TUNNEL_AUTHORITY": request.authority + ":443"}
@@ -213,7 +249,12 @@ class H2Load:
     def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
         tunnelled = server.name.startswith("subproxy")
         argv, env = self.command(server, request, tunnelled)
-        text = output([*argv[:1], f"-D{max(round(seconds), 1)}", *argv[1:]], seconds, cores, env)
+        with tempfile.NamedTemporaryFile("w", prefix="subproxy-bench-") as file:
+            if self.targets:
+                file.writelines(f"{target}\n" for target in self.targets)
+                file.flush()
+                argv = [*argv[:-1], "-i", file.name]
+            text = output([*argv[:1], f"-D{max(round(seconds), 1)}", *argv[1:]], seconds, cores, env)
         good, failed = found(r"requests: .* (\d+) succeeded, (\d+) failed", text)
         (elapsed,) = found(r"finished in ([\d.]+\w+),", text)
         if found(r"Application protocol: (\S+)", text) != ("h2",):
@@ -231,7 +272,7 @@ class H2Load:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pull:
+class Pull(Load):
     """Bodies as large as they come, dropped unseen; where `tunnelled`, a proxy is first asked for a tunnel."""
 
     program: str
@@ -255,7 +296,7 @@ class Pull:
 
 
 @dataclasses.dataclass
-class Series:
+class Series(Load):
     """wrk with requests that differ by the numbers in their targets and bodies, as tools/series.lua has them."""
 
     connections: int = 8
@@ -275,9 +316,10 @@ class Series:
         first, count = self.used.get(server.pid, 0), self.counts.get(server.name, self.count)
         # Only a proxy is asked in absolute-form.
         target = request.target if server.name.startswith("subproxy") else "/" + request.target.split("/", 3)[3]
-        sample = run_wrk(
-            server, "series.lua", self.connections, seconds, cores, request,
-            {"BENCH_TARGET": target, "BENCH_COUNT": str(count), "BENCH_FIRST": str(first),
+        fields = "".join(f"{name}: {value}\n" for name, value in request.fields.items())
+        sample = Wrk(self.connections).wrk(
+            server, seconds, cores, "series.lua",
+            {"BENCH_TARGET": target, "BENCH_FIELDS": fields, "BENCH_COUNT": str(count), "BENCH_FIRST": str(first),
              "BENCH_METHOD": self.method, "BENCH_BODY": self.body})
         # What was under way at the end has not been counted.
         self.used[server.pid] = self.used.get(server.pid, 0) + sample.count + self.connections

@@ -31,6 +31,7 @@ def subproxy(setting: Setting, map_text: str, *options: str, threads: int = 1, l
 NGINX = """
 daemon off;
 worker_processes 1;
+worker_rlimit_nofile {descriptors};
 pid {folder}/pid;
 error_log /dev/null crit;
 {user}
@@ -42,7 +43,7 @@ http {{
   keepalive_requests 1000000000;
   keepalive_timeout 75s;
   # Descriptors, sizes and times of files are kept, so that a request opens nothing.
-  open_file_cache max=1000 inactive=60s;
+  open_file_cache max={files} inactive=600s;
   open_file_cache_valid 60s;
   # For small files reading is cheaper than sendfile, which is a call more; for large ones sendfile is.
   sendfile {sendfile};
@@ -65,10 +66,13 @@ NGINX_TLS = """
 """
 
 
-def nginx(setting: Setting, root: str, *, sendfile: bool = False, tls: tuple[str, str] | None = None) -> Server:
+def nginx(setting: Setting, root: str, *, sendfile: bool = False, tls: tuple[str, str] | None = None,
+          files: int = 1000) -> Server:
+    """Serves the folder `root`, and keeps as many files open as there are."""
     folder, port = setting.subfolder("nginx"), free_port()
     conf = setting.write(folder, "nginx.conf", NGINX.format(
-        folder=folder, root=root, port=port, sendfile="on" if sendfile else "off",
+        folder=folder, root=root, port=port, sendfile="on" if sendfile else "off", files=files,
+        descriptors=files + 5000,
         user="user root;" if is_root() else "", listen="ssl http2" if tls else "",
         tls=NGINX_TLS.format(certificate=tls[0], key=tls[1]) if tls else ""))
     return Server("nginx", ["nginx", "-p", folder, "-c", conf], port, cores=setting.server_cores)

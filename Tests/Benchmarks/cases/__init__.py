@@ -5,6 +5,7 @@ import cases.databases
 import cases.forwarding
 import cases.handshakes
 import cases.http2
+import cases.many
 import cases.maps
 import cases.process
 import cases.retained
@@ -18,6 +19,6 @@ __all__ = ["Case", "all_cases"]
 def all_cases() -> list[Case]:
     return [
         *cases.retained.CASES, *cases.http2.CASES, *cases.handshakes.CASES, *cases.stored.CASES,
-        *cases.forwarding.CASES, *cases.bulk.CASES, *cases.maps.CASES, *cases.databases.CASES,
-        *cases.process.CASES,
+        *cases.forwarding.CASES, *cases.many.CASES, *cases.bulk.CASES, *cases.maps.CASES,
+        *cases.databases.CASES, *cases.process.CASES,
     ]
