@@ -5,6 +5,7 @@ many requests as come; what is cached is cached in memory.
 """
 
 import os
+import resource
 import shutil
 
 from load import Request
@@ -68,7 +69,10 @@ NGINX_TLS = """
 
 def nginx(setting: Setting, root: str, *, sendfile: bool = False, tls: tuple[str, str] | None = None,
           files: int = 1000) -> Server:
-    """Serves the folder `root`, and keeps as many files open as there are."""
+    """Serves the folder `root`, and keeps as many of its files open as it may."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if allowed != resource.RLIM_INFINITY:
+        files = min(files, allowed - 5000)
     folder, port = setting.subfolder("nginx"), free_port()
     conf = setting.write(folder, "nginx.conf", NGINX.format(
         folder=folder, root=root, port=port, sendfile="on" if sendfile else "off", files=files,
