@@ -79,10 +79,11 @@ struct FileLoader: Sendable {
             return nil
         }
         // A sibling that was not there would have changed the folder.
-        let isCurrent = loaded.present.allSatisfy { suffix, identity in
-            CachedState.of(loaded.path, suffix: suffix, in: look.root.descriptor) == identity
-        }
-        return isCurrent ? look.time : nil
+        let root = look.root.descriptor
+        guard let identity = loaded.identity, CachedState.of(loaded.path, suffix: "", in: root) == identity,
+            loaded.siblings.allSatisfy({ CachedState.of(loaded.path, suffix: $0, in: root) == $1 })
+        else { return nil }
+        return look.time
     }
 
     /// What has been read so far.

@@ -17,8 +17,10 @@ public final class LoadedFile: Sendable {
 
     /// The states of the file and of its siblings, in the order of ``ContentCoding/siblings``; nil where there is none.
     let seen: [FileIdentity?]
-    /// Those of them that are there, by what their names have behind the file's.
-    let present: [(suffix: StaticString, identity: FileIdentity)]
+    /// Those of the siblings that are there, by what their names have behind the file's.
+    let siblings: [(suffix: StaticString, identity: FileIdentity)]
+    /// The state of the file itself: here, and not in an array, so that a look reads less memory.
+    let identity: FileIdentity?
     /// The folder, where all files are on a file system that event loops may ask; else nil.
     let folder: KnownFolder?
     /// The folder's state in which these names were in it, and no other sibling's; nil where none is known that a new
@@ -30,7 +32,8 @@ public final class LoadedFile: Sendable {
         root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
         isSettled: Bool, folder: KnownFolder? = nil, names: FileIdentity? = nil
     ) {
-        present = zip(ContentCoding.siblings, seen).compactMap { coding, identity in
+        identity = seen.first ?? nil
+        siblings = zip(ContentCoding.siblings, seen).dropFirst().compactMap { coding, identity in
             identity.map { (coding?.fileExtension ?? "", $0) }
         }
         self.folder = folder

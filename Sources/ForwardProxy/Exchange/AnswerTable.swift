@@ -35,8 +35,8 @@ final class AnswerTable {
     private static let entryCost = 2560
 
     private var entries: ContiguousArray<Entry?> = []
-    /// What tells the answer in each place from others that stood there; 0 where there is none.
-    private var numbers: ContiguousArray<UInt64> = []
+    /// Each place's answer, close together for targets that are found, and what tells it from others that stood there.
+    private var slots: ContiguousArray<(number: UInt64, answer: ReadyAnswer?)> = []
     private var free: [Int] = []
     private var places: [Key: Int] = [:]
     /// Where the last answer stands that was made from a file.
@@ -55,8 +55,8 @@ final class AnswerTable {
     /// What the target of a request was found to name.
     @inline(__always)
     func find(target: UnsafeRawBufferPointer) -> (target: KnownTargets.Target, answer: ReadyAnswer)? {
-        guard let known = targets.find(target), numbers[known.place] == known.number,
-            let answer = entries[known.place]?.answer
+        guard let known = targets.find(target), slots[known.place].number == known.number,
+            let answer = slots[known.place].answer
         else { return nil }
         return (known, answer)
     }
@@ -65,7 +65,7 @@ final class AnswerTable {
     func note(_ rule: RuleID, url part: UnsafeRawBufferPointer?, for target: UnsafeRawBufferPointer, url: ByteBuffer) {
         let key = part.map { Key.url(AnswerTable.hash(rule, $0)) } ?? .rule(rule)
         guard let place = places[key] else { return }
-        targets.note(target, url: url, place: place, number: numbers[place])
+        targets.note(target, url: url, place: place, number: slots[place].number)
     }
 
     /// The answer of a rule that gives the same one for every URL it matches.
@@ -117,10 +117,10 @@ final class AnswerTable {
         let place = free.popLast() ?? entries.count
         if place == entries.count {
             entries.append(entry)
-            numbers.append(made)
+            slots.append((made, answer))
         } else {
             entries[place] = entry
-            numbers[place] = made
+            slots[place] = (made, answer)
         }
         places[key] = place
         guard let file else { return }
@@ -130,7 +130,7 @@ final class AnswerTable {
     private func remove(at place: Int) {
         guard let entry = entries[place] else { return }
         entries[place] = nil
-        numbers[place] = 0
+        slots[place] = (0, nil)
         bytes &-= entry.cost
         free.append(place)
         places[entry.key] = nil

@@ -79,14 +79,14 @@ extension LoopContext {
     /// - Returns: whether they are its answer; else nothing was sent.
     @inline(__always)
     private func answerStraight(
-        _ answer: ReadyAnswer, _ request: Request, url: ByteBuffer, _ client: some ExchangeClient,
+        _ answer: ReadyAnswer, _ request: Request, url: @autoclosure () -> ByteBuffer, _ client: some ExchangeClient,
         _ known: KnownTargets.Target? = nil
     ) -> Bool {
         let method = request.head.method
         let present = request.head.fields.present
         guard present.isDisjoint(with: particular), method == .get || method == .head,
             client.takesSerialisedResponse, answer.isStraight,
-            answer.variants.count == 1 || !present.contains(.acceptEncoding),
+            answer.isSingle || !present.contains(.acceptEncoding),
             answer.isFresh(request.receivedAt) || glance(at: answer, request.receivedAt)
         else { return false }
         let second = wallSecond(at: request.receivedAt)
@@ -101,10 +101,10 @@ extension LoopContext {
         }
         if answer.wantsRefresh(request.receivedAt), !glance(at: answer, request.receivedAt) { refresh(answer) }
         proxy.bypassWatch.reset(client.address)
-        let bytes = method == .head || isNotModified ? 0 : answer.variants[0].size
+        let bytes = method == .head || isNotModified ? 0 : answer.first.size
         let status = isNotModified ? 304 : answer.status
         if isObserved {
-            let record = straightRecord(answer, request, url, status: status, bytes: bytes)
+            let record = straightRecord(answer, request, url(), status: status, bytes: bytes)
             sendObserved(answer, record, isNotModified: isNotModified, request, second: second, to: client)
             return true
         }
@@ -113,7 +113,7 @@ extension LoopContext {
         if log.isOn {
             let line =
                 (isNotModified ? known?.notModifiedLine : known?.line)
-                ?? makeLine(answer, request, url, status: status, bytes: bytes, known)
+                ?? makeLine(answer, request, url(), status: status, bytes: bytes, known)
             log.write(line, client: client.address, duration: end.duration, wall: end.wall)
         }
         if isNotModified {

@@ -21,10 +21,13 @@ final class ReadyAnswer {
     /// Whether the rule answers cross-origin requests by itself.
     let answersCORS: Bool
     let status: Int
-    let variants: [ReadyRepresentation]
+    /// The identity variant; where there is no other, `isSingle`.
+    let first: ReadyRepresentation
+    let isSingle: Bool
     private(set) var file: LoadedFile?
     /// The data that it is made from, of which it holds while they stay what they are; nil for other answers.
     let data: AnswerData?
+    let variants: [ReadyRepresentation]
     let options: RuleOptions
     let position: String
 
@@ -48,11 +51,14 @@ final class ReadyAnswer {
         let allowsOrigin = options.headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
         let answersCORS = options.cors == .auto && !allowsOrigin
         self.answersCORS = answersCORS
-        variants = content.bodies.map { body in
+        let variants = content.bodies.map { body in
             AnswerFields.variant(
                 of: body, in: content, options: options, status: status, position: position, answersCORS: answersCORS,
                 identity: identity)
         }
+        self.variants = variants
+        first = variants[0]
+        isSingle = variants.count == 1
         isStraight = isPlain && options.when == .always && variants.allSatisfy { $0.body != nil }
     }
 
@@ -77,17 +83,17 @@ final class ReadyAnswer {
     func sendReady(
         to client: some ExchangeClient, isHead: Bool, second: Int64, tail: @autoclosure () -> ByteBuffer
     ) {
-        variants[0].send(to: client, isHead: isHead, second: second, tail: tail())
+        first.send(to: client, isHead: isHead, second: second, tail: tail())
     }
 
     @inline(__always)
     func sendNotModified(to client: some ExchangeClient, second: Int64, tail: @autoclosure () -> ByteBuffer) {
-        variants[0].sendNotModified(to: client, second: second, tail: tail())
+        first.sendNotModified(to: client, second: second, tail: tail())
     }
 
     /// What the conditions of a request make of the identity variant.
     func evaluate(_ head: RequestHead, now: Int64) -> Preconditions.Outcome {
-        variants[0].evaluate(head, now: now)
+        first.evaluate(head, now: now)
     }
 }
 
