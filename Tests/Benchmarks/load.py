@@ -8,6 +8,7 @@ import socket
 import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -207,8 +208,10 @@ class ManyURLs(Wrk):
         return f"{super().words}; {self.count:,} URLs at random, {chosen}; another Cookie, Referer{queries} each time"
 
     def prepare(self, server: Server, request: Request, cores: Sequence[int] | None) -> None:
-        # As long as it may take; from the last URL it begins anew.
-        self.wrk(server, max(2, self.count / 5_000), cores, "many.lua", self.env(request) | {"BENCH_WALK": "1"})
+        asked, end = 0, time.monotonic() + 60
+        while asked < self.count and time.monotonic() < end:
+            asked += self.wrk(
+                server, 2, cores, "many.lua", self.env(request) | {"BENCH_WALK": str(asked)}).count
 
     def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
         chosen = {"BENCH_ZIPF": "1"} if self.zipf else {}

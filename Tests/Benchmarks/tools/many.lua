@@ -1,11 +1,11 @@
 -- Requests in absolute-form for many URLs, each with a Cookie and a Referer of its own, and a query where QUERY is set.
--- They are made before the load begins, and sent one behind the other: WALK asks for each URL once, in order, else they
--- are chosen at random, all alike or (ZIPF) the one at rank k as often as 1/k. Every run chooses the same.
+-- They are made before the load begins, and sent one behind the other: WALK asks for each URL in order, from that number
+-- on, else they are chosen at random, all alike or (ZIPF) the one at rank k as often as 1/k. Every run chooses the same.
 local count = tonumber(os.getenv("BENCH_COUNT"))
 local target = os.getenv("BENCH_TARGET")
 local prefix, suffix = string.match(target, "^(.-)%d+(%.%w+)$")
 local host = string.match(target, "//([^/]+)/")
-local zipf, walk, query = os.getenv("BENCH_ZIPF"), os.getenv("BENCH_WALK"), os.getenv("BENCH_QUERY")
+local zipf, walk, query = os.getenv("BENCH_ZIPF"), tonumber(os.getenv("BENCH_WALK")), os.getenv("BENCH_QUERY")
 local fields = string.gsub(os.getenv("BENCH_FIELDS"), "\n", "\r\n")
 
 local function at_random()
@@ -35,7 +35,7 @@ init = function()
   local choose = at_random()
   length = walk and count or 60000
   for i = 1, length do
-    local number = walk and i - 1 or choose()
+    local number = walk and (walk + i - 1) % count or choose()
     requests[i] = string.format(
       "GET %s%06d%s%s HTTP/1.1\r\nHost: %s\r\n%sReferer: http://www.example.test/page-%06d.html\r\n" ..
       "Cookie: session=%08x%08x%08x%08x; theme=light\r\n\r\n",
