@@ -2,8 +2,9 @@ import HTTPSemantics
 
 /// The origin that a decrypted tunnel was asked for: requests in the tunnel must be for it.
 ///
-/// It is compared with the origin of each request byte by byte, without allocating.
-struct SecureAuthority: Sendable, Equatable {
+/// It is compared with the origin of each request byte by byte, without allocating. A class, so that a request copies
+/// one reference.
+final class SecureAuthority: Sendable {
     /// `host:port`, in lower case and without a dot at the host's end; IPv6 addresses have their brackets.
     private let named: [UInt8]
     private let hostLength: Int

@@ -13,8 +13,8 @@ public enum SourceAnswer: Sendable {
     case database(DatabaseCall)
     /// A page that is made from a template.
     case template(TemplateCall)
-    /// One of several answers, each client's next one.
-    case answers(AnswersInTurn)
+    /// One of several answers, each client's next one. Indirect, so that it makes no other answer larger.
+    indirect case answers(AnswersInTurn)
     /// The answer of an origin: that of another URL, or of the request's own where it is nil.
     case origin(TargetURI?)
     /// No file can have this path, or no request this URL.
