@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Substitution
+@testable import Files
 
 /// Linux 5.12, and no filter; the folder of the tests on a file system that is known to be local.
 private let loopsLook: Bool = {

@@ -1,5 +1,6 @@
 import Database
 import Diagnostics
+import Files
 public import HTTPSemantics
 import Mustache
 public import Substitution

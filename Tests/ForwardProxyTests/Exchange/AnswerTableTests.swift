@@ -1,3 +1,4 @@
+import Files
 import NIOCore
 import ProxyTestKit
 import Substitution

@@ -1,4 +1,5 @@
 import Dispatch
+import Files
 import Glibc
 import NIOPosix
 import ProxyTestKit

@@ -1,25 +1,33 @@
 import Diagnostics
 import Glibc
+import ProxyTestKit
 import Testing
 
 @testable import Substitution
 
 @Suite struct MapTemplateCheckTests {
-    private let folder = FileSandbox()
+    private let folder = TemporaryFolder()
 
     /// What is said of a map's templates.
     private func check(_ rules: String, _ files: [String: String] = [:]) throws -> [String] {
-        for (name, text) in files { folder.write(text, to: name) }
-        folder.write("substitutions:\n\(rules)\n", to: "m.yaml")
+        for (name, text) in files {
+            var above = ""
+            for part in name.split(separator: "/").dropLast() {
+                above += part + "/"
+                mkdir(folder.at(above), 0o755)
+            }
+            try folder.write(name, text)
+        }
+        try folder.write("m.yaml", "substitutions:\n\(rules)\n")
         let result = SubstitutionMap.load(files: ["\(folder.path)/m.yaml"])
         let map = try #require(result.map, "\(result.diagnostics.map(\.rendering))")
         return map.checkTemplates().map { $0.diagnostic.headline.replacing(folder.path + "/", with: "") }
     }
 
     @Test func `A template that can't be read is an error at the rule`() throws {
-        folder.write("", to: "page.html")
+        try folder.write("page.html", "")
         mkfifo(folder.at("pipe.html"), 0o600)
-        folder.link("link.html", to: "page.html")
+        symlink("page.html", folder.at("link.html"))
         #expect(
             try check(
                 """

@@ -1,6 +1,7 @@
 import Basics
 import Database
 import Diagnostics
+import Files
 import HTTPSemantics
 import Mustache
 

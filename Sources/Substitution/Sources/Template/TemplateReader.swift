@@ -1,3 +1,4 @@
+public import Files
 public import Mustache
 
 /// Reads a template and its partials from the folder of a map.
