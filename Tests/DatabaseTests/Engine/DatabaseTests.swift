@@ -119,6 +119,28 @@ final class Folder: Sendable {
         }
     }
 
+    @Test func `Requests that come while threads end are answered`() async throws {
+        try make()
+        let passed = Mutex<UInt64>(0)
+        let database = database { monotonicNanoseconds() &+ passed.withLock { $0 } }
+        defer { database.close() }
+        for round in 0..<200 {
+            passed.withLock { $0 &+= Database.idleTime }
+            database.sweep()
+            let answered = await withTaskGroup(of: Int.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        guard number == 0 else { return await ask(database, .get, "t/1").status }
+                        return await ask(database, .patch, "t/1", "{\"a\":\(round)}", writes: .file).status
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 == 200 ? 1 : 0 }
+            }
+            #expect(answered == 8)
+        }
+        #expect(database.threadCount <= ReaderDuty.maximumCount + 1)
+    }
+
     @Test func `The thread that has a database in memory sleeps while nobody asks`() async throws {
         try make()
         let looks = Mutex(0)
