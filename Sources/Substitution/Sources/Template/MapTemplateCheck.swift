@@ -31,6 +31,23 @@ private struct MapTemplateCheck {
         let options: UInt32
     }
 
+    /// What it depends on whether a tag is warned of: a page may have millions of tags, and a few names.
+    private struct Look: Hashable {
+        let template: Int
+        let kind: NameUse.Kind
+        let isOutsideSections: Bool
+        let sections: Set<String>
+        @ByBytes var path: [String]
+
+        init(_ use: NameUse) {
+            template = use.template
+            kind = use.kind
+            isOutsideSections = use.isOutsideSections
+            sections = use.sections
+            path = use.path
+        }
+    }
+
     private let map: SubstitutionMap
     private let limit: Int
     private var excerpts: RuleExcerpts
@@ -64,9 +81,10 @@ private struct MapTemplateCheck {
                 ?? (settings.isInline ? nil : ExtensionTable.builtIn.type(forPath: TemplateCall.typePath(path)))
             let escaping = type.map { MustacheEscaping(mediaType: $0.description) } ?? .html
             let names = TemplateNames(settings, rule: map.storage.position(record), isHTML: escaping == .html)
+            var looked: Set<Look> = []
             for use in page.uses() {
                 guard diagnostics.count < limit else { return }
-                guard let message = names.warning(use) else { continue }
+                guard looked.insert(Look(use)).inserted, let message = names.warning(use) else { continue }
                 report(
                     page.diagnostic(.warning, message, at: use), isOfMap: settings.isInline && use.template == 0, index)
             }
