@@ -181,9 +181,12 @@ public final class Database: @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Calls another thread for what waits, from one whose query takes long.
-    func callHelp(at now: UInt64) {
+    /// Calls another thread for what waits, from one that reads and whose query takes long.
+    ///
+    /// - Parameter isFirst: whether it is the first time that this query does.
+    func callHelp(at now: UInt64, isFirst: Bool) {
         let starts = lock.locked { () -> Bool in
+            if isFirst { readers.isHeldUp(true) }
             guard readQueue.count > 0 else { return false }
             switch readers.help(at: now) {
             case .start: return true
@@ -217,14 +220,20 @@ public final class Database: @unchecked Sendable {
                 return writeQueue.removeAll()
             }
             readers.left()
-            return readers.count == 0 ? readQueue.removeAll() : []
+            lock.wakeAll()
+            guard readers.count > 0 else { return readQueue.removeAll() }
+            if case .wake = readers.help(at: monotonicNanoseconds()) { lock.wakeOne(of: Database.reading) }
+            return []
         }
         for job in stranded { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
     }
 
     /// The next thing to do for a thread, which waits for it; nil where the thread has to end.
-    func take(writes: Bool) -> Job? {
+    ///
+    /// - Parameter wasHeldUp: whether it has called for help with what it did last.
+    func take(writes: Bool, wasHeldUp: Bool) -> Job? {
         lock.locked {
+            if wasHeldUp { readers.isHeldUp(false) }
             while true {
                 if writes, let job = writeQueue.removeFirst() { return job }
                 if !writes, let job = readQueue.removeFirst() {
@@ -290,6 +299,9 @@ public final class Database: @unchecked Sendable {
         lock.locked { isInMemory = value }
         version.change()
     }
+
+    /// Whether what answers is in memory by now.
+    var hasMovedToMemory: Bool { lock.locked { isInMemory } }
 
     /// Notes the log that belongs to a file.
     func note(log: DatabaseFileIdentity?, of file: DatabaseFileIdentity) {

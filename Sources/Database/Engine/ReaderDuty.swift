@@ -14,6 +14,8 @@ struct ReaderDuty {
     private(set) var count = 0
     /// Those that wait and have not been called.
     private(set) var asleep = 0
+    /// Those that are known to be at a long query.
+    private var heldUp = 0
     /// Those that have been called and are not there yet.
     private var called = 0
     /// When one last took a query or was called to take one, in nanoseconds of the monotonic clock.
@@ -26,7 +28,9 @@ struct ReaderDuty {
     ///
     /// - Parameter waiting: how many wait, with this one.
     mutating func arrived(waiting: Int, at now: UInt64) -> Call {
-        if count > asleep, waiting <= ReaderDuty.patience, now &- lastTake < ReaderDuty.longTime { return .nothing }
+        if count > asleep + heldUp, waiting <= ReaderDuty.patience, now &- lastTake < ReaderDuty.longTime {
+            return .nothing
+        }
         return help(at: now)
     }
 
@@ -46,6 +50,9 @@ struct ReaderDuty {
 
     /// A thread has taken a query.
     mutating func took(at now: UInt64) { lastTake = now }
+
+    /// A thread has begun a query that takes long, or has it begun behind it.
+    mutating func isHeldUp(_ value: Bool) { heldUp += value ? 1 : -1 }
 
     /// A thread has found nothing to do, and waits.
     mutating func sleeps() { asleep += 1 }

@@ -230,6 +230,9 @@ final class Guardian {
         return true
     }
 
+    /// A step begins that may take long and is not asked about meanwhile, such as the counting of a table.
+    func beginsLongStep() { takesLong(monotonicNanoseconds()) }
+
     /// Sleeps a while, longer from time to time.
     ///
     /// - Returns: whether to try for the lock again.

@@ -12,6 +12,8 @@ final class Worker {
     private var memory: Memory?
     /// PRAGMA data_version when it was last asked.
     private var dataVersion: Int64 = 0
+    /// It has called for help with what it does.
+    private var isHeldUp = false
 
     private struct Opened {
         let session: Session
@@ -35,10 +37,20 @@ final class Worker {
     }
 
     func run() {
-        while let job = database.take(writes: writes) { perform(job) }
+        while let job = database.take(writes: writes, wasHeldUp: isHeldUp) {
+            isHeldUp = false
+            perform(job)
+        }
         opened = nil
         memory = nil
         database.leave()
+    }
+
+    /// What it does takes long: others can do what waits.
+    private func callHelp(at now: UInt64) {
+        guard !writes else { return }
+        database.callHelp(at: now, isFirst: !isHeldUp)
+        isHeldUp = true
     }
 
     private func perform(_ job: Job) {
@@ -80,7 +92,7 @@ final class Worker {
     private func answer(_ request: DatabaseRequest, _ job: Job) throws(Failure) -> DatabaseResult {
         let guardian = Guardian(
             limits: request.rule.limits, now: job.createdAt,
-            takesLong: { [database, writes] now in if !writes { database.callHelp(at: now) } },
+            takesLong: { [unowned self] now in callHelp(at: now) },
             isCancelled: { job.isCancelled })
         guard monotonicNanoseconds() &- job.createdAt < max(request.rule.limits.wait, request.rule.limits.time) else {
             throw .problem(
@@ -114,6 +126,8 @@ final class Worker {
         let session = try readable(guardian)
         // Read before the transaction begins: what changes from here on makes the answer one of an old state.
         let before = database.version.current
+        // The state may be that of a write to memory, which this doesn't see.
+        let isLate = memory == nil && database.hasMovedToMemory
         session.guardian = guardian
         defer { session.guardian = nil }
         var state: UInt64? = before
@@ -123,6 +137,7 @@ final class Worker {
                 let view: SchemaView
                 do throws(SQLiteError) {
                     if memory == nil, try noteDataVersion(session) { state = database.version.change(from: before) }
+                    if isLate { state = nil }
                     view = try session.view(for: request.rule, looks: state != before || memory != nil)
                 } catch {
                     throw session.problem(error)
@@ -162,7 +177,9 @@ final class Worker {
     /// - Returns: whether it is known now what the data are.
     private func check() -> Bool {
         let started = monotonicNanoseconds()
-        let guardian = Guardian(limits: DatabaseRule.Limits(), now: started) { false }
+        let guardian = Guardian(
+            limits: DatabaseRule.Limits(), now: started, takesLong: { [unowned self] now in callHelp(at: now) },
+            isCancelled: { false })
         do throws(Failure) {
             let session = try readable(guardian)
             session.guardian = guardian

@@ -210,6 +210,7 @@ struct Reader {
         var count: Int64 = 0
         try run { () throws(SQLiteError) in
             let statement = try session.statement(sql)
+            session.guardian?.beginsLongStep()
             if try statement.step() { count = statement.integer(0) }
             statement.reset()
         }

@@ -17,6 +17,7 @@ struct ReaderDutyTests {
         func took(at now: UInt64) { duty.took(at: now) }
         func sleeps() { duty.sleeps() }
         func wasCalled() -> Bool { duty.wasCalled() }
+        func isHeldUp(_ value: Bool) { duty.isHeldUp(value) }
         func left() { duty.left() }
     }
 
@@ -62,6 +63,22 @@ struct ReaderDutyTests {
         #expect(duty.arrived(waiting: 2, at: Self.start + ReaderDuty.longTime) == .wake)
         duty.took(at: Self.start + ReaderDuty.longTime)
         #expect(duty.arrived(waiting: ReaderDuty.patience + 1, at: Self.start + ReaderDuty.longTime) == .start)
+    }
+
+    @Test("A thread that says that its query takes long is no one to wait for")
+    func longQuery() {
+        let duty = rested(3)
+        #expect(duty.arrived(waiting: 1, at: Self.start) == .wake)
+        duty.took(at: Self.start)
+        duty.isHeldUp(true)
+        #expect(duty.arrived(waiting: 1, at: Self.start + 10) == .wake)
+        duty.took(at: Self.start + 20)
+        #expect(duty.arrived(waiting: 1, at: Self.start + 30) == .nothing)
+        duty.sleeps()
+        // The one that was called is asleep again, the other still at its query.
+        #expect(duty.arrived(waiting: 1, at: Self.start + 40) == .wake)
+        duty.isHeldUp(false)
+        #expect(duty.arrived(waiting: 1, at: Self.start + 50) == .nothing)
     }
 
     @Test("There are no more threads than the most, whatever waits")
