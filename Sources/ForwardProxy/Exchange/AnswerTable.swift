@@ -40,15 +40,22 @@ final class AnswerTable {
     private var free: [Int] = []
     private var places: [Key: Int] = [:]
     /// Where the last answer stands that was made from a file.
-    private var files: [FileKey: Int] = [:]
+    private var files: [FileKey: (newest: Int, count: Int)] = [:]
+    /// Answers from one file at most: when it changes, all of them go at once.
+    private static let largestFile = 1024
+    /// Bytes of a URL that an answer is kept for.
+    private static let longestURL = 2048
     /// In front of `places`, the answers that were asked for last, each where its rule's number puts it.
     private var latest = ContiguousArray<(rule: RuleID, answer: ReadyAnswer)?>(repeating: nil, count: 64)
     /// In front of all, the targets that were asked for last.
-    private var targets = KnownTargets()
+    private var targets: KnownTargets
     private var made: UInt64 = 0
     private var generator = SystemRandomNumberGenerator()
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) {
+        self.limit = limit
+        targets = KnownTargets(limit: limit / 4)
+    }
 
     var count: Int { places.count }
 
@@ -89,6 +96,7 @@ final class AnswerTable {
     func insert(_ answer: ReadyAnswer, for rule: RuleID) { insert(answer, rule, nil, .rule(rule)) }
 
     func insert(_ answer: ReadyAnswer, for rule: RuleID, url: UnsafeRawBufferPointer) {
+        guard url.count <= AnswerTable.longestURL else { return }
         insert(answer, rule, Array(url), .url(AnswerTable.hash(rule, url)))
     }
 
@@ -100,20 +108,21 @@ final class AnswerTable {
 
     /// Forgets answers made from a file, because the store has given its bytes up.
     func remove(file key: FileKey) {
-        while let place = files[key] { remove(at: place) }
+        while let chain = files[key] { remove(at: chain.newest) }
     }
 
     private func insert(_ answer: ReadyAnswer, _ rule: RuleID, _ url: [UInt8]?, _ key: Key) {
         if let place = places[key] { remove(at: place) }
         let bodies = answer.file == nil ? answer.variants.reduce(0) { $0 &+ $1.size } : 0
-        let cost = AnswerTable.entryCost &+ bodies
-        while bytes > 0, bytes &+ cost > limit { remove(at: Int.random(in: entries.indices, using: &generator)) }
+        let cost = AnswerTable.entryCost &+ bodies &+ (url?.count ?? 0)
+        while bytes > 0, bytes &+ cost > limit { removeAny() }
         bytes &+= cost
         made &+= 1
         let file = answer.file?.key
+        if let file, let chain = files[file], chain.count >= AnswerTable.largestFile { remove(at: chain.newest) }
         let entry = Entry(
             key: key, rule: rule, url: url, answer: answer, file: file, cost: cost,
-            older: file.flatMap { files[$0] }, newer: nil)
+            older: file.flatMap { files[$0]?.newest }, newer: nil)
         let place = free.popLast() ?? entries.count
         if place == entries.count {
             entries.append(entry)
@@ -124,7 +133,15 @@ final class AnswerTable {
         }
         places[key] = place
         guard let file else { return }
-        if let older = files.updateValue(place, forKey: file) { entries[older]?.newer = place }
+        if let older = entry.older { entries[older]?.newer = place }
+        files[file] = (place, (files[file]?.count ?? 0) &+ 1)
+    }
+
+    /// Removes an answer that chance picks.
+    private func removeAny() {
+        var place = Int.random(in: entries.indices, using: &generator)
+        while entries[place] == nil { place = place &+ 1 < entries.count ? place &+ 1 : 0 }
+        remove(at: place)
     }
 
     private func remove(at place: Int) {
@@ -135,12 +152,11 @@ final class AnswerTable {
         free.append(place)
         places[entry.key] = nil
         if case .rule(let rule) = entry.key { latest[rule.index & (latest.count &- 1)] = nil }
-        if let newer = entry.newer {
-            entries[newer]?.older = entry.older
-        } else if let file = entry.file {
-            files[file] = entry.older
-        }
+        if let newer = entry.newer { entries[newer]?.older = entry.older }
         if let older = entry.older { entries[older]?.newer = entry.newer }
+        guard let file = entry.file, let chain = files[file] else { return }
+        let newest = entry.newer == nil ? entry.older : chain.newest
+        files[file] = newest.map { ($0, chain.count &- 1) }
     }
 
     private static func hash(_ rule: RuleID, _ url: UnsafeRawBufferPointer) -> UInt64 {

@@ -31,11 +31,17 @@ struct KnownTargets {
         }
     }
 
-    /// Targets kept at first and at the most, and how long one may be. Each has one place, and takes it from the one
-    /// before; where that happens as often as there are places, they are doubled.
+    /// Targets kept at first and at the most, how long one may be, and what one takes at the most, in bytes. Each has
+    /// one place, and takes it from the one before; where that happens as often as there are places, they are doubled.
     private static let capacity = 256
     private static let largestCapacity = 65_536
     private static let longest = 512
+    private static let cost = 2560
+
+    private let largest: Int
+
+    /// - Parameter limit: bytes of memory for targets; a few are kept whatever it is.
+    init(limit: Int) { largest = min(KnownTargets.largestCapacity, limit / KnownTargets.cost) }
 
     private var places = ContiguousArray<Target?>(repeating: nil, count: KnownTargets.capacity)
     /// The hash of the target that was last seen at each place: one is kept when it is seen again.
@@ -58,7 +64,7 @@ struct KnownTargets {
         guard seen[place] == hash else {
             if seen[place] != 0 { displaced &+= 1 }
             seen[place] = hash
-            if displaced >= places.count, places.count < KnownTargets.largestCapacity { grow() }
+            if displaced >= places.count, places.count &* 2 <= largest { grow() }
             return
         }
         places[place] = Target(hash, target, url: url, place: answer, number: number)

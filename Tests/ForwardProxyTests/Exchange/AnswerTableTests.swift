@@ -73,16 +73,40 @@ struct AnswerTableTests {
     @Test("ten thousand answers stay ready, and beyond the limit others go, one for one")
     func limit() throws {
         let table = AnswerTable(limit: 32 << 20)
-        let file = try load("f")
-        for number in 0..<10_000 { try with("\(number)") { try table.insert(answer(file), for: RuleID(1), url: $0) } }
+        for number in 0..<10_000 { try with("\(number)") { try table.insert(answer(), for: RuleID(1), url: $0) } }
         #expect(table.count == 10_000)
         for number in 10_000..<20_000 {
-            try with("\(number)") { try table.insert(answer(file), for: RuleID(1), url: $0) }
+            try with("\(number)") { try table.insert(answer(), for: RuleID(1), url: $0) }
         }
         #expect(table.bytes <= 32 << 20 && table.bytes > 31 << 20)
         #expect(find(table, "19999") != nil)
         try table.insert(answer(size: 8 << 20), for: RuleID(2))
         #expect(table.bytes <= 32 << 20 && table.find(RuleID(2)) != nil, "a body that is no file's counts too")
+    }
+
+    @Test("of one file no more answers are kept than go at once without being felt")
+    func oneFile() throws {
+        let table = AnswerTable(limit: 32 << 20)
+        let (file, other) = (try load("f"), try load("g"))
+        try with("other") { try table.insert(answer(other), for: RuleID(1), url: $0) }
+        for number in 0..<5000 { try with("\(number)") { try table.insert(answer(file), for: RuleID(1), url: $0) } }
+        #expect(table.count == 1025)
+        #expect(find(table, "0") != nil && find(table, "4999") != nil && find(table, "other") != nil)
+        for number in 0..<500 { with("\(number)") { table.remove(RuleID(1), url: $0) } }
+        table.remove(file: file.key)
+        #expect(table.count == 1)
+    }
+
+    @Test("a URL counts with its length, and a very long one has no answer kept")
+    func longURLs() throws {
+        let table = AnswerTable(limit: 32 << 20)
+        let long = String(repeating: "x", count: 2000)
+        try with("a") { try table.insert(answer(), for: RuleID(1), url: $0) }
+        let short = table.bytes
+        try with(long) { try table.insert(answer(), for: RuleID(1), url: $0) }
+        #expect(table.bytes == 2 * short + 1999)
+        try with(long + long) { try table.insert(answer(), for: RuleID(1), url: $0) }
+        #expect(table.count == 2 && find(table, long) != nil)
     }
 
     @Test("a target is known when it comes again, until its answer is another one")
