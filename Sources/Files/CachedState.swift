@@ -58,7 +58,14 @@ final class KnownFolder: Sendable {
     private unowned let root: FolderRoot
     /// Below the root, with a NUL; nil for the root itself.
     private let path: [UInt8]?
-    private let last = Mutex<Look?>(nil)
+    private let last = Mutex<Held?>(nil)
+
+    /// A look that is kept. It holds no descriptor of a root that another folder has taken the place of.
+    private struct Held {
+        let identity: FileIdentity
+        weak var root: DirectoryDescriptor?
+        let time: UInt64
+    }
 
     /// How long a look serves: a part of the time in which an answer need not be looked at.
     static let servesFor: UInt64 = 10_000_000
@@ -70,9 +77,13 @@ final class KnownFolder: Sendable {
 
     /// What the folder was at `now` or shortly before; nil where the kernel would have to wait for that, or it is gone.
     func look(at now: UInt64) -> Look? {
-        if let held = last.withLock({ $0 }), now >= held.time, now &- held.time < KnownFolder.servesFor { return held }
+        if let held = last.withLock({ $0 }), now >= held.time, now &- held.time < KnownFolder.servesFor,
+            let root = held.root
+        {
+            return Look(identity: held.identity, root: root, time: held.time)
+        }
         guard let fresh = freshLook(at: now) else { return nil }
-        last.withLock { $0 = fresh }
+        last.withLock { $0 = Held(identity: fresh.identity, root: fresh.root, time: fresh.time) }
         return fresh
     }
 
