@@ -55,6 +55,8 @@ static inline int linux_cached_state(
     struct open_how how = {
         .flags = (uint64_t)(unsigned int)(linux_o_path | flags), .mode = 0, .resolve = resolve | resolve_cached};
     long descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    // A rename anywhere in the file system makes the kernel give a look up that it had begun: asked again, it answers.
+    if (descriptor < 0 && errno == EAGAIN) descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
     if (descriptor < 0) return -errno;
     struct statx found;
     int error = 0;
