@@ -67,6 +67,9 @@ let package = Package(
         .target(
             name: "Files", dependencies: ["Basics", "HTTPSemantics", "CLinux", nioCore, crypto], swiftSettings: strict),
         .target(
+            name: "Archives", dependencies: ["Basics", "Diagnostics", "HTTPSemantics", nioCore, crypto],
+            swiftSettings: strict),
+        .target(
             name: "Substitution",
             dependencies: [
                 "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns", "YAML", nioCore,
@@ -136,6 +139,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HTTP2Tests", dependencies: ["Basics", "HTTP1", "HTTP2", "HTTPSemantics", nioCore, nioHPACK],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ArchivesTests", dependencies: ["Archives", "HTTPSemantics", "ProxyTestKit", nioCore],
             swiftSettings: strict),
         .testTarget(name: "FilesTests", dependencies: ["Files", "HTTPSemantics", nioCore], swiftSettings: strict),
         .testTarget(

@@ -1,0 +1,9 @@
+extension ArchiveFormat {
+    /// Reads the index of a file of this format: the one list of readers.
+    func read(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) -> any ArchiveReader {
+        switch self {
+        case .har, .mhtml, .webarchive, .warc, .wacz, .recording:
+            throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")
+        }
+    }
+}

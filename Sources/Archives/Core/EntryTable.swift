@@ -1,0 +1,205 @@
+import HTTPSemantics
+import NIOCore
+
+/// Why an entry can't answer.
+public enum Unusable: UInt8, Sendable, CaseIterable {
+    case failed, status, connect, bodyNotRecorded, notModified, unresolvedRevisit, noURL, scheme, malformedURL, longURL,
+        longFields, method
+
+    /// Behind the entry in `archive list`, in parentheses.
+    public var words: String {
+        switch self {
+        case .failed: "the exchange failed"
+        case .status: "the status is none of a final response"
+        case .connect: "CONNECT has no response to send again"
+        case .bodyNotRecorded: "the body was not recorded"
+        case .notModified: "304 without the body that it stands for"
+        case .unresolvedRevisit: "what it revisits is not in the archive"
+        case .noURL: "it has no URL"
+        case .scheme: "its URL is none of http or https"
+        case .malformedURL: "its URL is malformed"
+        case .longURL: "its URL is longer than --max-target-bytes"
+        case .longFields: "its fields are longer than --max-header-bytes"
+        case .method: "its method is none"
+        }
+    }
+}
+
+/// Where an entry is in its file; only the reader that found it knows what the numbers mean.
+public struct EntryPlace: Sendable, Equatable {
+    public var offset: Int
+    public var length: Int
+    public var extra: UInt32
+
+    public init(offset: Int, length: Int = 0, extra: UInt32 = 0) {
+        self.offset = offset
+        self.length = length
+        self.extra = extra
+    }
+}
+
+/// What a reader says of an entry when it finds it: all that is kept in memory of it.
+public struct FoundEntry: Sendable {
+    public var place: EntryPlace
+    public var method = "GET"
+    /// As recorded; empty where there is none. A fragment is dropped when it is added.
+    public var url: [UInt8] = []
+    /// 0 where there is none.
+    public var status = 200
+    /// Why it can't answer, where the reader knows. What the URL says against it, ``EntryTable`` finds out.
+    public var unusable: Unusable?
+    /// Whether it is a part (206) that is not the whole: it answers the same Range alone.
+    public var isPartial = false
+    public var hasRequestBody = false
+    /// Whether the recorded response has a Vary field: its names are read when it is needed.
+    public var varies = false
+    /// Unix milliseconds.
+    public var time: Int64?
+
+    public init(at place: EntryPlace) { self.place = place }
+}
+
+/// The entries of an archive in the order of their file, with what finding them takes: some 60 bytes an entry beside its
+/// URL.
+public struct EntryTable: Sendable {
+    struct Record {
+        var place: EntryPlace
+        var time: Int64
+        var url: Int
+        var urlLength: UInt32
+        var pathEnd: UInt32
+        var status: UInt16
+        var method: UInt8
+        var unusable: UInt8
+        var flags: UInt8
+    }
+
+    /// A view of one entry.
+    public struct Entry {
+        let record: Record
+        let table: EntryTable
+
+        public var place: EntryPlace { record.place }
+        public var status: Int { Int(record.status) }
+        public var method: String { table.methods[Int(record.method)] }
+        public var unusable: Unusable? { Unusable(rawValue: record.unusable) }
+        public var isUsable: Bool { record.unusable == .max }
+        public var isPartial: Bool { record.flags & 1 != 0 }
+        public var hasRequestBody: Bool { record.flags & 2 != 0 }
+        public var varies: Bool { record.flags & 4 != 0 }
+        /// Unix milliseconds; nil where the archive doesn't say.
+        public var time: Int64? { record.time == .min ? nil : record.time }
+        /// The URL in the map's normal form; empty where it has none that is of http or https.
+        public var url: ArraySlice<UInt8> { table.arena[record.url..<record.url + Int(record.urlLength)] }
+        /// Where in ``url`` the query begins (`?`), or its end.
+        public var pathEnd: Int { Int(record.pathEnd) }
+    }
+
+    public private(set) var arena: [UInt8] = []
+    private(set) var records: ContiguousArray<Record> = []
+    private(set) var methods: [String] = []
+    /// Further URLs in normal form by which an entry is found: those of redirected resources.
+    public private(set) var aliases: [(url: [UInt8], entry: Int)] = []
+    /// The files inside of a WACZ, each with the index of its first entry.
+    public private(set) var members: [(name: String, first: Int)] = []
+    public private(set) var usableCount = 0
+
+    public init() {}
+
+    public var count: Int { records.count }
+
+    /// - Parameter index: from 0; the number that people see is one more.
+    public subscript(index: Int) -> Entry { Entry(record: records[index], table: self) }
+
+    /// What is behind `FILE` in an entry's position: `#17`, or `:data.warc.gz#12` in a WACZ.
+    public func number(_ index: Int) -> String {
+        guard let member = members.last(where: { $0.first <= index }) else { return "#\(index + 1)" }
+        return ":\(member.name)#\(index - member.first + 1)"
+    }
+
+    mutating func begin(member: String) { members.append((member, count)) }
+
+    /// Adds an entry.
+    ///
+    /// - Throws: ``ArchiveProblem`` beyond 4,000,000.
+    mutating func add(_ found: FoundEntry, limits: ArchiveLimits) throws(ArchiveProblem) {
+        guard count < ArchiveLimits.entries else {
+            throw .error("more than \(ArchiveLimits.entries) entries", at: found.place.offset)
+        }
+        var unusable = found.unusable
+        let normal = EntryTable.normalForm(found.url, limits, &unusable)
+        if unusable == nil, !(200...999).contains(found.status) { unusable = .status }
+        if found.method == "CONNECT" { unusable = .connect }
+        var number = methods.firstIndex(of: found.method)
+        if number == nil, methods.count < 250, found.method.utf8.count <= 64 {
+            number = methods.count
+            methods.append(found.method)
+        }
+        if number == nil {
+            unusable = unusable ?? .method
+            if methods.isEmpty { methods.append("GET") }
+        }
+        records.append(
+            Record(
+                place: found.place, time: found.time ?? .min, url: arena.count,
+                urlLength: UInt32(clamping: normal.bytes.count), pathEnd: UInt32(clamping: normal.pathEnd),
+                status: UInt16(clamping: found.status), method: UInt8(clamping: number ?? 0),
+                unusable: unusable?.rawValue ?? .max,
+                flags: (found.isPartial ? 1 : 0) | (found.hasRequestBody ? 2 : 0) | (found.varies ? 4 : 0)))
+        arena += normal.bytes
+        if unusable == nil { usableCount += 1 }
+    }
+
+    /// Says that the entry added last is found by another URL too.
+    mutating func addAlias(_ url: [UInt8], limits: ArchiveLimits) {
+        var unusable: Unusable?
+        let normal = EntryTable.normalForm(url, limits, &unusable)
+        guard unusable == nil, count > 0 else { return }
+        aliases.append((normal.bytes, count - 1))
+    }
+
+    /// What the reader found out about an entry after it had added it.
+    mutating func mark(_ index: Int, unusable reason: Unusable) {
+        guard records[index].unusable == .max else { return }
+        records[index].unusable = reason.rawValue
+        usableCount -= 1
+    }
+
+    mutating func update(_ index: Int, place: EntryPlace) { records[index].place = place }
+
+    private static func normalForm(
+        _ url: [UInt8], _ limits: ArchiveLimits, _ unusable: inout Unusable?
+    ) -> (bytes: [UInt8], pathEnd: Int) {
+        let repaired = RecordedURL.repaired(url)
+        guard !repaired.isEmpty else {
+            unusable = unusable ?? .noURL
+            return ([], 0)
+        }
+        let isWeb = repaired.starts(withIgnoringCase: "http:") || repaired.starts(withIgnoringCase: "https:")
+        guard isWeb else {
+            unusable = unusable ?? .scheme
+            return ([], 0)
+        }
+        guard url.count <= limits.targetBytes else {
+            unusable = unusable ?? .longURL
+            return ([], 0)
+        }
+        do throws(TargetError) {
+            let uri = try TargetURI(absolute: ByteBuffer(bytes: repaired))
+            return (uri.withBytes { Array($0) }, uri.pathEnd)
+        } catch {
+            unusable = unusable ?? .malformedURL
+            return ([], 0)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Whether they begin as a text does, whatever the case of ASCII letters.
+    func starts(withIgnoringCase text: StaticString) -> Bool {
+        count >= text.utf8CodeUnitCount
+            && text.withUTF8Buffer {
+                zip($0, self).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && $0 | 0x20 >= 0x61) }
+            }
+    }
+}

@@ -1,0 +1,118 @@
+/// A line of a recorded header section; the bytes are as recorded.
+public struct RecordedField: Sendable, Equatable {
+    public var name: [UInt8]
+    public var value: [UInt8]
+
+    public init(_ name: [UInt8], _ value: [UInt8]) {
+        self.name = name
+        self.value = value
+    }
+
+    public init(_ name: String, _ value: String) { self.init(Array(name.utf8), Array(value.utf8)) }
+
+    /// Whether this is its name, whatever the case of ASCII letters.
+    public func isNamed(_ other: StaticString) -> Bool {
+        name.count == other.utf8CodeUnitCount
+            && other.withUTF8Buffer { zip($0, name).allSatisfy { $0 | 0x20 == $1 | 0x20 || $0 == $1 } }
+    }
+}
+
+/// A recorded request and its response, without the response's body, which ``Archive/openBody(_:)`` reads.
+///
+/// The fields of the response are those that the format's own rules make of what is recorded, such as a Content-Type
+/// that a HAR has in `mimeType` alone. What no archive sends is still among them (``OutgoingFields``).
+public struct RecordedExchange: Sendable {
+    public var method = "GET"
+    /// The URL as recorded, without a fragment.
+    public var url: [UInt8] = []
+    public var requestFields: [RecordedField] = []
+    /// Nil where none was recorded.
+    public var requestBody: [UInt8]?
+    public var status = 200
+    public var reason: [UInt8] = []
+    public var fields: [RecordedField] = []
+    public var body = RecordedBody()
+    /// When the exchange began: Unix milliseconds; nil where the archive doesn't say.
+    public var time: Int64?
+
+    public init() {}
+
+    /// The value of the first field of this name.
+    public func value(_ name: StaticString) -> [UInt8]? { fields.first { $0.isNamed(name) }?.value }
+}
+
+/// What is known of a response's body before it is read.
+public struct RecordedBody: Sendable, Equatable {
+    /// Whether there is none to read, since none was recorded; an empty one is recorded.
+    public var isMissing = false
+    /// The bytes that it has in the archive, coded as it is there: limits of decoding go by them.
+    public var storedBytes = 0
+    /// Its length as ``Archive/openBody(_:)`` gives it; nil where only reading it tells.
+    public var size: Int?
+    /// The content codings that it still has when it is read, in the order of Content-Encoding; a Content-Encoding field
+    /// that doesn't hold is not among ``RecordedExchange/fields`` any more.
+    public var codings: [String] = []
+    /// Whether it is not the bytes that the origin sent: then no ETag is made from them.
+    public var isRewritten = false
+
+    public init() {}
+}
+
+/// Reads a body from its beginning to its end.
+public protocol BodyStream {
+    /// Appends the next bytes: about `count`, fewer than twice that, where there are so many.
+    ///
+    /// - Returns: whether more may follow; false once at the end.
+    /// - Throws: ``ArchiveProblem`` where the rest can't be read or decoded.
+    mutating func read(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) -> Bool
+}
+
+/// A body that is in memory.
+public struct MemoryStream: BodyStream {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public mutating func read(_ count: Int, into target: inout [UInt8]) throws(ArchiveProblem) -> Bool {
+        let end = min(bytes.count, position + max(count, 1))
+        target.append(contentsOf: bytes[position..<end])
+        position = end
+        return position < bytes.count
+    }
+}
+
+/// A body that is a range of the archive's file as it stands.
+public struct RangeStream: BodyStream {
+    private let source: ArchiveBytes
+    private var range: Range<Int>
+
+    public init(_ source: ArchiveBytes, _ range: Range<Int>) {
+        self.source = source
+        self.range = range
+    }
+
+    public mutating func read(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) -> Bool {
+        guard !range.isEmpty else { return false }
+        let end = min(range.upperBound, range.lowerBound + max(count, 1))
+        bytes += try source.read(range.lowerBound..<end)
+        range = end..<range.upperBound
+        return !range.isEmpty
+    }
+}
+
+extension BodyStream {
+    /// Reads all that is left, up to a limit.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read, or is longer.
+    public mutating func readAll(limit: Int) throws(ArchiveProblem) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while try read(65_536, into: &bytes) {
+            guard bytes.count <= limit else { break }
+        }
+        guard bytes.count <= limit else {
+            throw ArchiveProblem(.error, "the body is longer than \(limit) bytes")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,28 @@
+/// Mends URLs as writers of archives write them.
+enum RecordedURL {
+    /// Without a fragment, white space at the ends, `<` and `>` around it; other characters that no URL has are
+    /// percent-encoded.
+    static func repaired(_ url: [UInt8]) -> [UInt8] {
+        var bytes = url[...]
+        while let first = bytes.first, first <= 0x20 { bytes.removeFirst() }
+        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        if bytes.first == UInt8(ascii: "<"), bytes.last == UInt8(ascii: ">") { bytes = bytes.dropFirst().dropLast() }
+        if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes = bytes[..<fragment] }
+        guard bytes.contains(where: isForbidden) else { return Array(bytes) }
+        var repaired: [UInt8] = []
+        for byte in bytes {
+            guard isForbidden(byte) else {
+                repaired.append(byte)
+                continue
+            }
+            let digits = Array("0123456789ABCDEF".utf8)
+            repaired += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return repaired
+    }
+
+    private static func isForbidden(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"")
+            || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+    }
+}
