@@ -72,7 +72,7 @@ let package = Package(
         .target(
             name: "Substitution",
             dependencies: [
-                "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns", "YAML", nioCore,
+                "Archives", "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns", "YAML", nioCore,
             ],
             swiftSettings: strict),
         .target(

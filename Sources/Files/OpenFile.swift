@@ -27,6 +27,18 @@ public struct OpenFile: ~Copyable, Sendable {
         identity = FileIdentity(status)
     }
 
+    /// Opens a regular file by a path whose links are followed: for files that the proxy's user names, and never for a
+    /// path that a request has brought.
+    ///
+    /// - Throws: `notRegularFile`, or the error of open(2).
+    public init(following path: String) throws(FileRefusal) {
+        guard !path.utf8.contains(0) else { throw .invalidName }
+        // Without O_NONBLOCK opening a named pipe would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileRefusal(errno: errno) }
+        try self.init(owning: descriptor)
+    }
+
     deinit { close(descriptor) }
 
     /// Hands the descriptor over; to close it is the caller's from here on.

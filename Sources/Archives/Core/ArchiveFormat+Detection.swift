@@ -60,3 +60,31 @@ extension ArchiveFormat {
             || start.starts(withIgnoringCase: "date:") || start.starts(withIgnoringCase: "snapshot-content-location:")
     }
 }
+
+extension ArchiveInput {
+    /// Whether a file that may be a map is an archive instead: maps are YAML, of which JSON is a part, and YAML says
+    /// nothing in its first bytes. Does I/O.
+    public var isArchive: Bool {
+        guard let format = try? ArchiveFormat(of: self), let start = try? bytes.read(at: 0, upTo: 4096) else {
+            // What is refused as an archive is no map either.
+            return (try? bytes.read(at: 0, upTo: 4)) == [0x28, 0xB5, 0x2F, 0xFD]
+        }
+        let lowercased = name.lowercased()
+        switch format {
+        case .har:
+            if lowercased.hasSuffix(".har") || start.starts(with: "PK".utf8) { return true }
+            return firstMember(of: start) == "log"
+        case .mhtml:
+            if [".mhtml", ".mht", ".mhtm", ".eml"].contains(where: { lowercased.hasSuffix($0) }) { return true }
+            return String(decoding: start, as: UTF8.self).lowercased().contains("mime-version:")
+        case .webarchive, .warc, .wacz, .recording: return true
+        }
+    }
+
+    /// The name of the first member of an object of JSON's.
+    private func firstMember(of start: [UInt8]) -> String? {
+        let text = start.drop { $0 != UInt8(ascii: "{") }.dropFirst().drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
+        guard text.first == UInt8(ascii: "\"") else { return nil }
+        return String(decoding: text.dropFirst().prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+    }
+}

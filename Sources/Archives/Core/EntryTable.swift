@@ -167,6 +167,23 @@ public struct EntryTable: Sendable {
 
     mutating func update(_ index: Int, place: EntryPlace) { records[index].place = place }
 
+    /// The same entries, some of them with another URL.
+    ///
+    /// - Parameter move: the new URL in normal form; nil for the old one.
+    public func moved(_ move: (ArraySlice<UInt8>) -> [UInt8]?) -> EntryTable {
+        var copy = self
+        for index in records.indices {
+            let entry = self[index]
+            guard !entry.url.isEmpty, let url = move(entry.url) else { continue }
+            copy.records[index].url = copy.arena.count
+            copy.records[index].urlLength = UInt32(clamping: url.count)
+            let pathEnd = url.firstIndex(of: UInt8(ascii: "?")) ?? url.count
+            copy.records[index].pathEnd = UInt32(clamping: pathEnd)
+            copy.arena += url
+        }
+        return copy
+    }
+
     private static func normalForm(
         _ url: [UInt8], _ limits: ArchiveLimits, _ unusable: inout Unusable?
     ) -> (bytes: [UInt8], pathEnd: Int) {

@@ -258,7 +258,7 @@ public final class Database: @unchecked Sendable {
                 } else if writes, isInMemory {
                     lock.wait(for: Database.writing)
                 } else if writes {
-                    lock.wait(for: Database.writing, until: usedAt &+ Database.idleTime)
+                    lock.wait(for: Database.writing, until: idleEnd)
                 } else {
                     sleep()
                 }
@@ -271,10 +271,17 @@ public final class Database: @unchecked Sendable {
         readers.sleeps()
         var isCalled = false
         repeat {
-            lock.wait(for: Database.reading, until: usedAt &+ Database.idleTime)
+            lock.wait(for: Database.reading, until: idleEnd)
             isCalled = readers.wasCalled()
         } while !isCalled && !isClosed && !isIdle(writes: false)
         if !isCalled { readers.rises() }
+    }
+
+    /// When a thread that waits has to look again whether nobody has asked: by the clock that it waits by, which need not
+    /// be the database's own. To be asked with the lock held.
+    private var idleEnd: UInt64 {
+        let passed = min(now() &- usedAt, Database.idleTime)
+        return monotonicNanoseconds() &+ max(Database.idleTime &- passed, 1_000_000)
     }
 
     /// Whether nobody has asked a thread for long. What is in memory stays with the one that writes. To be asked with the

@@ -25,8 +25,9 @@ struct MapFileReader {
     private(set) var includes: [IncludedMap] = []
     private(set) var defaults = GivenOptions()
     private(set) var intercept: [(host: String, line: Int)] = []
+    private(set) var archives: [NamedArchive] = []
 
-    private static let names = ["root", "include", "defaults", "intercept", "substitutions"]
+    private static let names = ["root", "include", "defaults", "intercept", "archives", "substitutions"]
 
     init(_ parser: YAMLEventParser, _ builder: MapBuilder, _ diagnostics: FileDiagnostics) {
         self.parser = parser
@@ -87,6 +88,8 @@ struct MapFileReader {
             case "include": readIncludes(try parser.node(startingWith: value))
             case "defaults": readDefaults(try parser.node(startingWith: value))
             case "intercept": readIntercept(try parser.node(startingWith: value))
+            case "archives":
+                archives = ArchiveItemReader(diagnostics: diagnostics).read(try parser.node(startingWith: value))
             case "substitutions": try readSubstitutions(value, key)
             default:
                 try parser.skipNode(startingWith: value)

@@ -1,3 +1,4 @@
+import Archives
 import Basics
 import Files
 import Glibc
@@ -64,6 +65,8 @@ public struct MapFileSystem: Sendable {
     public var absolutePath: @Sendable (_ path: String) -> String
     /// The same text for all paths that lead to the same file.
     public var identity: @Sendable (_ absolutePath: String) -> String
+    /// Whether a file is an archive and no map. The default knows none.
+    public var isArchive: @Sendable (_ absolutePath: String) -> Bool = { _ in false }
 
     public init(
         read: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<MapFileContents, MapFileError>,
@@ -78,7 +81,16 @@ public struct MapFileSystem: Sendable {
     }
 
     /// The machine's own. (libc: `open`, `fstat`, `read`, `stat`, `getcwd`, `realpath`.)
-    public static let system = MapFileSystem(
+    public static let system: MapFileSystem = {
+        var system = withoutArchives
+        system.isArchive = { path in
+            guard let file = try? ArchiveFile(path: path) else { return false }
+            return ArchiveInput(file, name: path).isArchive
+        }
+        return system
+    }()
+
+    private static let withoutArchives = MapFileSystem(
         read: SystemFiles.read, kind: SystemFiles.kind,
         absolutePath: { path in PathText.joined(SystemFiles.currentFolder(), path) },
         identity: SystemFiles.identity)

@@ -1,3 +1,4 @@
+import Archives
 import Diagnostics
 import Patterns
 public import YAML
@@ -12,6 +13,12 @@ public struct MapLoadOptions: Sendable {
     /// What was read of those maps that can be read only once, by the names under which they are to be loaded. The
     /// default is none.
     public var streams: [String: MapStream] = [:]
+    /// What the command line says of archives.
+    public var archives = ArchiveDefaults()
+    /// The archives in force, which are kept where nothing of them has changed. The default is none.
+    public var knownArchives: [MapArchive] = []
+    /// Called now and then while an archive is read: its name, the bytes read, its size.
+    public var archiveProgress: @Sendable (_ name: String, _ read: Int, _ size: Int) -> Void = { _, _, _ in }
 
     public init(
         limits: YAMLLimits = YAMLLimits(), maximumFiles: Int = 1000, fileSystem: MapFileSystem = .system
@@ -48,6 +55,7 @@ struct MapLoader {
     private var loaded: Set<String> = []
     private var intercept: [MapStorage.Intercepted] = []
     private var databases = DatabaseConflicts()
+    private var archives: [MapArchive] = []
 
     init(_ options: MapLoadOptions) {
         var options = options
@@ -70,6 +78,7 @@ struct MapLoader {
         indexer.finish(&builder.storage)
         builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
         builder.storage.intercepted = intercept
+        builder.storage.archives = archives
         let map = SubstitutionMap(
             builder.storage, warnings: diagnostics, fileSystem: options.fileSystem, limits: options.limits)
         return MapLoadResult(map: map, diagnostics: diagnostics)
@@ -91,6 +100,14 @@ struct MapLoader {
             return
         }
         guard loaded.insert(identity).inserted else { return }
+        if includedBy == nil, stream == nil, options.fileSystem.isArchive(path) {
+            do throws(MapFileError) {
+                try open(name, ArchiveSettings())
+            } catch {
+                refuse("the archive \(error.explanation)", name, includedBy)
+            }
+            return
+        }
         guard loaded.count <= options.maximumFiles, chain.count < 64 else {
             if loaded.count == options.maximumFiles + 1 || chain.count >= 64 {
                 refuse("more than \(options.maximumFiles) map files, or includes deeper than 64", name, includedBy)
@@ -120,7 +137,7 @@ struct MapLoader {
         } else {
             file = MapStorage.File(name: name, absolutePath: path)
         }
-        let includes = read(contents.bytes, file)
+        let includes = read(contents.bytes, file, isStream: stream != nil)
         let folder = stream == nil ? PathText.folder(of: name) : ""
         for item in includes {
             visit(
@@ -130,7 +147,7 @@ struct MapLoader {
     }
 
     /// Reads a file's text into the map; the files that it includes.
-    private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File) -> [IncludedMap] {
+    private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File, isStream: Bool) -> [IncludedMap] {
         let parser = YAMLEventParser(bytes, limits: options.limits)
         let found = FileDiagnostics(file: file.name, source: bytes)
         builder.begin(file, sourceCount: bytes.count)
@@ -153,8 +170,33 @@ struct MapLoader {
             intercept.append(
                 MapStorage.Intercepted(host: host, position: "\(PathText.lastComponent(file.name)):\(line)"))
         }
+        let folder = isStream ? "" : PathText.folder(of: file.name)
+        for named in reader.archives { open(named, folder: folder, found) }
         for message in found.rendered() { add(message) }
         return reader.includes
+    }
+
+    /// Opens an archive that a map names.
+    private mutating func open(_ named: NamedArchive, folder: String, _ found: FileDiagnostics) {
+        let name = PathText.joined(folder, named.path)
+        do throws(MapFileError) {
+            try open(name, named.settings)
+        } catch {
+            found.error("the archive '\(name)' \(error.explanation)", at: named.span)
+        }
+    }
+
+    /// Opens an archive by its name; what is wrong inside of it is reported with its place there.
+    private mutating func open(_ name: String, _ settings: ArchiveSettings) throws(MapFileError) {
+        let path = options.fileSystem.absolutePath(name)
+        let opening = ArchiveOpening(
+            defaults: options.archives, known: options.knownArchives, progress: options.archiveProgress)
+        var problems: [ArchiveProblem] = []
+        let archive = try opening.open(name, path: path, settings) { problems.append($0) }
+        for message in ArchiveMessages.grouped(problems, file: name) { add(message) }
+        guard let archive else { return }
+        archive.firstNumber = archives.reduce(0) { $0 + $1.table.count }
+        archives.append(archive)
     }
 
     /// Sets the folder of the file's local files, and checks what folders are mapped to.

@@ -104,6 +104,8 @@ struct MapStorage: Sendable {
     var prefixes = PrefixIndex()
     var authorities = AuthorityIndex()
     var intercepted: [Intercepted] = []
+    /// In the order in which the files that name them were read.
+    var archives: [MapArchive] = []
     /// How many rules the files have; the two schemes of a `//` key count once.
     var ruleCount = 0
 

@@ -37,7 +37,10 @@ extension SubstitutionMap {
     /// Regular expressions name no host: where one is meant for https, `intercept` says which hosts are decrypted.
     /// Made at each call; keep it.
     public func namedHosts() -> [NamedHost] {
-        storage.authorities.entries.compactMap { NamedHost(storage.text($0.range)) }
+        let ofRules = storage.authorities.entries.compactMap { NamedHost(storage.text($0.range)) }
+        guard hasArchives else { return ofRules }
+        var seen = Set(ofRules)
+        return ofRules + storage.archives.flatMap(\.hosts).filter { seen.insert($0).inserted }
     }
 
     /// Where the map first has a host decrypted, as `substitutions.yaml:12`; nil where it doesn't. Looks at all rules.
@@ -50,6 +53,7 @@ extension SubstitutionMap {
             if named.scheme == "https", named.host == host { return rule.position }
         }
         return storage.intercepted.first { $0.host == host }?.position
+            ?? storage.archives.first { $0.hosts.contains { $0.scheme == "https" && $0.host == host } }?.shortName
     }
 
     /// Whether the map has regular expressions, which may match any host.

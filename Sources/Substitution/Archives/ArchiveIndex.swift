@@ -1,0 +1,232 @@
+import Archives
+import HTTPSemantics
+
+/// The entries of an archive by hashes of their URLs: some 36 bytes an entry.
+///
+/// http and https share keys where both are at their default ports; which of them an entry has is looked at afterwards.
+struct ArchiveIndex: Sendable {
+    /// A hash table of chains: each entry is in one, in the order of the archive.
+    struct Chains: Sendable {
+        private var heads: [UInt32]
+        private var following: [UInt32]
+        private let mask: Int
+        static let none = UInt32.max
+
+        init(count: Int, hash: (Int) -> UInt64?) {
+            var size = 8
+            while size < count { size *= 2 }
+            mask = size - 1
+            heads = Array(repeating: Chains.none, count: size)
+            following = Array(repeating: Chains.none, count: count)
+            for index in stride(from: count - 1, through: 0, by: -1) {
+                guard let hash = hash(index) else { continue }
+                let place = Int(truncatingIfNeeded: hash) & mask
+                following[index] = heads[place]
+                heads[place] = UInt32(truncatingIfNeeded: index)
+            }
+        }
+
+        /// Calls `body` with each entry that may have this hash, until it returns false.
+        @inline(__always)
+        func forEach(_ hash: UInt64, _ body: (Int) -> Bool) {
+            var index = heads[Int(truncatingIfNeeded: hash) & mask]
+            while index != Chains.none {
+                guard body(Int(index)) else { return }
+                index = following[Int(index)]
+            }
+        }
+
+        var byteCount: Int { (heads.count + following.count) * 4 }
+    }
+
+    let rules: ParameterRules
+    /// By host, path and the parameters that are no cache busters, whatever their order.
+    let loose: Chains
+    /// By host and path.
+    let paths: Chains
+    /// By host, path and query of images, without the digits of their sizes.
+    let images: Chains?
+    /// Entries with a method that changes something, in the order of the archive: they divide what GETs see.
+    let changes: [UInt32]
+
+    init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode) {
+        var rules = ParameterRules(ignored: settings.ignoredParameters)
+        let count = table.count
+        rules.redacted = ArchiveIndex.redactedNames(table)
+        let final = rules
+        self.rules = final
+        loose = Chains(count: count) { index in
+            ArchiveIndex.withURL(of: index, table) { ArchiveIndex.looseHash($0, pathEnd: $1, final) }
+        }
+        paths = Chains(count: count) { index in
+            ArchiveIndex.withURL(of: index, table) { ArchiveIndex.pathHash($0, pathEnd: $1) }
+        }
+        images =
+            mode == .nearest
+            ? Chains(count: count) { index in
+                ArchiveIndex.withURL(of: index, table) { ImageSize($0, pathEnd: $1)?.hash } ?? nil
+            } : nil
+        let unsafe: Set<String> = ["POST", "PUT", "PATCH", "DELETE"]
+        changes = (0..<count).filter { unsafe.contains(table[$0].method) && table[$0].isUsable }.map { UInt32($0) }
+    }
+
+    private static func withURL<Result>(
+        of index: Int, _ table: EntryTable, _ body: (UnsafeRawBufferPointer, Int) -> Result
+    ) -> Result? {
+        let entry = table[index]
+        let url = entry.url
+        guard !url.isEmpty else { return nil }
+        return url.withUnsafeBytes { body($0, entry.pathEnd) }
+    }
+
+    private static func redactedNames(_ table: EntryTable) -> Set<[UInt8]> {
+        var names: Set<[UInt8]> = []
+        for index in 0..<table.count {
+            _ = withURL(of: index, table) { url, pathEnd in
+                guard pathEnd < url.count else { return }
+                for parameter in QueryParameters(of: url, pathEnd: pathEnd)
+                where parameter.count > 9 && parameter.suffix(8).elementsEqual(ParameterRules.redactedValue) {
+                    names.insert(Array(parameter.prefix { $0 != UInt8(ascii: "=") }))
+                }
+            }
+        }
+        return names
+    }
+
+    /// Where the part of a URL begins by which entries are found: behind `http://` and `https://`, if the port is the
+    /// scheme's own.
+    static func keyStart(_ url: UnsafeRawBufferPointer) -> Int {
+        let start: Int
+        if url.count > 8, url[4] == UInt8(ascii: "s"), url[5] == UInt8(ascii: ":") {
+            start = 8
+        } else if url.count > 7, url[4] == UInt8(ascii: ":") {
+            start = 7
+        } else {
+            return 0
+        }
+        var index = start
+        // A colon in brackets is an IPv6 address's.
+        var isInBrackets = false
+        while index < url.count, url[index] != UInt8(ascii: "/") {
+            switch url[index] {
+            case UInt8(ascii: "["): isInBrackets = true
+            case UInt8(ascii: "]"): isInBrackets = false
+            case UInt8(ascii: ":") where !isInBrackets: return 0
+            default: break
+            }
+            index += 1
+        }
+        return start
+    }
+
+    static func isSecure(_ url: UnsafeRawBufferPointer) -> Bool { url.count > 4 && url[4] == UInt8(ascii: "s") }
+
+    static func pathHash(_ url: UnsafeRawBufferPointer, pathEnd: Int) -> UInt64 {
+        URLHash.of(UnsafeRawBufferPointer(rebasing: url[keyStart(url)..<pathEnd]))
+    }
+
+    static func looseHash(_ url: UnsafeRawBufferPointer, pathEnd: Int, _ rules: ParameterRules) -> UInt64 {
+        let path = pathHash(url, pathEnd: pathEnd)
+        guard pathEnd < url.count else { return path }
+        var sum: UInt64 = 0
+        for parameter in QueryParameters(of: url, pathEnd: pathEnd) where !rules.isBuster(parameter) {
+            sum &+= rules.hashed(parameter)
+        }
+        return sum == 0 ? path : URLHash.combined(path, sum)
+    }
+
+    var byteCount: Int { loose.byteCount + paths.byteCount + (images?.byteCount ?? 0) }
+}
+
+/// An image's URL without the digits of its size, and the first number of these.
+struct ImageSize {
+    let hash: UInt64
+    /// Host, path and query with `0` for each size.
+    let text: [UInt8]
+    let size: Int
+
+    private static let extensions = ["avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"]
+    private static let marks = [
+        "width=", "height=", "size=", "dpr=", "quality=", "w_", "h_", "w=", "h=", "w-", "h-", "s=", "q=",
+    ].map { Array($0.utf8) }
+
+    /// Nil for what is no image by its extension, and for one without a size.
+    init?(_ url: UnsafeRawBufferPointer, pathEnd: Int) {
+        guard StaticFile.hasExtension(UnsafeRawBufferPointer(rebasing: url[..<pathEnd]), of: ImageSize.extensions)
+        else {
+            return nil
+        }
+        let bytes = UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)...])
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        var first: Int?
+        var index = 0
+        while index < bytes.count {
+            guard index == 0 || !ImageSize.isWord(bytes[index - 1]) else {
+                text.append(bytes[index])
+                index += 1
+                continue
+            }
+            let digits = index + ImageSize.mark(bytes, at: index)
+            let end = ImageSize.endOfDigits(bytes, from: digits)
+            let isPair = digits == index && end > index && end < bytes.count && bytes[end] | 0x20 == UInt8(ascii: "x")
+            let pairEnd = isPair ? ImageSize.endOfDigits(bytes, from: end + 1) : end
+            if isPair, pairEnd > end + 1 {
+                text += Array("0x0".utf8)
+                first = first ?? ImageSize.number(bytes[index..<end])
+                index = pairEnd
+            } else if digits > index, end > digits {
+                text += bytes[index..<digits]
+                text.append(UInt8(ascii: "0"))
+                first = first ?? ImageSize.number(bytes[digits..<end])
+                index = end
+            } else {
+                text.append(bytes[index])
+                index += 1
+            }
+        }
+        guard let first else { return nil }
+        size = first
+        self.text = text
+        hash = text.withUnsafeBytes { URLHash.of($0) }
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        ParameterRules.isDigit(byte) || (byte | 0x20) &- 0x61 < 26
+    }
+
+    /// The length of the mark that begins here; 0 for none.
+    private static func mark(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Int {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
+        return marks.first { $0.withUnsafeBytes { URLText.hasPrefix(rest, $0) } }?.count ?? 0
+    }
+
+    private static func endOfDigits(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var end = start
+        while end < bytes.count, ParameterRules.isDigit(bytes[end]) { end += 1 }
+        return end
+    }
+
+    private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int {
+        digits.prefix(9).reduce(0) { $0 * 10 + Int($1 & 15) }
+    }
+}
+
+/// URLs of files that are the same whatever their query.
+enum StaticFile {
+    private static let extensions = [
+        "avif", "bmp", "css", "eot", "gif", "ico", "jpeg", "jpg", "js", "map", "mjs", "mp3", "mp4", "ogg", "otf", "png",
+        "svg", "ttf", "wasm", "webm", "webp", "woff", "woff2",
+    ]
+
+    /// - Parameter path: a URL without its query.
+    static func isNamed(by path: UnsafeRawBufferPointer) -> Bool { hasExtension(path, of: extensions) }
+
+    static func hasExtension(_ path: UnsafeRawBufferPointer, of names: [String]) -> Bool {
+        guard let dot = path.lastIndex(of: UInt8(ascii: ".")), path.count - dot <= 6,
+            !path[dot...].contains(UInt8(ascii: "/"))
+        else { return false }
+        let name = path[(dot + 1)...].map { URLText.lowercased($0) }
+        return names.contains { $0.utf8.elementsEqual(name) }
+    }
+}

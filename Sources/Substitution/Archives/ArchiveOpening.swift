@@ -1,0 +1,110 @@
+public import Archives
+import Files
+import Glibc
+
+/// An archive's file that is open: what is read from it stays that of the file which was opened, whatever takes its
+/// place.
+public final class ArchiveFile: Sendable {
+    private let file: OpenFile
+    private let folder: FolderRoot
+
+    /// Opens a file; links on the way are followed.
+    ///
+    /// - Throws: ``MapFileError`` where it can't be opened, or is no regular file.
+    public init(path: String) throws(MapFileError) {
+        folder = FolderRoot(path: PathText.folder(of: path))
+        do throws(FileRefusal) {
+            file = try OpenFile(following: path)
+        } catch {
+            switch error {
+            case .notFound: throw .missing
+            case .notRegularFile(.directory): throw .isFolder
+            case .notRegularFile: throw .isNoRegularFile
+            case .permissionDenied: throw .unreadable
+            case .io(let code): throw .system(code)
+            default: throw .unreadable
+            }
+        }
+    }
+
+    public var bytes: ArchiveBytes { ArchiveFile.bytes(of: file, keeping: self) }
+
+    /// Whether the file has not been changed since it was opened.
+    public var isUnchanged: Bool {
+        guard let now = try? file.currentIdentity() else { return false }
+        return now.size == file.identity.size && now.modified == file.identity.modified
+    }
+
+    /// A text that differs for each state of each file.
+    var state: String {
+        let identity = file.identity
+        return "\(identity.device) \(identity.inode) \(identity.size) \(identity.modified) \(identity.changed)"
+    }
+
+    /// Opens a file below the archive's folder, without links on the way.
+    func sibling(_ path: String) -> ArchiveBytes? {
+        guard let opened = try? folder.open(Array(path.utf8)) else { return nil }
+        let sibling = Sibling(opened)
+        return ArchiveBytes(count: sibling.file.identity.size) { buffer, offset in
+            (try? sibling.file.read(at: offset, into: buffer)) ?? -1
+        }
+    }
+
+    private final class Sibling: Sendable {
+        let file: OpenFile
+        init(_ file: consuming OpenFile) { self.file = file }
+    }
+
+    private static func bytes(of file: borrowing OpenFile, keeping owner: ArchiveFile) -> ArchiveBytes {
+        ArchiveBytes(count: file.identity.size) { buffer, offset in
+            (try? owner.file.read(at: offset, into: buffer)) ?? -1
+        }
+    }
+}
+
+extension ArchiveInput {
+    /// The input that an open file is.
+    public init(_ file: ArchiveFile, name: String) {
+        self.init(name: name, bytes: file.bytes, sibling: { file.sibling($0) })
+    }
+}
+
+/// Opens the archives that maps name, those of before again where nothing of them has changed.
+struct ArchiveOpening {
+    let defaults: ArchiveDefaults
+    let known: [MapArchive]
+    let progress: @Sendable (_ name: String, _ read: Int, _ size: Int) -> Void
+
+    /// - Parameters:
+    ///   - name: as its user wrote it.
+    ///   - path: absolute.
+    /// - Returns: The archive; nil where it has an error, which `report` was told.
+    func open(
+        _ name: String, path: String, _ settings: ArchiveSettings, report: (ArchiveProblem) -> Void
+    ) throws(MapFileError) -> MapArchive? {
+        let file = try ArchiveFile(path: path)
+        let signature = "\(file.state) \(settings.signature) \(defaults)"
+        if let same = known.first(where: { $0.path == path && $0.signature == signature }) {
+            for warning in same.archive.warnings { report(warning) }
+            return same
+        }
+        var input = ArchiveInput(file, name: name)
+        input.limits = defaults.limits
+        let size = input.bytes.count
+        let progress = progress
+        input.progress = { progress(name, $0, size) }
+        do throws(ArchiveProblem) {
+            let archive = try Archive.open(input)
+            for warning in archive.warnings { report(warning) }
+            if archive.furtherWarnings > 0 {
+                report(ArchiveProblem(.warning, "\(archive.furtherWarnings) further warnings are not shown"))
+            }
+            return MapArchive(
+                archive, settings: settings, path: path, signature: signature, defaults: defaults,
+                isUnchanged: { file.isUnchanged })
+        } catch {
+            report(error)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Archives
+
+extension ArchiveCandidates {
+    /// The entries that a request may get, the best first in rank: those that are told apart only by whose turn it is.
+    ///
+    /// Equal bodies come first, then the fewest fields that differ of those in Vary, then the most equal fields. Empty
+    /// where no body is equal.
+    public func chosen(for request: ArchiveRequest, _ details: [EntryDetails]) -> [Int] {
+        var remaining = details.filter { entry in
+            guard table(entry.number).isPartial else { return true }
+            return entry.range != nil && entry.range == request.range
+        }
+        let whole = remaining.filter { !table($0.number).isPartial }
+        if request.range == nil || !whole.isEmpty { remaining = whole }
+        remaining = withEqualBody(remaining, request)
+        guard remaining.count > 1 else { return remaining.map(\.number) }
+        func keepBest(_ score: (EntryDetails) -> Int) {
+            let scores = remaining.map(score)
+            let best = scores.max() ?? 0
+            remaining = zip(remaining, scores).filter { $0.1 == best }.map(\.0)
+        }
+        keepBest { entry in
+            -entry.vary.count { name in request.values(name) != entry.fields.filter { $0.name == name }.map(\.value) }
+        }
+        keepBest { entry in
+            entry.fields.count { field in request.fields.contains { $0.name == field.name && $0.value == field.value } }
+        }
+        return remaining.map(\.number)
+    }
+
+    private func table(_ number: Int) -> EntryTable.Entry { archive.table[number] }
+
+    private func withEqualBody(_ entries: [EntryDetails], _ request: ArchiveRequest) -> [EntryDetails] {
+        if request.equalsAny { return entries }
+        guard let body = request.body, !body.bytes.isEmpty else {
+            let without = entries.filter { $0.body?.bytes.isEmpty ?? true }
+            return without.isEmpty && archive.mode == .nearest ? entries : without
+        }
+        let withBody = entries.filter { $0.body != nil }
+        let kinds: [ComparedBody.Kind] = archive.mode == .strict ? [.bytes] : ComparedBody.Kind.allCases
+        for kind in kinds {
+            let equal = withBody.filter { $0.body?.equals(body, as: kind, archive.index.rules) ?? false }
+            if !equal.isEmpty { return equal }
+        }
+        let without = entries.filter { $0.body == nil }
+        if !without.isEmpty { return without }
+        return archive.mode == .nearest ? entries : []
+    }
+
+    /// What is said of an entry that was found: `without t; scheme`; empty for the same URL.
+    public func tolerance(_ number: Int, url: UnsafeRawBufferPointer, pathEnd: Int) -> String {
+        var words: [String] = []
+        switch step.number {
+        case 2: words.append("order")
+        case 3:
+            let rules = archive.index.rules
+            let asked = SplitQuery(url, pathEnd: pathEnd, rules)
+            let names = ArchiveFinder.withURL(archive.table[number]) { url, pathEnd in
+                SplitQuery(url, pathEnd: pathEnd, rules).bustersThatDiffer(asked)
+            }
+            words.append("without " + names.joined(separator: ", "))
+        case 4: words.append("without query")
+        case 5:
+            let hundredths = step.likeness % 100
+            words.append("nearest \(step.likeness / 100).\(hundredths < 10 ? "0" : "")\(hundredths)")
+        case 6: words.append("size")
+        default: break
+        }
+        if step.isOtherScheme { words.append("scheme") }
+        return words.joined(separator: "; ")
+    }
+
+    /// Those of the chosen that are in order for a client: the ones behind the last change that it was answered from,
+    /// and before the next one.
+    ///
+    /// - Parameter lastChange: the number of that change; nil for none.
+    public func inState(_ chosen: [Int], lastChange: Int?) -> [Int] {
+        guard chosen.count > 1 else { return chosen }
+        let changes = archive.changes(around: chosen[0])
+        guard !changes.isEmpty else { return chosen }
+        var remaining = chosen
+        let last = lastChange ?? -1
+        let later = remaining.filter { $0 > last }
+        if !later.isEmpty { remaining = later }
+        if let next = changes.first(where: { $0 > last }) {
+            let earlier = remaining.filter { $0 < next }
+            if !earlier.isEmpty { remaining = earlier }
+        }
+        return remaining
+    }
+}
+
+extension MapArchive {
+    /// The entries that change something on the path of another entry, above or below it, in order.
+    public func changes(around number: Int) -> [Int] {
+        index.changes.prefix(100_000).map { Int($0) }.filter { change in
+            change != number && MapArchive.isRelated(table[change], table[number]) && !isGraphQLQuery(change)
+        }
+    }
+
+    /// Whether one path is the other, or is above it.
+    private static func isRelated(_ one: EntryTable.Entry, _ other: EntryTable.Entry) -> Bool {
+        ArchiveFinder.withURL(one) { first, firstEnd in
+            ArchiveFinder.withURL(other) { second, secondEnd in
+                let left = UnsafeRawBufferPointer(rebasing: first[ArchiveIndex.keyStart(first)..<firstEnd])
+                let right = UnsafeRawBufferPointer(rebasing: second[ArchiveIndex.keyStart(second)..<secondEnd])
+                let (short, long) = left.count <= right.count ? (left, right) : (right, left)
+                guard URLText.hasPrefix(long, short) else { return false }
+                return short.count == long.count || short.last == UInt8(ascii: "/")
+                    || long[short.count] == UInt8(ascii: "/")
+            }
+        }
+    }
+
+    /// A GraphQL query changes nothing, though it is a POST.
+    private func isGraphQLQuery(_ number: Int) -> Bool {
+        guard table[number].method == "POST", table[number].hasRequestBody,
+            let details = try? loadDetails([number]).first
+        else { return false }
+        return details.body?.isGraphQLQuery ?? false
+    }
+}

@@ -1,0 +1,179 @@
+import Database
+import HTTPSemantics
+
+/// A request's body in the forms in which it may be equal to another one.
+struct ComparedBody: Sendable {
+    /// In the order in which they are tried.
+    enum Kind: CaseIterable {
+        case bytes, json, form, multipart, graphQL
+    }
+
+    let bytes: [UInt8]
+    let json: JSONValue?
+    private let type: [UInt8]
+
+    /// Roughly the bytes that it takes.
+    var cost: Int { bytes.count * (json == nil ? 1 : 8) }
+
+    /// - Parameter type: the value of Content-Type.
+    init(_ bytes: [UInt8], type: [UInt8]) {
+        self.bytes = bytes
+        self.type = type
+        let first = bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) }
+        let mayBeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        json = mayBeJSON ? try? JSONReader.value(bytes) : nil
+    }
+
+    /// Whether a request's body equals this recorded one.
+    func equals(_ asked: ComparedBody, as kind: Kind, _ rules: ParameterRules) -> Bool {
+        switch kind {
+        case .bytes: bytes == asked.bytes
+        case .json:
+            if let json, let other = asked.json { ComparedBody.equals(json, other) } else { false }
+        case .form: isForm && asked.isForm && hasSamePairs(asked, rules)
+        case .multipart:
+            if let mine = withoutBoundary, let other = asked.withoutBoundary { mine == other } else { false }
+        case .graphQL:
+            if let mine = graphQL, let other = asked.graphQL { mine == other } else { false }
+        }
+    }
+
+    // MARK: JSON
+
+    /// Members in any order; `REDACTED` equals any value.
+    private static func equals(_ recorded: JSONValue, _ asked: JSONValue) -> Bool {
+        switch (recorded, asked) {
+        case (.string(let text), _) where text == ParameterRules.redactedValue: true
+        case (.object(let mine), .object(let theirs)):
+            mine.members.count == theirs.members.count
+                && mine.members.allSatisfy { member in
+                    theirs.members.first { $0.name == member.name }.map { equals(member.value, $0.value) } ?? false
+                }
+        case (.array(let mine), .array(let theirs)):
+            mine.count == theirs.count && zip(mine, theirs).allSatisfy { equals($0, $1) }
+        default: recorded == asked
+        }
+    }
+
+    // MARK: Forms
+
+    private var isForm: Bool { type.lowercasedText.hasPrefix("application/x-www-form-urlencoded") }
+
+    private func hasSamePairs(_ asked: ComparedBody, _ rules: ParameterRules) -> Bool {
+        // As if each were the query of a URL.
+        let mine = [UInt8(ascii: "?")] + bytes
+        let theirs = [UInt8(ascii: "?")] + asked.bytes
+        return mine.withUnsafeBytes { mine in
+            theirs.withUnsafeBytes { theirs in
+                SplitQuery(mine, pathEnd: 0, rules).step(of: SplitQuery(theirs, pathEnd: 0, rules)) != nil
+            }
+        }
+    }
+
+    // MARK: Multipart
+
+    /// The body with its boundary taken out; nil where it is no multipart one.
+    private var withoutBoundary: [UInt8]? {
+        guard type.lowercasedText.hasPrefix("multipart/") else { return nil }
+        guard let parameter = type.lowercasedText.range(of: "boundary=") else { return nil }
+        var boundary = Array(type[parameter...].prefix { $0 != UInt8(ascii: ";") })
+        while boundary.last == 0x20 { boundary.removeLast() }
+        if boundary.first == UInt8(ascii: "\""), boundary.last == UInt8(ascii: "\""), boundary.count > 1 {
+            boundary = Array(boundary.dropFirst().dropLast())
+        }
+        guard !boundary.isEmpty else { return nil }
+        return bytes.removing(Array("--".utf8) + boundary)
+    }
+
+    // MARK: GraphQL
+
+    /// What tells GraphQL requests apart: the operation's name and the variables, whatever the query's text.
+    private struct GraphQL: Equatable {
+        let operation: JSONValue?
+        let variables: JSONValue?
+
+        static func == (mine: GraphQL, theirs: GraphQL) -> Bool {
+            equals(mine.operation ?? .null, theirs.operation ?? .null)
+                && equals(mine.variables ?? .object(JSONObject()), theirs.variables ?? .object(JSONObject()))
+        }
+
+        private static func equals(_ mine: JSONValue, _ theirs: JSONValue) -> Bool { ComparedBody.equals(mine, theirs) }
+    }
+
+    private var graphQL: GraphQL? {
+        guard case .object(let object)? = json else { return nil }
+        let isPersisted =
+            if case .object(let extensions)? = object["extensions"] { extensions["persistedQuery"] != nil } else {
+                false
+            }
+        var name = object["operationName"] ?? .null
+        if case .string(let query)? = object["query"] {
+            if name == .null { name = ComparedBody.operationName(query).map { .string($0) } ?? .null }
+        } else if !isPersisted {
+            return nil
+        }
+        // Operations without a name are told apart by their text alone, which the comparison as JSON has done.
+        guard case .string(let text) = name, !text.isEmpty else { return nil }
+        let variables = object["variables"]
+        return GraphQL(operation: name, variables: variables == .null ? nil : variables)
+    }
+
+    /// The name of the first operation in a GraphQL document: `query Name(…) {`.
+    private static func operationName(_ query: [UInt8]) -> [UInt8]? {
+        let words = query.split(maxSplits: 8) { $0 <= 0x20 || $0 == UInt8(ascii: ",") }
+        guard let first = words.first, words.count > 1,
+            ["query", "mutation", "subscription"].contains(where: { $0.utf8.elementsEqual(first) })
+        else { return nil }
+        let name = words[1].prefix { byte in
+            ParameterRules.isDigit(byte) || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "_")
+        }
+        return name.isEmpty ? nil : Array(name)
+    }
+
+    /// Whether it is a GraphQL operation that changes nothing.
+    var isGraphQLQuery: Bool {
+        guard case .object(let object)? = json else { return false }
+        if case .string(let query)? = object["query"] {
+            let text = query.drop { $0 <= 0x20 || $0 == UInt8(ascii: ",") }
+            return !text.starts(with: "mutation".utf8) && !text.starts(with: "subscription".utf8)
+        }
+        if case .object(let extensions)? = object["extensions"] { return extensions["persistedQuery"] != nil }
+        return false
+    }
+}
+
+extension [UInt8] {
+    fileprivate var lowercasedText: [UInt8] { map(\.asciiLowercased) }
+
+    fileprivate func hasPrefix(_ text: StaticString) -> Bool {
+        text.withUTF8Buffer { starts(with: $0) }
+    }
+
+    /// Where a text ends; nil where it isn't there.
+    fileprivate func range(of text: StaticString) -> Int? {
+        text.withUTF8Buffer { wanted in
+            guard count >= wanted.count else { return nil }
+            for start in 0...(count - wanted.count) where self[start..<start + wanted.count].elementsEqual(wanted) {
+                return start + wanted.count
+            }
+            return nil
+        }
+    }
+
+    /// Without each occurrence of a text. Linear: where its first byte stands, it is compared once.
+    fileprivate func removing(_ text: [UInt8]) -> [UInt8] {
+        var rest: [UInt8] = []
+        rest.reserveCapacity(count)
+        var index = 0
+        while index < count {
+            if self[index] == text[0], count - index >= text.count, self[index..<index + text.count].elementsEqual(text)
+            {
+                index += text.count
+            } else {
+                rest.append(self[index])
+                index += 1
+            }
+        }
+        return rest
+    }
+}

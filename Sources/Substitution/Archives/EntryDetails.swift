@@ -1,0 +1,94 @@
+import Archives
+public import HTTPSemantics
+
+/// What tells entries of one URL apart: the recorded request's fields and body, and what the response says of both.
+public struct EntryDetails: Sendable {
+    public let number: Int
+    /// Names in lower case; those that say nothing of what is asked for are left out.
+    let fields: [(name: [UInt8], value: [UInt8])]
+    /// The names in Vary, in lower case.
+    let vary: [[UInt8]]
+    /// The value of Range, where the response is a part.
+    let range: [UInt8]?
+    let body: ComparedBody?
+    let isSuccess: Bool
+    let hasContent: Bool
+
+    init(_ number: Int, _ exchange: RecordedExchange, isPartial: Bool) {
+        self.number = number
+        var fields: [(name: [UInt8], value: [UInt8])] = []
+        var type: [UInt8] = []
+        var range: [UInt8]?
+        for field in exchange.requestFields {
+            let name = field.name.map(\.asciiLowercased)
+            if name.elementsEqual("range".utf8) { range = field.value }
+            if name.elementsEqual("content-type".utf8) { type = field.value }
+            if !EntryDetails.saysNothing(name) { fields.append((name, field.value)) }
+        }
+        self.fields = fields
+        self.range = isPartial ? range : nil
+        vary = exchange.fields.filter { $0.isNamed("vary") }.flatMap { field in
+            field.value.split(separator: UInt8(ascii: ",")).map { name in
+                name.filter { $0 != 0x20 && $0 != 0x09 }.map(\.asciiLowercased)
+            }
+        }.filter { !EntryDetails.isUnvaried($0) }
+        body = exchange.requestBody.map { ComparedBody($0, type: type) }
+        isSuccess = (200..<300).contains(exchange.status)
+        hasContent = !exchange.body.isMissing && (exchange.body.size ?? 1) > 0
+    }
+
+    /// Roughly the bytes that it takes.
+    var cost: Int {
+        fields.reduce(256) { $0 + $1.name.count + $1.value.count + 64 } + (body?.cost ?? 0)
+    }
+
+    /// Fields of a request that differ from one to the next without another answer being meant: of conditions, caching
+    /// and connections, and those that tell who asks.
+    static func saysNothing(_ name: [UInt8]) -> Bool { silent.contains(name) }
+
+    private static func isUnvaried(_ name: [UInt8]) -> Bool {
+        ["accept-encoding", "cookie", "user-agent"].contains { $0.utf8.elementsEqual(name) }
+    }
+
+    private static let silent: Set<[UInt8]> = Set(
+        [
+            "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "cache-control",
+            "pragma",
+            "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer", "transfer-encoding",
+            "upgrade", "content-length", "cookie", "authorization", "accept-encoding", "user-agent", "host", "via",
+            "expect",
+        ].map { Array($0.utf8) })
+}
+
+/// A request as far as entries of one URL are told apart by it.
+public struct ArchiveRequest: Sendable {
+    let fields: [(name: [UInt8], value: [UInt8])]
+    let range: [UInt8]?
+    let isHead: Bool
+    let body: ComparedBody?
+    /// Whether it had a body that is too large to be compared, and so equals any.
+    let equalsAny: Bool
+
+    /// - Parameters:
+    ///   - body: nil where there is none.
+    ///   - isTooLarge: whether there is one of more than a MiB.
+    public init(_ fields: FieldSection, isHead: Bool, body: [UInt8]?, isTooLarge: Bool = false) {
+        var kept: [(name: [UInt8], value: [UInt8])] = []
+        var type: [UInt8] = []
+        var range: [UInt8]?
+        for line in fields.lines {
+            let name = fields.withName(line) { $0.map(\.asciiLowercased) }
+            let value = fields.withValue(line) { Array($0) }
+            if name.elementsEqual("range".utf8) { range = value }
+            if name.elementsEqual("content-type".utf8) { type = value }
+            if !EntryDetails.saysNothing(name) { kept.append((name, value)) }
+        }
+        self.fields = kept
+        self.range = range
+        self.isHead = isHead
+        self.body = body.map { ComparedBody($0, type: type) }
+        equalsAny = isTooLarge
+    }
+
+    func values(_ name: [UInt8]) -> [[UInt8]] { fields.filter { $0.name == name }.map(\.value) }
+}

@@ -1,0 +1,175 @@
+public import Archives
+import Files
+import HTTPSemantics
+import Synchronization
+
+/// An archive that is in force: its entries, how they are found, and what the map says of it.
+public final class MapArchive: Sendable {
+    public let archive: Archive
+    /// The entries with the URLs that they are answered at.
+    public let table: EntryTable
+    public let settings: ArchiveSettings
+    /// What it has of a rule.
+    public let options: RuleOptions
+    public let mode: ArchiveMatchMode
+    public let missing: ArchiveMissing
+    /// The last component of its name, by which Cache-Status and the log name it.
+    public let shortName: String
+    /// The absolute path that it was opened by.
+    public let path: String
+    /// Another number for each state of each file that was opened: what is kept in memory goes by it.
+    public let generation: UInt64
+    /// Which settings it was opened with: equal ones are kept over a reload.
+    let signature: String
+    let index: ArchiveIndex
+    /// The hosts of its entries.
+    public let hosts: [NamedHost]
+    /// The number of its first entry among those of all archives of the map.
+    public internal(set) var firstNumber: Int {
+        get { numbering.withLock { $0 } }
+        set { numbering.withLock { $0 = newValue } }
+    }
+
+    private let numbering = Mutex(0)
+    private let isUnchanged: @Sendable () -> Bool
+    /// Of those that `urls` counts; empty where all do.
+    private let counted: [Bool]
+    private let details = Mutex(KeptDetails())
+
+    private static let generations = Atomic<UInt64>(1)
+
+    init(
+        _ archive: Archive, settings: ArchiveSettings, path: String, signature: String, defaults: ArchiveDefaults,
+        isUnchanged: @escaping @Sendable () -> Bool
+    ) {
+        self.archive = archive
+        self.settings = settings
+        self.path = path
+        self.signature = signature
+        self.isUnchanged = isUnchanged
+        options = settings.options
+        generation = MapArchive.generations.wrappingAdd(1, ordering: .relaxed).newValue
+        let isPage = archive.format == .mhtml || archive.format == .webarchive
+        mode = settings.match ?? defaults.match ?? (isPage ? .nearest : .tolerant)
+        missing = defaults.missing ?? settings.missing ?? .forward
+        shortName = PathText.lastComponent(archive.name)
+        table = settings.moved.isEmpty ? archive.table : archive.table.moved { settings.moved($0) }
+        let table = table
+        counted =
+            settings.urls.map { urls in
+                (0..<table.count).map { number in
+                    ArchiveFinder.withURL(table[number]) { url, pathEnd in
+                        urls.contains(UnsafeRawBufferPointer(rebasing: url[..<pathEnd]))
+                    }
+                }
+            } ?? []
+        index = ArchiveIndex(table, settings, mode: mode)
+        hosts = MapArchive.hosts(of: table, counted, mode)
+    }
+
+    /// Whether the map counts an entry.
+    func counts(_ number: Int) -> Bool { counted.isEmpty || counted[number] }
+
+    /// Entries that the map counts, and those of them that can answer.
+    public var entryCounts: (all: Int, usable: Int) {
+        guard !counted.isEmpty else { return (table.count, table.usableCount) }
+        let numbers = (0..<table.count).filter(counts)
+        return (numbers.count, numbers.count { table[$0].isUsable })
+    }
+
+    /// An entry's place as Cache-Status and the log name it: `checkout.har#17`.
+    public func position(_ number: Int) -> String { shortName + table.number(number) }
+
+    /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
+    public var isIntact: Bool { isUnchanged() }
+
+    // MARK: Hosts
+
+    private static func hosts(of table: EntryTable, _ counted: [Bool], _ mode: ArchiveMatchMode) -> [NamedHost] {
+        var seen: Set<ArraySlice<UInt8>> = []
+        var hosts: [NamedHost] = []
+        var secure: Set<String> = []
+        for number in 0..<table.count where counted.isEmpty || counted[number] {
+            let url = table[number].url
+            guard !url.isEmpty else { continue }
+            let start = url.startIndex + (url[url.startIndex + 4] == UInt8(ascii: "s") ? 8 : 7)
+            let authority = url[..<(url[start...].firstIndex(of: UInt8(ascii: "/")) ?? url.endIndex)]
+            guard seen.insert(authority).inserted, let host = NamedHost(String(decoding: authority, as: UTF8.self))
+            else {
+                continue
+            }
+            hosts.append(host)
+            if host.scheme == "https" { secure.insert(host.host) }
+        }
+        guard mode != .strict else { return hosts }
+        // What was recorded over http alone is answered over https too.
+        for host in hosts where host.scheme == "http" && host.port == 80 && !secure.contains(host.host) {
+            if let other = NamedHost("https://\(host.host)") { hosts.append(other) }
+        }
+        return hosts
+    }
+
+    /// Whether the archive has the host of a URL, whatever the scheme, and so can be missed by it.
+    func isOwn(_ url: UnsafeRawBufferPointer, pathEnd: Int, host: String, port: UInt16) -> Bool {
+        if let urls = settings.urls { return urls.contains(UnsafeRawBufferPointer(rebasing: url[..<pathEnd])) }
+        return hosts.contains { $0.host == host && $0.port == port }
+    }
+
+    // MARK: Details
+
+    /// What is kept of some entries beside the index; the first that is asked for is read from the file. Does I/O.
+    ///
+    /// - Throws: ``Archives/ArchiveProblem`` where an entry can't be read.
+    public func loadDetails(_ numbers: [Int]) throws(ArchiveProblem) -> [EntryDetails] {
+        var found: [EntryDetails] = []
+        for number in numbers {
+            if let kept = details.withLock({ $0.entries[number] }) {
+                found.append(kept)
+                continue
+            }
+            let made = EntryDetails(number, try archive.exchange(number), isPartial: table[number].isPartial)
+            details.withLock { $0.keep(made) }
+            found.append(made)
+        }
+        return found
+    }
+
+    /// The same as far as all of them are in memory. Does no I/O.
+    public func keptDetails(_ numbers: [Int]) -> [EntryDetails]? {
+        details.withLock { kept in
+            var found: [EntryDetails] = []
+            found.reserveCapacity(numbers.count)
+            for number in numbers {
+                guard let entry = kept.entries[number] else { return nil }
+                found.append(entry)
+            }
+            return found
+        }
+    }
+
+    /// The details that are in memory, up to 16 MiB.
+    private struct KeptDetails {
+        var entries: [Int: EntryDetails] = [:]
+        private var bytes = 0
+
+        mutating func keep(_ made: EntryDetails) {
+            if bytes + made.cost > 16 << 20 {
+                entries = [:]
+                bytes = 0
+            }
+            entries[made.number] = made
+            bytes += made.cost
+        }
+    }
+}
+
+/// What the command line says of all archives.
+public struct ArchiveDefaults: Sendable {
+    /// For archives that don't say (`--match`).
+    public var match: ArchiveMatchMode?
+    /// For all, whatever they say (`--missing`).
+    public var missing: ArchiveMissing?
+    public var limits = ArchiveLimits()
+
+    public init() {}
+}

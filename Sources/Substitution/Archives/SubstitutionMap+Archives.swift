@@ -1,0 +1,91 @@
+import Archives
+public import HTTPSemantics
+
+/// What the archives of a map say of a request that no rule answers.
+public enum ArchiveFinding: Sendable {
+    /// No archive has the URL's host, or those that `urls` names.
+    case unknown
+    /// These entries may answer.
+    case found(ArchiveCandidates)
+    /// An archive has the host and no entry.
+    case missed(MapArchive)
+}
+
+extension SubstitutionMap {
+    /// The archives in the order in which their files were named.
+    public var archives: [MapArchive] { storage.archives }
+
+    /// Whether there are archives at all.
+    public var hasArchives: Bool { !storage.archives.isEmpty }
+
+    /// How many entries the archives have, and how many of them can answer.
+    public var entryCounts: (all: Int, usable: Int) {
+        storage.archives.reduce((0, 0)) { ($0.0 + $1.entryCounts.all, $0.1 + $1.entryCounts.usable) }
+    }
+
+    /// Finds the entries that may answer a request that no rule answers.
+    ///
+    /// - Parameter from: the archive to begin with, by its place among ``archives``: the one behind that whose
+    ///   candidates had no equal body.
+    public func findArchived(
+        _ uri: TargetURI, method: RequestMethod, hasBody: Bool, hasRange: Bool, from first: Int = 0
+    ) -> ArchiveFinding {
+        guard uri.scheme != .other else { return .unknown }
+        return uri.withBytes { url in
+            for archive in storage.archives.dropFirst(first) {
+                let finder = ArchiveFinder(
+                    archive: archive, url: url, pathEnd: uri.pathEnd, method: method.known, methodText: method.bytes,
+                    hasBody: hasBody, hasRange: hasRange)
+                if let candidates = finder.find(), !isRedirectToItself(candidates, url) { return .found(candidates) }
+            }
+            let host = uri.host
+            for archive in storage.archives
+            where archive.isOwn(url, pathEnd: uri.pathEnd, host: host, port: uri.port) {
+                return .missed(archive)
+            }
+            return .unknown
+        }
+    }
+
+    /// An entry of the other scheme that redirects to the URL asked for would redirect for ever.
+    private func isRedirectToItself(_ candidates: ArchiveCandidates, _ url: UnsafeRawBufferPointer) -> Bool {
+        guard candidates.step.isOtherScheme, candidates.entries.count == 1, let number = candidates.entries.first,
+            (300..<400).contains(candidates.archive.table[number].status)
+        else { return false }
+        return candidates.archive.redirects(number, to: url)
+    }
+
+    /// Why no archive answers a request, and what comes nearest.
+    ///
+    /// - Parameter hasCandidates: whether there were entries whose body was another.
+    public func archiveMiss(
+        _ uri: TargetURI, method: RequestMethod, of archive: MapArchive, hasCandidates: Bool = false
+    ) -> ArchiveMiss {
+        archive.miss(uri, method: method, hasCandidates: hasCandidates)
+    }
+
+    /// The place of an archive among ``archives``.
+    public func place(of archive: MapArchive) -> Int {
+        storage.archives.firstIndex { $0 === archive } ?? storage.archives.count
+    }
+
+    /// Whether an archive answers the URL by this method: for a preflight.
+    public func archivePreflight(_ uri: TargetURI, method: RequestMethod) -> MapArchive? {
+        // A preflight does not tell whether its request will have a body.
+        for hasBody in [true, false] {
+            let finding = findArchived(uri, method: method, hasBody: hasBody, hasRange: false)
+            if case .found(let candidates) = finding { return candidates.archive }
+        }
+        return nil
+    }
+}
+
+extension MapArchive {
+    /// Whether an entry is a redirect to a URL. Reads the entry: for the rare redirects of another scheme.
+    func redirects(_ number: Int, to url: UnsafeRawBufferPointer) -> Bool {
+        guard let exchange = try? archive.exchange(number), let location = exchange.value("location"),
+            let target = try? TargetURI(String(decoding: location, as: UTF8.self))
+        else { return false }
+        return target.withBytes { URLText.equal($0, url) }
+    }
+}
