@@ -14,7 +14,8 @@ SOAK_SECONDS ?= 600
 KILLS ?= 200
 
 # What building and running need, and what the tests need beside it.
-PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev pkg-config ca-certificates
+PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev zlib1g-dev libbrotli-dev libzstd-dev pkg-config \
+	ca-certificates
 # Of systemd the tests take systemd-analyze; it does not have to run.
 TEST_PACKAGES = curl sqlite3 python3 python3-requests python3-prometheus-client strace faketime iproute2 git \
 	openssl libnss3-tools default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE)

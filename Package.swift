@@ -48,8 +48,10 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
 
         // Their headers are the system's; the libraries themselves are opened at first need.
-        .target(name: "CCurl"),
-        .target(name: "CSQLite"),
+        .target(name: "CLibrary"),
+        .target(name: "CCompression", dependencies: ["CLibrary"]),
+        .target(name: "CCurl", dependencies: ["CLibrary"]),
+        .target(name: "CSQLite", dependencies: ["CLibrary"]),
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Curl", dependencies: ["Basics", "CCurl"], swiftSettings: strict),
         .target(name: "Diagnostics", dependencies: ["Basics"], swiftSettings: strict),
@@ -67,7 +69,8 @@ let package = Package(
         .target(
             name: "Files", dependencies: ["Basics", "HTTPSemantics", "CLinux", nioCore, crypto], swiftSettings: strict),
         .target(
-            name: "Archives", dependencies: ["Basics", "Diagnostics", "HTTPSemantics", nioCore, crypto],
+            name: "Archives",
+            dependencies: ["Basics", "CCompression", "Diagnostics", "HTTPSemantics", nioCore, crypto],
             swiftSettings: strict),
         .target(
             name: "Substitution",

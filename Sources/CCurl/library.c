@@ -5,11 +5,11 @@
 #include "shim.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <lazy_library.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
+
+#define HIDDEN SUBPROXY_HIDDEN
 
 #define FUNCTIONS(EACH) \
     EACH(curl_easy_cleanup) EACH(curl_easy_getinfo) EACH(curl_easy_init) EACH(curl_easy_pause) \
@@ -28,51 +28,18 @@ static struct {
     FUNCTIONS(MEMBER)
 } library;
 
-// Hidden, or what libcurl calls of its own could end here, since the names are the same.
-#define HIDDEN __attribute__((visibility("hidden")))
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *opened_handle;
-static atomic_bool opened;
-static char problem[512];
-
-static void *find(void *handle, const char *name) {
-    void *function = dlsym(handle, name);
-    if (function == NULL && problem[0] == 0) snprintf(problem, sizeof problem, "libcurl.so.4 has no %s", name);
-    return function;
-}
-
-static void open_library(void) {
-    // Local, so that its OpenSSL and the program's own TLS never see each other; now, so that what is missing is missed
-    // here and not in a transfer.
-    void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        const char *text = dlerror();
-        snprintf(problem, sizeof problem, "%s", text == NULL ? "libcurl.so.4 can't be opened" : text);
-        return;
-    }
-    opened_handle = handle;
-#define FIND(name) library.name = (__typeof__(library.name))find(handle, #name);
+static void find_functions(struct subproxy_lazy_library *lazy) {
+#define FIND(name) library.name = (__typeof__(library.name))subproxy_lazy_find(lazy, #name);
     FUNCTIONS(FIND)
 }
 
-// A failure is tried again at the next call: descriptors or memory may have been short.
-static bool is_open(void) {
-    if (atomic_load_explicit(&opened, memory_order_acquire)) return true;
-    pthread_mutex_lock(&lock);
-    if (!atomic_load_explicit(&opened, memory_order_relaxed)) {
-        problem[0] = 0;
-        open_library();
-        if (problem[0] == 0) atomic_store_explicit(&opened, true, memory_order_release);
-    }
-    bool is = atomic_load_explicit(&opened, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
-    return is;
-}
+static struct subproxy_lazy_library lazy = SUBPROXY_LAZY_LIBRARY("libcurl.so.4", find_functions);
 
-HIDDEN const char *subproxy_library_problem(void) { return is_open() ? NULL : problem; }
+static inline bool is_open(void) { return subproxy_lazy_is_open(&lazy); }
 
-HIDDEN void *subproxy_library_symbol(const char *name) { return is_open() ? dlsym(opened_handle, name) : NULL; }
+HIDDEN const char *subproxy_library_problem(void) { return subproxy_lazy_problem(&lazy); }
+
+HIDDEN void *subproxy_library_symbol(const char *name) { return is_open() ? dlsym(lazy.handle, name) : NULL; }
 
 #define HAND_ON(type, name, parameters, arguments, otherwise) \
     HIDDEN type name parameters { return is_open() ? library.name arguments : otherwise; }
@@ -82,7 +49,7 @@ HIDDEN void *subproxy_library_symbol(const char *name) { return is_open() ? dlsy
 HAND_ON(CURL *, curl_easy_init, (void), (), NULL)
 HAND_ON_VOID(curl_easy_cleanup, (CURL * handle), (handle))
 HAND_ON(CURLcode, curl_easy_pause, (CURL * handle, int pauses), (handle, pauses), CURLE_FAILED_INIT)
-HAND_ON(const char *, curl_easy_strerror, (CURLcode code), (code), problem)
+HAND_ON(const char *, curl_easy_strerror, (CURLcode code), (code), lazy.problem)
 HAND_ON(CURLcode, curl_global_init, (long flags), (flags), CURLE_FAILED_INIT)
 HAND_ON(CURLM *, curl_multi_init, (void), (), NULL)
 HAND_ON(CURLMcode, curl_multi_cleanup, (CURLM * multi), (multi), CURLM_INTERNAL_ERROR)
@@ -100,7 +67,7 @@ HAND_ON_VOID(curl_url_cleanup, (CURLU * url), (url))
 HAND_ON(
     CURLUcode, curl_url_set, (CURLU * url, CURLUPart part, const char *text, unsigned int flags),
     (url, part, text, flags), CURLUE_OUT_OF_MEMORY)
-HAND_ON(char *, curl_version, (void), (), problem)
+HAND_ON(char *, curl_version, (void), (), lazy.problem)
 
 // All that curl_easy_getinfo gives is given through a pointer.
 HIDDEN CURLcode curl_easy_getinfo(CURL *handle, CURLINFO info, ...) {

@@ -3,10 +3,10 @@
 #include "shim.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <lazy_library.h>
 #include <stdbool.h>
-#include <stdio.h>
+
+#define HIDDEN SUBPROXY_HIDDEN
 
 #define FUNCTIONS(EACH) \
     EACH(backup_finish) EACH(backup_init) EACH(backup_pagecount) EACH(backup_step) EACH(bind_blob64) \
@@ -26,46 +26,17 @@ static struct {
     int (*error_offset)(sqlite3 *);
 } library;
 
-// Hidden, or what SQLite calls of its own could end here, since the names are the same.
-#define HIDDEN __attribute__((visibility("hidden")))
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_bool opened;
-static char problem[512];
-
-static void *find(void *handle, const char *name) {
-    void *function = dlsym(handle, name);
-    if (function == NULL && problem[0] == 0) snprintf(problem, sizeof problem, "libsqlite3.so.0 has no %s", name);
-    return function;
-}
-
-static void open_library(void) {
-    void *handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        const char *text = dlerror();
-        snprintf(problem, sizeof problem, "%s", text == NULL ? "libsqlite3.so.0 can't be opened" : text);
-        return;
-    }
-#define FIND(name) library.name = (__typeof__(library.name))find(handle, "sqlite3_" #name);
+static void find_functions(struct subproxy_lazy_library *lazy) {
+#define FIND(name) library.name = (__typeof__(library.name))subproxy_lazy_find(lazy, "sqlite3_" #name);
     FUNCTIONS(FIND)
-    library.error_offset = (int (*)(sqlite3 *))dlsym(handle, "sqlite3_error_offset");
+    library.error_offset = (int (*)(sqlite3 *))dlsym(lazy->handle, "sqlite3_error_offset");
 }
 
-// A failure is tried again at the next call: descriptors or memory may have been short.
-static bool is_open(void) {
-    if (atomic_load_explicit(&opened, memory_order_acquire)) return true;
-    pthread_mutex_lock(&lock);
-    if (!atomic_load_explicit(&opened, memory_order_relaxed)) {
-        problem[0] = 0;
-        open_library();
-        if (problem[0] == 0) atomic_store_explicit(&opened, true, memory_order_release);
-    }
-    bool is = atomic_load_explicit(&opened, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
-    return is;
-}
+static struct subproxy_lazy_library lazy = SUBPROXY_LAZY_LIBRARY("libsqlite3.so.0", find_functions);
 
-HIDDEN const char *subproxy_sqlite_problem(void) { return is_open() ? NULL : problem; }
+static inline bool is_open(void) { return subproxy_lazy_is_open(&lazy); }
+
+HIDDEN const char *subproxy_sqlite_problem(void) { return subproxy_lazy_problem(&lazy); }
 
 HIDDEN int subproxy_sqlite_configure(sqlite3 *database, int option, int value) {
     return library.db_config(database, option, value, (int *)0);
@@ -79,7 +50,7 @@ HIDDEN int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, cons
     *database = NULL;
     return is_open() ? library.open_v2(path, database, flags, system) : SQLITE_CANTOPEN;
 }
-HIDDEN const char *sqlite3_errstr(int code) { return is_open() ? library.errstr(code) : problem; }
+HIDDEN const char *sqlite3_errstr(int code) { return is_open() ? library.errstr(code) : lazy.problem; }
 HIDDEN int sqlite3_complete(const char *script) { return is_open() ? library.complete(script) : SQLITE_NOMEM; }
 // SQLite takes NULL here, which is what a connection is that couldn't be opened.
 HIDDEN int sqlite3_close_v2(sqlite3 *database) { return database == NULL ? SQLITE_OK : library.close_v2(database); }
