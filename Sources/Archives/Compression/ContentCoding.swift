@@ -1,0 +1,93 @@
+/// A content coding that can be decoded (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
+public enum ContentCoding: String, Sendable, CaseIterable {
+    case gzip, deflate, br, zstd
+
+    /// - Parameter name: in any case; `x-gzip` is gzip (RFC 9110 §8.4.1.3).
+    public init?(name: String) {
+        let name = name.lowercased()
+        guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else { return nil }
+        self = coding
+    }
+
+    /// Whether a body that begins like this may have the coding: gzip and zstd have a mark, the others may be anything.
+    func canBegin(with start: some Collection<UInt8>) -> Bool {
+        switch self {
+        case .gzip: start.starts(with: [0x1F, 0x8B])
+        case .zstd:
+            // A frame, or one to be skipped (RFC 8878 §3.1.1, §3.1.2).
+            start.starts(with: [0x28, 0xB5, 0x2F, 0xFD])
+                || (start.first.map { $0 & 0xF0 == 0x50 } == true
+                    && start.dropFirst().starts(with: [0x2A, 0x4D, 0x18]))
+        case .deflate, .br: true
+        }
+    }
+
+    /// - Parameter start: the first two bytes of the body, which tell the two forms of `deflate` apart: it ought to be
+    ///   zlib's, and servers send it bare (RFC 9110 §8.4.1.2).
+    func decompressor(_ start: ArraySlice<UInt8>) throws(ArchiveProblem) -> any Decompressor {
+        switch self {
+        case .gzip: return try Inflater(.gzip)
+        case .br: return try BrotliDecoder()
+        case .zstd: return try ZstandardDecoder()
+        case .deflate:
+            guard let first = start.first, let second = start.dropFirst().first else { return try Inflater(.raw) }
+            let isZlib = first & 15 == 8 && (Int(first) << 8 | Int(second)) % 31 == 0
+            return try Inflater(isZlib ? .zlib : .raw)
+        }
+    }
+}
+
+/// Takes content codings off a body.
+public enum ContentDecoder {
+    /// The most codings that a body may have.
+    static let mostCodings = 4
+
+    /// Whether all codings of a list are known.
+    public static func canDecode(_ codings: [String]) -> Bool {
+        codings.count <= mostCodings && codings.allSatisfy { isIdentity($0) || ContentCoding(name: $0) != nil }
+    }
+
+    /// The body without its content codings.
+    ///
+    /// - Parameters:
+    ///   - codings: in the order of Content-Encoding: the last is taken off first.
+    ///   - storedBytes: how long the coded body is. The stream throws before it gives more than 1 MiB and 1,100 times
+    ///     that, or more than `limits.body`.
+    /// - Throws: ``ArchiveProblem`` where a coding is not known, or its library is missing.
+    public static func stream(
+        _ body: any BodyStream, codings: [String], storedBytes: Int, limits: ArchiveLimits
+    ) throws(ArchiveProblem) -> any BodyStream {
+        guard codings.count <= mostCodings else {
+            throw ArchiveProblem(.error, "the body has more than \(mostCodings) content codings")
+        }
+        var stream = body
+        for name in codings.reversed() where !isIdentity(name) {
+            guard let coding = ContentCoding(name: name) else {
+                throw ArchiveProblem(.error, "the content coding '\(name)' is not known")
+            }
+            stream = DecodingStream(stream, coding, limit: .init(storedBytes: storedBytes, limits))
+        }
+        return stream
+    }
+
+    private static func isIdentity(_ name: String) -> Bool { name.isEmpty || name.lowercased() == "identity" }
+}
+
+/// How long a body may get when it is decoded.
+struct DecodingLimit {
+    /// In bytes.
+    let bytes: Int
+    /// Which of the limits it is.
+    let words: String
+
+    /// - Parameter storedBytes: how long the coded body is.
+    init(storedBytes: Int, _ limits: ArchiveLimits) {
+        let (product, isOver) = max(storedBytes, 0).multipliedReportingOverflow(by: 1100)
+        let byRatio = isOver ? Int.max : max(1 << 20, product)
+        bytes = min(byRatio, max(limits.body, 0))
+        words =
+            byRatio < limits.body
+            ? "decoded, the body is longer than 1 MiB and 1,100 times its coded bytes"
+            : "the body is longer than --max-entry-body (\(limits.body) bytes)"
+    }
+}
