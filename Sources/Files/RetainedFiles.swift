@@ -62,6 +62,13 @@ public final class RetainedFiles: Sendable {
         }
     }
 
+    /// Takes in what was made, and drops others for it.
+    func insert(_ made: LoadedFile) -> LoadedFile {
+        let (result, evicted) = state.withLock { $0.insert(made, made.key) }
+        for key in evicted { onEvict(key) }
+        return result
+    }
+
     /// The last state of a file that is in memory and may be dropped; whether it is the file's still is for
     /// ``glance(at:now:)`` to say. Does no I/O.
     public func held(_ root: FolderRoot, _ path: [UInt8]) -> LoadedFile? {

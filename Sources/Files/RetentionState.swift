@@ -70,6 +70,19 @@ extension RetainedFiles {
             }
         }
 
+        /// Takes content in that was made, unless another has made it meanwhile.
+        mutating func insert(_ made: LoadedFile, _ key: FileKey) -> (LoadedFile, evicted: [FileKey]) {
+            if let held = pinned[key] ?? ring.file(key) { return (held, []) }
+            loads &+= 1
+            if made.isPinned {
+                pinned[key] = made
+                pinnedCost &+= State.cost(made)
+                return (made, makeRoom(for: 0))
+            }
+            let (_, evicted) = retain(made, key)
+            return (made, evicted)
+        }
+
         private mutating func retain(
             _ file: LoadedFile, _ key: FileKey
         ) -> (Result<LoadedFile, FileRefusal>, evicted: [FileKey]) {

@@ -1,9 +1,9 @@
 /// A content coding that can be decoded (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
-public enum ContentCoding: String, Sendable, CaseIterable {
+enum ContentCoding: String, Sendable, CaseIterable {
     case gzip, deflate, br, zstd
 
     /// - Parameter name: in any case; `x-gzip` is gzip (RFC 9110 §8.4.1.3).
-    public init?(name: String) {
+    init?(name: String) {
         let name = name.lowercased()
         guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else { return nil }
         self = coding

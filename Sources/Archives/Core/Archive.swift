@@ -4,8 +4,8 @@ public struct ArchiveLimits: Sendable {
     static let entries = 4_000_000
     /// The bytes of a URL (`--max-target-bytes`). The default is 32 KiB.
     public var targetBytes = 32_768
-    /// The bytes of a header section (`--max-header-bytes`). The default is 128 KiB.
-    public var headerBytes = 131_072
+    /// The bytes of a header section (`--max-header-bytes`). The default is 64 KiB.
+    public var headerBytes = 65_536
     /// The bytes of a decoded body (`--max-entry-body`). The default is 1 GiB.
     public var body = 1 << 30
 

@@ -6,7 +6,7 @@ import Substitution
 /// Makes the fields of a rule's answer: the representation's own, what the rule sets or removes, and what says that
 /// the map answered.
 enum AnswerFields {
-    private struct Field {
+    struct Field {
         var name: String
         var value: [UInt8]
         var isContent: Bool
@@ -22,6 +22,11 @@ enum AnswerFields {
         of body: AnswerContent.Body, in content: AnswerContent, options: RuleOptions, status: Int, position: String,
         answersCORS: Bool, identity: ProxyIdentity
     ) -> ReadyRepresentation {
+        if let archived = content.archived {
+            return self.archived(
+                archived, body, in: content, options: options, status: status, answersCORS: answersCORS,
+                identity: identity)
+        }
         let hasContent = status >= 200 && status != 204 && status != 304
         var fields: [Field] = []
         if hasContent, !content.mediaType.isEmpty, content.location == nil || body.size > 0 {
@@ -76,7 +81,7 @@ enum AnswerFields {
 
     /// Says that the fields depend on Origin, also to a request without one: whoever stores that response must not give
     /// it to a script of another origin (Fetch standard, "CORS protocol and HTTP caches").
-    private static func addOriginToVary(_ fields: inout [Field]) {
+    static func addOriginToVary(_ fields: inout [Field]) {
         guard let index = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase("vary") }) else {
             return fields.append(Field(name: "Vary", value: Array("Origin".utf8), isContent: false))
         }
@@ -89,7 +94,7 @@ enum AnswerFields {
 
     /// The names that a script of another origin may read besides the safelisted ones (Fetch standard,
     /// "CORS-safelisted response-header name"): `*` does not count for requests with credentials.
-    private static func exposedNames(_ names: [String]) -> String {
+    static func exposedNames(_ names: [String]) -> String {
         let others = names.filter { name in
             !Array(name.utf8).withUnsafeBytes { CORS.needsNoExposing($0) }
         }

@@ -135,8 +135,12 @@ final class Decider: Sendable {
         if let rule = preflightRule(for: asked, &scratch) { return .preflight(rule) }
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
-        let options = rule.options
         if rule.forwards { return forwarding(directives) }
+        return answering(asked, rule.options, directives)
+    }
+
+    /// Decides what a request gets for which the map has an answer.
+    func answering(_ asked: AskedRequest, _ options: RuleOptions, _ directives: RequestCacheControl) -> Decision {
         let answer = expectationError(asked).map { Decision.refuse($0) }
         guard !isOffline else { return answer ?? .answer(revalidates: directives.isRevalidation) }
         if directives.isEndToEndReload {
@@ -248,6 +252,8 @@ final class Decider: Sendable {
     private func hasBeenHere(_ fields: FieldSection) -> Bool { identity?.isNamed(in: fields) ?? false }
 
     /// Whether the target is this proxy itself, by name; addresses that a name leads to are judged when connecting.
+    func isOwnSite(_ uri: TargetURI) -> Bool { isOwn(uri) }
+
     private func isOwn(_ uri: TargetURI) -> Bool {
         uri.scheme == .http
             && uri.withBytes { bytes in

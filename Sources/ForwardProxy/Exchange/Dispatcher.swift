@@ -49,7 +49,14 @@ extension LoopContext {
                 return nil
             }
         }
-        open(record(request, url: uri), request.head, on: client)
+        if match == nil, map.hasArchives {
+            switch beginArchived(request, uri, client) {
+            case .begun(let exchange): return exchange
+            case .notMine: break
+            }
+        } else {
+            open(record(request, url: uri), request.head, on: client)
+        }
         if match == nil, answerFromStore(request, uri, client) { return nil }
         let use = match.map { RuleUse($0, in: map, uri: uri, table: answers) }
         let asked = AskedRequest(request, uri)
@@ -78,7 +85,7 @@ extension LoopContext {
     ///
     /// - Returns: whether they are its answer; else nothing was sent.
     @inline(__always)
-    private func answerStraight(
+    func answerStraight(
         _ answer: ReadyAnswer, _ request: Request, url: @autoclosure () -> ByteBuffer, _ client: some ExchangeClient,
         _ known: KnownTargets.Target? = nil
     ) -> Bool {
@@ -101,6 +108,7 @@ extension LoopContext {
         }
         if answer.wantsRefresh(request.receivedAt), !glance(at: answer, request.receivedAt) { refresh(answer) }
         proxy.bypassWatch.reset(client.address)
+        if let archived = answer.archived { note(archived) }
         let bytes = method == .head || isNotModified ? 0 : answer.first.size
         let status = isNotModified ? 304 : answer.status
         if isObserved {
@@ -139,11 +147,18 @@ extension LoopContext {
     ) -> ExchangeRecord {
         var record = record(request, normalised: url)
         record.rule = answer.position
+        record.reason = answer.archived?.tolerance ?? ""
         record.isMapped = true
         record.outcome = .substituted
         record.status = status
         record.bodyBytes = bytes
         return record
+    }
+
+    /// Goes on with a request that neither rule nor archive answers.
+    func beginUnmapped(_ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient) -> (any Exchange)? {
+        let decision = decider.decision(on: asked, rule: nil, scratch: &preflightScratch)
+        return perform(decision, nil, request, asked, client)
     }
 
     private func perform(
@@ -240,7 +255,7 @@ extension LoopContext {
         }
     }
 
-    private func warnOfBypasses(_ client: any ExchangeClient) {
+    func warnOfBypasses(_ client: any ExchangeClient) {
         guard proxy.bypassWatch.countBypass(by: client.address) else { return }
         proxy.logger.warning(
             """

@@ -19,6 +19,10 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var isRefusal: Bool
     /// Whether the origin was not reached, or closed the connection without a response.
     public var isUnreachable = false
+    /// What the log says instead of ``failure``; nil for the same.
+    public var note: String?
+    /// Whether a script of another origin may read it, as a rule's answer.
+    var answersCORS = false
     /// The value of Allow that a 405 carries (RFC 9110 §15.5.6).
     public var allow: String?
     /// Seconds after which another attempt may do better, as Retry-After says them (RFC 9110 §10.2.3).

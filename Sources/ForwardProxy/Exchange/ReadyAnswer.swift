@@ -30,6 +30,8 @@ final class ReadyAnswer {
     let variants: [ReadyRepresentation]
     let options: RuleOptions
     let position: String
+    /// The archive's entry that it is; nil for a rule's answer.
+    let archived: ArchivedAnswer?
 
     /// How old a check may be at a hit: an edit shows in a request that comes 100 ms later.
     static let freshFor: UInt64 = 95_000_000
@@ -43,9 +45,12 @@ final class ReadyAnswer {
         self.position = position
         file = content.file
         data = content.data
+        archived = content.archived
         isConditional = content.isConditional
         self.checkedAt = checkedAt
-        let status = content.isProblem ? content.defaultStatus : options.status ?? content.defaultStatus
+        let status =
+            content.isProblem || content.archived != nil
+            ? content.defaultStatus : options.status ?? content.defaultStatus
         self.status = status
         isPlain = options.delay == .zero && options.rate == nil
         let allowsOrigin = options.headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
@@ -127,4 +132,6 @@ struct AnswerContent {
     var isConditional = true
     /// Whether the proxy words it, and not the map or a file.
     var isOwnWording = false
+    /// The archive's entry that it is, with the fields that were recorded; nil for a rule's answer.
+    var archived: ArchivedAnswer?
 }

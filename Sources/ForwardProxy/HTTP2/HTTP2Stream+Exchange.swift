@@ -130,7 +130,7 @@ extension HTTP2Stream: ExchangeClient {
         error.advice = error.adviceOverHTTP2 ?? error.advice
         let response = ErrorResponse(error, asked: record, fields: fields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
-        record?.reason = error.failure
+        record?.reason = error.note ?? error.failure
         start(response.start(isHead: isHead))
         if !isHead { send(response.page) }
         finish(trailers: nil)

@@ -23,6 +23,10 @@ struct ExchangeMetrics: Sendable {
     private var sums = ContiguousArray(repeating: Sum(), count: Outcome.allCases.count)
     /// Bytes of requests' bodies, and those that tunnels have carried to origins.
     var receivedBytes: UInt64 = 0
+    /// Answers of archives' entries by the way that these were found: exact, tolerant, nearest.
+    var archiveAnswers: [3 of UInt64] = .init(repeating: 0)
+    /// Requests for URLs of archives that have no entry.
+    var archiveMisses: UInt64 = 0
 
     /// Counts an exchange that is over.
     @inline(__always)
@@ -43,6 +47,8 @@ struct ExchangeMetrics: Sendable {
     mutating func add(_ other: borrowing ExchangeMetrics) {
         for index in sums.indices { sums[index].add(other.sums[index]) }
         receivedBytes &+= other.receivedBytes
+        for index in archiveAnswers.indices { archiveAnswers[index] &+= other.archiveAnswers[index] }
+        archiveMisses &+= other.archiveMisses
     }
 
     /// Exchanges with an outcome, by class of status.

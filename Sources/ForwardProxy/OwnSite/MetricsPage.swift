@@ -7,15 +7,15 @@ import Synchronization
 extension LoopContext {
     /// Prometheus's metrics of this proxy.
     func metricsPage() -> EventLoopFuture<OwnPage> {
-        proxyMetrics().assumeIsolated().map { [self] in proxy.page($0, rules: map.ruleCount) }.nonisolated()
+        proxyMetrics().assumeIsolated().map { [self] in proxy.page($0, map) }.nonisolated()
     }
 }
 
 extension ProxyCore {
     /// The page's text. Label values come from closed sets: none is a host, a URL, a client or a user.
     ///
-    /// - Parameter rules: how many rules the map in force has.
-    fileprivate func page(_ metrics: ProxyMetrics, rules: Int) -> OwnPage {
+    /// - Parameter map: the map in force.
+    fileprivate func page(_ metrics: ProxyMetrics, _ map: SubstitutionMap) -> OwnPage {
         var writer = MetricsWriter()
         writer.family("subproxy_build_info", .gauge, "The version that runs; the value is 1.")
         writer.sample("subproxy_build_info", [("version", configuration.version)], 1)
@@ -23,7 +23,8 @@ extension ProxyCore {
         writeConnections(metrics.loops, to: &writer)
         writeFiles(to: &writer)
         writeStore(to: &writer)
-        writer.single("subproxy_map_rules", .gauge, "Rules of the map in force.", rules)
+        writer.single("subproxy_map_rules", .gauge, "Rules of the map in force.", map.ruleCount)
+        writeArchives(metrics.exchanges, map, to: &writer)
         writeReloads(to: &writer)
         writeLogs(to: &writer)
         access.map { $0.writeMetrics(to: &writer) }
@@ -59,6 +60,19 @@ extension ProxyCore {
             "subproxy_request_body_bytes_total", .counter,
             "Bytes of request bodies read from clients; those of a tunnel are added when it ends.",
             exchanges.receivedBytes)
+    }
+
+    private func writeArchives(_ exchanges: ExchangeMetrics, _ map: SubstitutionMap, to writer: inout MetricsWriter) {
+        writer.single(
+            "subproxy_archive_entries", .gauge, "Entries of archives in force that can answer.", map.entryCounts.usable)
+        writer.family(
+            "subproxy_archive_answers_total", .counter, "Answers from archives, by how the entry was found.")
+        for (index, how) in ["exact", "tolerant", "nearest"].enumerated() {
+            writer.sample("subproxy_archive_answers_total", [("how", how)], exchanges.archiveAnswers[index])
+        }
+        writer.single(
+            "subproxy_archive_misses_total", .counter, "Requests for hosts of archives that have no entry for them.",
+            exchanges.archiveMisses)
     }
 
     private func writeConnections(_ loops: [LoopMetrics], to writer: inout MetricsWriter) {

@@ -27,9 +27,11 @@ extension LoopContext {
         }
         guard !isMine else {
             proxy.turns.reset(request.client)
+            proxy.sequences.reset(request.client)
             return .page(.done)
         }
         proxy.turns.reset()
+        proxy.sequences.reset()
         proxy.templates.reset()
         let promise = eventLoop.makePromise(of: Void.self)
         proxy.databases.reset { promise.succeed() }

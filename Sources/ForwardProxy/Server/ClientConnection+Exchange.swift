@@ -162,7 +162,7 @@ extension ClientConnection: ExchangeClient {
         if underWay.mustClose(behind: error.status, hasUnread: parser.hasBufferedBytes) { state.mustClose() }
         let response = ErrorResponse(error, asked: record, fields: requestFields, loop: loop)
         record?.outcome = error.isRefusal ? .refused : .failed
-        record?.reason = error.failure
+        record?.reason = error.note ?? error.failure
         start(response.start(isHead: underWay.isHead))
         if !underWay.isHead { send(response.page) }
         finish(trailers: nil)

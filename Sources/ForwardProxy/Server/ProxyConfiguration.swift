@@ -73,6 +73,8 @@ public struct CacheConfiguration: Sendable {
 
 /// Everything that a ``ProxyServer`` is told at start.
 public struct ProxyConfiguration: Sendable {
+    /// What a replay of archives tells at its end; nil where none is replayed. The default is nil.
+    public var replay: ReplayReport?
     /// Addresses to listen on; the default is 127.0.0.1:8888. Port 0 picks a free one.
     public var listeners: [SocketAddress] = []
     /// Addresses to listen on with TLS, for clients that speak it to their proxy; the default is none.

@@ -18,6 +18,7 @@ final class ProxyCore: Sendable {
     let databases: Databases
     let templates = TemplatePages()
     let turns = ClientTurns()
+    let sequences = ClientSequences()
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool

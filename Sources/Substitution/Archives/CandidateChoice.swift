@@ -28,6 +28,12 @@ extension ArchiveCandidates {
         return remaining.map(\.number)
     }
 
+    /// The entry that always answers where there is no sequence: the first 2xx with a body, else the first.
+    public func steady(_ chosen: [Int], _ details: [EntryDetails]) -> Int {
+        let best = details.first { chosen.contains($0.number) && $0.isSuccess && $0.hasContent }
+        return best?.number ?? chosen.first ?? 0
+    }
+
     private func table(_ number: Int) -> EntryTable.Entry { archive.table[number] }
 
     private func withEqualBody(_ entries: [EntryDetails], _ request: ArchiveRequest) -> [EntryDetails] {
@@ -96,6 +102,11 @@ extension MapArchive {
         index.changes.prefix(100_000).map { Int($0) }.filter { change in
             change != number && MapArchive.isRelated(table[change], table[number]) && !isGraphQLQuery(change)
         }
+    }
+
+    /// Whether an entry's method changes something.
+    public func changesSomething(_ number: Int) -> Bool {
+        ["POST", "PUT", "PATCH", "DELETE"].contains(table[number].method) && !isGraphQLQuery(number)
     }
 
     /// Whether one path is the other, or is above it.

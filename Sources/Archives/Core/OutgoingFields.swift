@@ -1,0 +1,87 @@
+import HTTPSemantics
+
+/// What of a recorded response's fields is sent again.
+public enum OutgoingFields {
+    /// The fields of an entry's answer, in their order and with their repetitions.
+    ///
+    /// - Parameters:
+    ///   - keepsFreshness: whether Cache-Control, Expires and Pragma are sent, and times moved by the time since the
+    ///     recording; else Cache-Control is `no-cache`.
+    ///   - now: Unix seconds.
+    public static func make(_ exchange: RecordedExchange, keepsFreshness: Bool, now: Int64) -> [RecordedField] {
+        var fields = exchange.fields.filter { field in
+            !neverSent.contains(field.name.map(\.asciiLowercased)) && isValid(field) && !isOfProxies(field)
+        }
+        // A part that is the whole is sent as the whole, with status 200.
+        if exchange.status == 206, !isPart(exchange) { fields.removeAll { $0.isNamed("content-range") } }
+        guard keepsFreshness else {
+            fields.removeAll { $0.isNamed("cache-control") || $0.isNamed("expires") || $0.isNamed("pragma") }
+            fields.append(RecordedField("Cache-Control", "no-cache"))
+            return fields
+        }
+        guard let time = exchange.time else { return fields }
+        let shift = now - time / 1000
+        return fields.map { moved($0, by: shift, now: now) }
+    }
+
+    /// Whether a recorded 206 is a part and not the whole, by its Content-Range.
+    public static func isPart(_ exchange: RecordedExchange) -> Bool {
+        guard exchange.status == 206, let value = exchange.value("content-range") else { return exchange.status == 206 }
+        // bytes 0-99/100
+        let digits = value.split { !(0x30...0x39).contains($0) }.map { digits in
+            digits.prefix(18).reduce(0) { $0 * 10 + Int($1 & 15) }
+        }
+        guard digits.count == 3 else { return true }
+        return !(digits[0] == 0 && digits[2] > 0 && digits[1] == digits[2] - 1)
+    }
+
+    // MARK: What is never sent
+
+    private static let neverSent: Set<[UInt8]> = Set(
+        [
+            "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "content-length", "__hhaa__",
+            "date", "age", "via", "cache-status", "proxy-status", "strict-transport-security", "expect-ct", "alt-svc",
+            "nel", "report-to", "reporting-endpoints", "clear-site-data",
+        ].map { Array($0.utf8) })
+
+    private static func isOfProxies(_ field: RecordedField) -> Bool {
+        let name = field.name.map(\.asciiLowercased)
+        return name.starts(with: "proxy-".utf8) || name.starts(with: "public-key-pins".utf8)
+            || name.first == UInt8(ascii: ":")
+    }
+
+    /// Whether name and value are a field's (RFC 9110 §5.1, §5.5).
+    static func isValid(_ field: RecordedField) -> Bool {
+        !field.name.isEmpty && field.name.count <= 65_535 && field.name.allSatisfy { $0.isMember(of: .token) }
+            && field.value.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+            && field.value.first != 0x20 && field.value.first != 0x09 && field.value.last != 0x20
+            && field.value.last != 0x09
+    }
+
+    // MARK: Times
+
+    private static func moved(_ field: RecordedField, by shift: Int64, now: Int64) -> RecordedField {
+        if field.isNamed("expires") || field.isNamed("last-modified") {
+            guard let moved = moved(field.value[...], by: shift, now: now) else { return field }
+            return RecordedField(field.name, moved)
+        }
+        guard field.isNamed("set-cookie") else { return field }
+        var parts = field.value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        for index in parts.indices.dropFirst() {
+            let part = parts[index].drop { $0 == 0x20 }
+            guard Array(part.prefix(8)).map(\.asciiLowercased).elementsEqual("expires=".utf8),
+                let moved = moved(part.dropFirst(8), by: shift, now: now)
+            else { continue }
+            parts[index] = (Array(" Expires=".utf8) + moved)[...]
+        }
+        return RecordedField(field.name, Array(parts.joined(separator: [UInt8(ascii: ";")])))
+    }
+
+    private static func moved(_ value: ArraySlice<UInt8>, by shift: Int64, now: Int64) -> [UInt8]? {
+        guard let time = value.withUnsafeBytes({ HTTPDate.parse($0, now: now) }) else { return nil }
+        let (moved, overflow) = time.addingReportingOverflow(shift)
+        // What the format of dates holds: the years 1 to 9999.
+        guard !overflow, moved > -62_135_596_800, moved < 253_402_300_800 else { return nil }
+        return HTTPDate.bytes(moved)
+    }
+}

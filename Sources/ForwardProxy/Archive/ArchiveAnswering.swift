@@ -1,0 +1,317 @@
+import Archives
+import Basics
+import Files
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// Whether an archive has taken a request.
+enum ArchivedRequest {
+    /// It has: what goes on serving it, nil where it has been answered.
+    case begun((any Exchange)?)
+    case notMine
+}
+
+/// What is asked of archives: a request that no rule answers.
+struct ArchiveAsking {
+    let request: Request
+    let asked: AskedRequest
+    let candidates: ArchiveCandidates
+    let client: TurnClient
+    /// Whether the answer goes without the Access-Control fields that were recorded.
+    let isCrossOrigin: Bool
+
+    init(_ request: Request, _ asked: AskedRequest, _ candidates: ArchiveCandidates, _ client: any ExchangeClient) {
+        self.request = request
+        self.asked = asked
+        self.candidates = candidates
+        self.client = TurnClient(request, client)
+        isCrossOrigin =
+            candidates.archive.options.cors == .auto && request.head.fields.contains(.origin)
+    }
+
+    var archive: MapArchive { candidates.archive }
+
+    func tolerance(_ number: Int) -> String {
+        asked.uri.withBytes { candidates.tolerance(number, url: $0, pathEnd: asked.uri.pathEnd) }
+    }
+
+    /// Whether the answer to it may be given to the next request for the same URL without a look at that.
+    var isKept: Bool { candidates.isCertain && !isCrossOrigin && archive.options.retain != .never }
+}
+
+extension LoopContext {
+    /// Begins the exchange for a request that no rule answers, if an archive has the URL, or its host.
+    ///
+    /// The exchange's record is opened here, since a straight answer has none.
+    func beginArchived(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> ArchivedRequest {
+        let fields = request.head.fields
+        let finding = map.findArchived(
+            uri, method: RequestMethod(request.head), hasBody: request.hasBody, hasRange: fields.contains(.range))
+        if case .found(let candidates) = finding, candidates.isCertain,
+            let ready = ready(candidates, uri), answerStraight(ready, request, url: uri.bytes, client)
+        {
+            answers.note(
+                id(candidates), how: ready.archived?.tolerance ?? "", for: request, uri, isNoted(request, client))
+            return .begun(nil)
+        }
+        open(record(request, url: uri), request.head, on: client)
+        let asked = AskedRequest(request, uri)
+        if let answered = answerArchivedPreflight(request, asked, client) { return answered }
+        switch finding {
+        case .unknown: return proxy.configuration.replay == nil ? .notMine : missedHost(asked, client)
+        case .missed(let archive): return missed(asked, archive, hasCandidates: false, request, client)
+        case .found(let candidates):
+            return .begun(begin(ArchiveAsking(request, asked, candidates, client), request, client))
+        }
+    }
+
+    /// Whether the target may be kept as one that needs no look at the request.
+    private func isNoted(_ request: Request, _ client: any ExchangeClient) -> Bool {
+        request.head.method == .get && client.secured == nil && admitsAll && !map.dependsOnFields
+    }
+
+    /// By which number the answer of the only candidate is kept: behind those of the rules.
+    private func id(_ candidates: ArchiveCandidates) -> RuleID {
+        id(candidates.archive, candidates.entries.first ?? 0)
+    }
+
+    func id(_ archive: MapArchive, _ number: Int) -> RuleID {
+        RuleID(UInt32(truncatingIfNeeded: map.ruleIDCount &+ archive.firstNumber &+ number))
+    }
+
+    private func ready(_ candidates: ArchiveCandidates, _ uri: TargetURI) -> ReadyAnswer? {
+        guard let number = candidates.entries.first else { return nil }
+        if candidates.step.number == 1, !candidates.step.isOtherScheme { return answers.find(id(candidates)) }
+        let tolerance = uri.withBytes { candidates.tolerance(number, url: $0, pathEnd: uri.pathEnd) }
+        return Array(tolerance.utf8).withUnsafeBytes { answers.find(id(candidates), url: $0) }
+    }
+
+    /// Decides what the request gets, as for a rule's.
+    private func begin(
+        _ asking: ArchiveAsking, _ request: Request, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let archive = asking.archive
+        let position = archive.position(asking.candidates.entries.first ?? 0)
+        client.record?.isMapped = true
+        switch decider.answering(asking.asked, archive.options, RequestCacheControl(request.head.fields)) {
+        case .bypass:
+            client.record?.reason = "no-cache"
+            warnOfBypasses(client)
+            return forward(
+                request, asking.asked, to: asking.asked.uri, client,
+                ForwardPlan(reason: .request, outcome: .bypassed, detail: "no-cache \(position)"))
+        case .refuse(let error):
+            client.fail(error)
+            return nil
+        case .originFirst:
+            let exchange = ArchiveExchange(asking, client)
+            exchange.beginAtOrigin(ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position))
+            return exchange.isOver ? nil : exchange
+        default:
+            proxy.bypassWatch.reset(client.address)
+            let exchange = ArchiveExchange(asking, client)
+            exchange.begin()
+            return exchange.isOver ? nil : exchange
+        }
+    }
+
+    // MARK: Preflights
+
+    /// Answers a preflight for a URL that an archive has, with the wanted method.
+    private func answerArchivedPreflight(
+        _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
+    ) -> ArchivedRequest? {
+        guard asked.method.known == .options, CORS.isPreflight(.options, asked.fields),
+            let method = CORS.requestedMethod(asked.fields)?.withUnsafeBytes({ RequestMethod($0) }),
+            let archive = map.archivePreflight(asked.uri, method: method), archive.options.cors == .auto
+        else { return nil }
+        answerPreflight(archive.shortName, archive.options, request, client)
+        return .begun(nil)
+    }
+
+    // MARK: Misses
+
+    /// Answers a request for a URL of an archive's that has no entry; `.notMine` where the origin is to answer.
+    func missed(
+        _ asked: AskedRequest, _ archive: MapArchive, hasCandidates: Bool, _ request: Request,
+        _ client: any ExchangeClient
+    ) -> ArchivedRequest {
+        let miss = map.archiveMiss(asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates)
+        exchangeMetrics.archiveMisses &+= 1
+        proxy.configuration.replay?.noteMiss(asked, miss.reason.rawValue, miss.nearest)
+        guard miss.missing != .forward else { return .notMine }
+        client.record?.isMapped = true
+        guard miss.missing != .noContent else {
+            answerNoContent(miss, request, archive, client)
+            return .begun(nil)
+        }
+        client.fail(.missed(miss, answersCORS: archive.options.cors == .auto))
+        return .begun(nil)
+    }
+
+    /// Refuses a request for a host that no archive has, where nothing else is to answer.
+    private func missedHost(_ asked: AskedRequest, _ client: any ExchangeClient) -> ArchivedRequest {
+        guard decider.isOffline, !decider.isOwnSite(asked.uri) else { return .notMine }
+        exchangeMetrics.archiveMisses &+= 1
+        proxy.configuration.replay?.noteMiss(asked, ArchiveMiss.Reason.host.rawValue, [])
+        client.fail(.inNoArchive)
+        return .begun(nil)
+    }
+
+    private func answerNoContent(
+        _ miss: ArchiveMiss, _ request: Request, _ archive: MapArchive, _ client: any ExchangeClient
+    ) {
+        var lines = ByteBuffer(string: "Cache-Control: no-store\r\n")
+        if archive.options.cors == .auto {
+            CORSFields.write(for: request.head.fields, exposed: "Date, Via", to: &lines)
+            lines.writeStaticString("Vary: Origin\r\n")
+        }
+        lines.writeImmutableBuffer(proxy.identity.viaLine)
+        lines.writeImmutableBuffer(dateStamp().line)
+        client.record?.outcome = .refused
+        client.record?.reason = miss.note
+        client.start(ResponseStart(status: 204, reason: nil, lines: lines, body: .none))
+        client.finish(trailers: nil)
+    }
+
+    // MARK: Answers
+
+    /// Counts an answer, and has the report know the entry.
+    func note(_ archived: ArchivedAnswer) {
+        switch archived.step.kind {
+        case "exact": exchangeMetrics.archiveAnswers[0] &+= 1
+        case "tolerant": exchangeMetrics.archiveAnswers[1] &+= 1
+        default: exchangeMetrics.archiveAnswers[2] &+= 1
+        }
+        guard let report = proxy.configuration.replay else { return }
+        report.noteAnswer(archived, isKnown: archived.isReported)
+        archived.isReported = true
+    }
+
+    /// Makes an entry's answer, and keeps it for the requests to come where these need no look at their fields.
+    func make(_ entry: LoadedEntry, _ number: Int, _ asking: ArchiveAsking) -> ReadyAnswer {
+        let answer = ReadyAnswer(
+            options: asking.archive.options, position: asking.archive.position(number),
+            content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
+        guard asking.isKept, let file = entry.content, proxy.files.holds(file) else { return answer }
+        let tolerance = Array((answer.archived?.tolerance ?? "").utf8)
+        let id = id(asking.archive, number)
+        if tolerance.isEmpty {
+            answers.insert(answer, for: id)
+        } else {
+            tolerance.withUnsafeBytes { answers.insert(answer, for: id, url: $0) }
+        }
+        return answer
+    }
+
+    /// The answer of an entry as content: its body in memory, or none where it is streamed.
+    func content(_ entry: LoadedEntry, _ number: Int, _ asking: ArchiveAsking) -> AnswerContent {
+        let archive = asking.archive
+        let exchange = entry.exchange
+        var fields = OutgoingFields.make(
+            exchange, keepsFreshness: archive.settings.freshness == .recorded, now: dateStamp().unixSeconds)
+        if asking.isCrossOrigin {
+            fields.removeAll { Array($0.name.prefix(15)).map(\.asciiLowercased).elementsEqual("access-control-".utf8) }
+        }
+        if asking.candidates.step.isOtherScheme, asking.asked.uri.scheme == .https, EntryFields.isHTML(fields) {
+            fields.append(RecordedField("Content-Security-Policy", "upgrade-insecure-requests"))
+        }
+        EntryFields.move(&fields, by: archive.settings)
+        let isHeadOnly = exchange.method == "HEAD"
+        let archived = ArchivedAnswer(
+            archive, number, asking.candidates.step, tolerance: asking.tolerance(number), fields: fields,
+            isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty)
+        var content = AnswerContent(bodies: [], mediaType: [])
+        content.archived = archived
+        content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
+        content.isConditional = content.defaultStatus == 200 && !isHeadOnly
+        content.file = entry.content
+        if isHeadOnly {
+            let length = exchange.value("content-length").flatMap { $0.withUnsafeBytes { $0.decimalValue } } ?? 0
+            content.bodies = [AnswerContent.Body(coding: nil, etag: [], lastModified: nil, size: Int(clamping: length))]
+        } else if let file = entry.content {
+            content.bodies = file.variants.map { variant in
+                AnswerContent.Body(
+                    coding: variant.coding, etag: variant.etag, lastModified: nil, size: variant.size,
+                    bytes: variant.body, sealed: variant.sealed)
+            }
+        } else {
+            content.bodies = [
+                AnswerContent.Body(coding: nil, etag: [], lastModified: nil, size: exchange.body.size ?? 0)
+            ]
+        }
+        return content
+    }
+}
+
+/// What an archive's settings and the request make of an entry's fields.
+enum EntryFields {
+    static func isHTML(_ fields: [RecordedField]) -> Bool {
+        fields.first { $0.isNamed("content-type") }.map { field in
+            Array(field.value.prefix(9)).map(\.asciiLowercased).elementsEqual("text/html".utf8)
+        } ?? false
+    }
+
+    /// Moves what Location names, as the entries are moved (`as`).
+    static func move(_ fields: inout [RecordedField], by settings: ArchiveSettings) {
+        guard !settings.moved.isEmpty else { return }
+        for index in fields.indices where fields[index].isNamed("location") || fields[index].isNamed("content-location")
+        {
+            if let moved = settings.moved(fields[index].value[...]) { fields[index].value = moved }
+        }
+    }
+}
+
+extension ArchiveMiss {
+    /// As the log says it: `not in checkout.har; nearest checkout.har#12`.
+    var note: String { "not in \(archive)" + (nearest.first.map { "; nearest \($0.position)" } ?? "") }
+}
+
+extension ProxyError {
+    static func missed(_ miss: ArchiveMiss, answersCORS: Bool) -> ProxyError {
+        let isNotFound = miss.missing == .notFound
+        var error = ProxyError(
+            status: isNotFound ? 404 : 504,
+            failure: "The archive \(miss.archive) has no entry for this request (\(miss.reason.rawValue)).",
+            advice: "Record it, map the URL, or let 'missing: forward' send it to the origin.", isRefusal: true)
+        error.note = miss.note
+        error.excerpt = miss.nearest.map { nearest in
+            "nearest: \(nearest.position) \(nearest.url) (differs: \(nearest.differs.joined(separator: ", ")))"
+        }
+        error.answersCORS = answersCORS
+        return error
+    }
+
+    static let inNoArchive: ProxyError = {
+        var error = ProxyError(
+            status: 504, failure: "No archive has this host, and nothing is asked of the network.",
+            advice: "Record it, map the URL, or give --missing forward.", isRefusal: true)
+        error.note = "in no archive"
+        return error
+    }()
+
+    static func entryChanged(_ position: String) -> ProxyError {
+        var error = ProxyError(
+            status: 503, failure: "The archive of \(position) was changed while it is in force.",
+            advice: "Replace archives by rename; the next reload reads this one anew.")
+        error.retryAfter = 1
+        return error
+    }
+
+    static func entryUnreadable(_ position: String, _ why: String) -> ProxyError {
+        ProxyError(
+            status: 502, failure: "The entry \(position) can't be read: \(why).",
+            advice: "'subproxy check' reads the whole archive and tells what is wrong with it.")
+    }
+}
+
+extension AnswerTable {
+    /// Notes that a plain GET of a target gets the answer of an archive's entry.
+    func note(_ id: RuleID, how tolerance: String, for request: Request, _ uri: TargetURI, _ isNoted: Bool) {
+        // Cache busters make each target another one: it would only drive out those that come again.
+        guard isNoted, tolerance.isEmpty else { return }
+        request.head.withTarget { note(id, url: nil, for: $0, url: uri.bytes) }
+    }
+}

@@ -1,0 +1,202 @@
+import Archives
+import Files
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// Answers a request from an archive: reads its body first where entries are told apart by it, chooses the entry, reads
+/// that on the pool, and goes on with the exchange that sends it.
+final class ArchiveExchange: Exchange {
+    private var asking: ArchiveAsking
+    private let request: Request
+    private let loop: LoopContext
+    /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
+    private var client: (any ExchangeClient)?
+    private var body = HeldBody(limit: ArchiveExchange.comparedBytes)
+    private var isReading = false
+    /// The origin that is asked first; nil for none.
+    private var origin: ForwardPlan?
+
+    /// Larger bodies are not compared, and equal any.
+    static let comparedBytes = 1 << 20
+
+    init(_ asking: ArchiveAsking, _ client: any ExchangeClient) {
+        self.asking = asking
+        request = asking.request
+        self.client = client
+        loop = client.loop
+    }
+
+    /// Whether nothing is left to serve.
+    var isOver: Bool { client == nil }
+
+    func begin() {
+        if asking.candidates.isCertain, let number = asking.candidates.entries.first { return load(number) }
+        guard request.hasBody else { return choose() }
+        isReading = true
+        client?.sendContinue()
+    }
+
+    /// Reads the request's body, asks the origin, and the archive where that fails.
+    func beginAtOrigin(_ plan: ForwardPlan) {
+        origin = plan
+        guard request.hasBody else { return forward(plan) }
+        isReading = true
+        client?.sendContinue()
+    }
+
+    func receive(_ bytes: ByteBuffer) {
+        guard isReading, !body.append(bytes) else { return }
+        isReading = false
+        // What does not fit can't be sent on either, so the archive answers at once.
+        origin = nil
+        choose()
+    }
+
+    func receiveEnd(trailers: FieldSection?) {
+        guard isReading else { return }
+        isReading = false
+        if let origin { forward(origin) } else { choose() }
+    }
+
+    func clientBecameWritable() {}
+
+    func clientIsGone() { client = nil }
+
+    // MARK: The origin
+
+    /// Sends the request to the origin, with the body that has come; where it fails, the archive answers.
+    private func forward(_ plan: ForwardPlan) {
+        guard let client else { return }
+        origin = nil
+        self.client = nil
+        let (loop, asking, request, held) = (loop, asking, request, body.bytes)
+        client.resume {
+            let exchange = loop.forward(request, asking.asked, to: asking.asked.uri, client, plan) { failure in
+                client.record?.reason = failure.failure
+                client.resume {
+                    let fallback = ArchiveExchange(asking, client)
+                    fallback.body = HeldBody(limit: ArchiveExchange.comparedBytes, held)
+                    fallback.choose()
+                    return fallback.isOver ? nil : fallback
+                }
+            }
+            return ArchiveExchange.handOn(request, held, to: exchange)
+        }
+    }
+
+    /// Gives an exchange the body that was read before it began.
+    private static func handOn(_ request: Request, _ body: [UInt8], to exchange: (any Exchange)?) -> (any Exchange)? {
+        guard let exchange, request.hasBody else { return exchange }
+        if !body.isEmpty { exchange.receive(ByteBuffer(bytes: body)) }
+        exchange.receiveEnd(trailers: nil)
+        return exchange
+    }
+
+    // MARK: Choosing
+
+    private func choose() {
+        let archive = asking.archive
+        let entries = asking.candidates.entries
+        if let details = archive.keptDetails(entries) { return choose(details) }
+        loop.onFilePool({ () throws(ArchiveProblem) in try archive.loadDetails(entries) }) { [self] result in
+            guard client != nil else { return }
+            switch result {
+            case .success(let details): choose(details)
+            case .failure(let problem): fail(problem.message, entries.first ?? 0)
+            }
+        }
+    }
+
+    private func choose(_ details: [EntryDetails]) {
+        let asked = ArchiveRequest(
+            request.head.fields, isHead: request.isHead,
+            body: request.hasBody && !body.isTooLarge ? body.bytes : nil, isTooLarge: body.isTooLarge)
+        let chosen = asking.candidates.chosen(for: asked, details)
+        guard !chosen.isEmpty else { return lookOn() }
+        guard asking.archive.settings.isSequence else { return load(asking.candidates.steady(chosen, details)) }
+        let takesTurn = !request.isHead && !request.head.fields.contains(.range)
+        load(loop.proxy.sequences.take(chosen, of: asking.candidates, for: asking.client, counts: takesTurn))
+    }
+
+    /// No entry of the archive has an equal body: the next archive may have one.
+    private func lookOn() {
+        guard let client else { return }
+        let missed = asking.archive
+        let finding = loop.map.findArchived(
+            asking.asked.uri, method: asking.asked.method, hasBody: request.hasBody,
+            hasRange: request.head.fields.contains(.range), from: loop.map.place(of: missed) + 1)
+        if case .found(let candidates) = finding {
+            asking = ArchiveAsking(request, asking.asked, candidates, client)
+            return choose()
+        }
+        self.client = nil
+        let (loop, asking, request, held) = (loop, asking, request, body.bytes)
+        client.resume {
+            switch loop.missed(asking.asked, missed, hasCandidates: true, request, client) {
+            case .begun(let exchange): return exchange
+            case .notMine:
+                return ArchiveExchange.handOn(request, held, to: loop.beginUnmapped(request, asking.asked, client))
+            }
+        }
+        client.flush()
+    }
+
+    // MARK: Answering
+
+    private func load(_ number: Int) {
+        let archive = asking.archive
+        client?.record?.rule = archive.position(number)
+        client?.record?.outcome = .substituted
+        client?.record?.reason = asking.tolerance(number)
+        let loader = EntryLoader(
+            archive: archive, number: number, files: loop.proxy.files, root: loop.folder(archive.path),
+            mode: RetentionMode(archive.options.retain))
+        loop.onFilePool({ () throws(EntryFailure) in try loader.load() }) { [self] result in
+            guard let client else { return }
+            switch result {
+            case .success(let entry): serve(entry, number, client)
+            case .failure(.changed):
+                self.client = nil
+                client.fail(.entryChanged(archive.position(number)))
+                client.flush()
+            case .failure(.unreadable(let why)): fail(why, number)
+            }
+        }
+    }
+
+    private func serve(_ entry: LoadedEntry, _ number: Int, _ client: any ExchangeClient) {
+        self.client = nil
+        let (loop, asking, request) = (loop, asking, request)
+        let answer = loop.make(entry, number, asking)
+        if let archived = answer.archived { loop.note(archived) }
+        if entry.isOnlyCoded, !ArchiveExchange.takes(answer, request) {
+            client.fail(.entryUnreadable(asking.archive.position(number), "its body can't be decoded"))
+            client.flush()
+            return
+        }
+        client.resume {
+            guard entry.content == nil, !request.isHead, entry.exchange.method != "HEAD" else {
+                return loop.serve(answer, request, client)
+            }
+            let stream = ArchiveStream(answer, entry, number, asking, client)
+            stream.begin()
+            return stream
+        }
+        client.flush()
+    }
+
+    /// Whether the client takes the only coding that there is.
+    private static func takes(_ answer: ReadyAnswer, _ request: Request) -> Bool {
+        guard let coding = answer.first.coding else { return true }
+        return request.head.fields.contains(.acceptEncoding)
+            && AcceptEncoding(request.head.fields).weight(of: coding) > 0
+    }
+
+    private func fail(_ why: String, _ number: Int) {
+        guard let client else { return }
+        self.client = nil
+        client.fail(.entryUnreadable(asking.archive.position(number), why))
+        client.flush()
+    }
+}

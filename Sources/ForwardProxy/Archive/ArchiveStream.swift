@@ -1,0 +1,183 @@
+import Archives
+import Basics
+import HTTP1
+import HTTPSemantics
+import NIOCore
+import Substitution
+import Synchronization
+
+/// Sends a body that is too large to be in memory: decoded on the pool, a piece at a time, as quickly as the client
+/// takes it.
+final class ArchiveStream: Exchange {
+    private let answer: ReadyAnswer
+    private let entry: LoadedEntry
+    private let number: Int
+    private let asking: ArchiveAsking
+    private let loop: LoopContext
+    /// Nil from the end of the exchange on.
+    private var client: (any ExchangeClient)?
+    private let reader: Reader
+    private var isWaiting = false
+    private var isReading = false
+    private var hasBegun = false
+    private var timer: Scheduled<Void>?
+
+    /// The body's stream, which the pool uses while the loop waits for it.
+    private final class Reader: Sendable {
+        private struct State: ~Copyable {
+            var stream: (any BodyStream)?
+        }
+
+        private let archive: Archive
+        private let number: Int
+        private let codings: [String]
+        private let storedBytes: Int
+        private let state = Mutex(State(stream: nil))
+
+        init(_ archive: Archive, _ number: Int, _ body: RecordedBody) {
+            self.archive = archive
+            self.number = number
+            codings = body.codings
+            storedBytes = body.storedBytes
+        }
+
+        /// The next bytes, and whether more may follow.
+        func next(_ count: Int) throws(ArchiveProblem) -> (bytes: [UInt8], more: Bool) {
+            try state.withLock { (state) throws(ArchiveProblem) -> (bytes: [UInt8], more: Bool) in
+                var stream: any BodyStream
+                if let known = state.stream {
+                    stream = known
+                } else {
+                    stream = try ContentDecoder.stream(
+                        try archive.openBody(number), codings: codings, storedBytes: storedBytes, limits: archive.limits
+                    )
+                }
+                var bytes: [UInt8] = []
+                var more = true
+                while more, bytes.isEmpty { more = try stream.read(count, into: &bytes) }
+                state.stream = stream
+                return (bytes, more)
+            }
+        }
+    }
+
+    init(
+        _ answer: ReadyAnswer, _ entry: LoadedEntry, _ number: Int, _ asking: ArchiveAsking,
+        _ client: any ExchangeClient
+    ) {
+        self.answer = answer
+        self.entry = entry
+        self.number = number
+        self.asking = asking
+        self.client = client
+        loop = client.loop
+        reader = Reader(asking.archive.archive, number, entry.exchange.body)
+    }
+
+    func begin() {
+        let delay = answer.options.delay
+        guard delay != .zero else { return readNext() }
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanosecondsClamped)) {
+            [weak self] in self?.readNext()
+        }
+    }
+
+    func receive(_ body: ByteBuffer) {}
+    func receiveEnd(trailers: FieldSection?) {}
+
+    func clientBecameWritable() {
+        guard isWaiting else { return }
+        isWaiting = false
+        readNext()
+    }
+
+    func clientIsGone() {
+        client = nil
+        timer?.cancel()
+    }
+
+    private var portion: Int {
+        let most = max(4096, min(128 << 10, loop.proxy.configuration.limits.bodyBytes))
+        return answer.options.rate.map { max(1, min(most, $0 / 10)) } ?? most
+    }
+
+    private func readNext() {
+        guard client != nil, !isReading else { return }
+        isReading = true
+        let (reader, portion, archive) = (reader, portion, asking.archive)
+        loop.onFilePool({ () throws(EntryFailure) -> (bytes: [UInt8], more: Bool) in
+            do throws(ArchiveProblem) {
+                let piece = try reader.next(portion)
+                guard archive.isIntact else { throw ArchiveProblem(.error, "") }
+                return piece
+            } catch {
+                guard archive.isIntact else { throw .changed }
+                throw .unreadable(error.message)
+            }
+        }) { [self] result in
+            isReading = false
+            guard let client else { return }
+            switch result {
+            case .success(let piece): send(piece.bytes, more: piece.more, client)
+            case .failure(let failure): fail(failure, client)
+            }
+        }
+    }
+
+    private func send(_ bytes: [UInt8], more: Bool, _ client: any ExchangeClient) {
+        if !hasBegun {
+            hasBegun = true
+            client.start(start())
+        }
+        if !bytes.isEmpty { client.send(ByteBuffer(bytes: bytes)) }
+        guard more else {
+            self.client = nil
+            client.finish(trailers: nil)
+            client.flush()
+            return
+        }
+        client.flush()
+        if answer.options.rate != nil {
+            timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
+                self?.readNext()
+            }
+        } else if client.isWritable {
+            readNext()
+        } else {
+            isWaiting = true
+        }
+    }
+
+    /// The head: its length is known where the body is not coded, and ranges of it are not given.
+    private func start() -> ResponseStart {
+        let representation = answer.first
+        var lines = representation.contentLines
+        let size = entry.exchange.body.codings.isEmpty ? entry.exchange.body.size : nil
+        if let size { MessageWriter.writeField("Content-Length", decimal: size, to: &lines) }
+        lines.writeImmutableBuffer(representation.commonLines)
+        if answer.answersCORS {
+            CORSFields.write(for: asking.request.head.fields, exposed: representation.exposed, to: &lines)
+        }
+        lines.writeImmutableBuffer(loop.dateStamp().line)
+        return ResponseStart(
+            status: answer.status, reason: nil, lines: lines, body: size.map { .length($0) } ?? .unknown)
+    }
+
+    private func fail(_ failure: EntryFailure, _ client: any ExchangeClient) {
+        self.client = nil
+        timer?.cancel()
+        let position = asking.archive.position(number)
+        let error: ProxyError =
+            switch failure {
+            case .changed: .entryChanged(position)
+            case .unreadable(let why): .entryUnreadable(position, why)
+            }
+        guard hasBegun else {
+            client.fail(error)
+            client.flush()
+            return
+        }
+        client.record?.fail(error.failure)
+        client.abort()
+    }
+}

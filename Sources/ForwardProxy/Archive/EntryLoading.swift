@@ -1,0 +1,104 @@
+import Archives
+import Files
+import HTTPSemantics
+import NIOCore
+import Substitution
+
+/// An entry as it was read for its answer.
+struct LoadedEntry: Sendable {
+    var exchange: RecordedExchange
+    /// Its body in memory, with and without its coding; nil where it is streamed.
+    var content: LoadedFile?
+    /// Whether the body with its coding is the only one: it can't be decoded.
+    var isOnlyCoded = false
+}
+
+/// Why an entry can't be sent.
+enum EntryFailure: Error {
+    /// The archive's file has changed in place.
+    case changed
+    case unreadable(String)
+}
+
+/// Reads entries on the pool.
+struct EntryLoader: Sendable {
+    let archive: MapArchive
+    let number: Int
+    let files: RetainedFiles
+    let root: FolderRoot
+    let mode: RetentionMode
+
+    /// What the body is retained as: another name for each state of each archive.
+    private var name: [UInt8] { Array("\(archive.generation)/\(number)".utf8) }
+
+    /// Reads the entry, and its body where that may be in memory.
+    func load() throws(EntryFailure) -> LoadedEntry {
+        do throws(ArchiveProblem) {
+            let exchange = try archive.archive.exchange(number)
+            var entry = LoadedEntry(exchange: exchange)
+            if let held = files.held(root, name) {
+                entry.content = held
+                entry.isOnlyCoded = held.variants.first?.coding != nil
+            } else if (exchange.body.size ?? 0) <= files.limits.file {
+                try read(&entry)
+            }
+            guard archive.isIntact else { throw ArchiveProblem(.error, "") }
+            return entry
+        } catch {
+            guard archive.isIntact else { throw .changed }
+            throw .unreadable(error.message)
+        }
+    }
+
+    private func read(_ entry: inout LoadedEntry) throws(ArchiveProblem) {
+        let exchange = entry.exchange
+        let limit = files.limits.file
+        guard let stored = try whole(try archive.archive.openBody(number), limit: limit) else { return }
+        let recordedTag = exchange.value("etag") != nil
+        func tag(_ bytes: [UInt8]) -> [UInt8] {
+            recordedTag || exchange.body.isRewritten ? [] : ContentTag.make(bytes)
+        }
+        guard !exchange.body.codings.isEmpty else {
+            let content = MadeContent(coding: nil, etag: tag(stored), body: ByteBuffer(bytes: stored))
+            entry.content = files.keep([content], as: name, below: root, mode: mode)
+            return
+        }
+        let coding =
+            exchange.body.codings.count == 1
+            ? ContentCoding(named: exchange.body.codings[0]) : nil
+        let coded = coding.map { MadeContent(coding: $0, etag: tag(stored), body: ByteBuffer(bytes: stored)) }
+        do throws(ArchiveProblem) {
+            let stream = try ContentDecoder.stream(
+                MemoryStream(stored), codings: exchange.body.codings, storedBytes: stored.count,
+                limits: archive.archive.limits)
+            guard let decoded = try whole(stream, limit: limit) else { return }
+            let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
+            entry.content = files.keep([plain] + (coded.map { [$0] } ?? []), as: name, below: root, mode: mode)
+        } catch {
+            // A client that takes the coding can have it all the same.
+            guard let coded else { throw error }
+            entry.content = files.keep([coded], as: name, below: root, mode: mode)
+            entry.isOnlyCoded = true
+        }
+    }
+
+    /// The rest of a stream; nil where it is longer than may be in memory.
+    private func whole(_ stream: any BodyStream, limit: Int) throws(ArchiveProblem) -> [UInt8]? {
+        var stream = stream
+        var bytes: [UInt8] = []
+        while try stream.read(65_536, into: &bytes) {
+            guard bytes.count <= limit else { return nil }
+        }
+        return bytes.count <= limit ? bytes : nil
+    }
+}
+
+extension ContentCoding {
+    /// By its name in Content-Encoding; nil for one that no answer has.
+    fileprivate init?(named name: String) {
+        guard let coding = Array(name.utf8).withUnsafeBytes({ ContentCoding($0) }), coding != .identity else {
+            return nil
+        }
+        self = coding
+    }
+}

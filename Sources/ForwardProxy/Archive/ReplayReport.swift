@@ -1,0 +1,89 @@
+import HTTPSemantics
+public import Substitution
+import Synchronization
+
+/// What was answered from archives, and what was missed: shared by all event loops, read at the end.
+public final class ReplayReport: Sendable {
+    /// A request that was missed, as often as it was.
+    public struct Miss: Sendable {
+        public let method: String
+        /// The whole URL; `host:port` of a CONNECT.
+        public let url: String
+        public let reason: String
+        public let nearest: [ArchiveMiss.Nearest]
+        public fileprivate(set) var count: Int
+    }
+
+    private struct MissKey: Hashable {
+        let method: String
+        let url: String
+    }
+
+    private struct State {
+        var answered: [String: Set<Int>] = [:]
+        var answers: [String: Int] = [:]
+        var misses: [MissKey: Int] = [:]
+        var list: [Miss] = []
+        var more = 0
+        var missCount = 0
+    }
+
+    /// The most different misses that are kept.
+    static let most = 10_000
+
+    private let state = Mutex(State())
+    /// Whether misses of a host count.
+    private let isIgnored: @Sendable (_ host: String) -> Bool
+
+    /// - Parameter isIgnored: whether misses of a host are left out.
+    public init(isIgnored: @escaping @Sendable (_ host: String) -> Bool = { _ in false }) { self.isIgnored = isIgnored }
+
+    func noteAnswer(_ archived: ArchivedAnswer, isKnown: Bool) {
+        let kind = archived.step.kind
+        state.withLock { state in
+            state.answers[kind, default: 0] += 1
+            if !isKnown { state.answered[archived.archive.path, default: []].insert(archived.number) }
+        }
+    }
+
+    func noteMiss(_ asked: AskedRequest, _ reason: String, _ nearest: [ArchiveMiss.Nearest]) {
+        guard !isIgnored(asked.uri.host) else { return }
+        note(
+            Miss(
+                method: String(decoding: asked.method.bytes, as: UTF8.self), url: asked.uri.description, reason: reason,
+                nearest: nearest, count: 1))
+    }
+
+    /// A CONNECT that was refused, since no archive has the host.
+    func noteRefusedTunnel(host: String, port: UInt16) {
+        guard !isIgnored(host) else { return }
+        note(Miss(method: "CONNECT", url: "\(host):\(port)", reason: "host", nearest: [], count: 1))
+    }
+
+    private func note(_ miss: Miss) {
+        let key = MissKey(method: miss.method, url: miss.url)
+        state.withLock { state in
+            state.missCount += 1
+            if let index = state.misses[key] {
+                state.list[index].count += 1
+            } else if state.list.count < ReplayReport.most {
+                state.misses[key] = state.list.count
+                state.list.append(miss)
+            } else {
+                state.more += 1
+            }
+        }
+    }
+
+    /// The misses so far, and how many further different or repeated ones are not among them.
+    public var misses: (list: [Miss], more: Int) { state.withLock { ($0.list, $0.more) } }
+
+    /// How many requests were missed.
+    public var missCount: Int { state.withLock { $0.missCount } }
+
+    /// How many answers were found in each way: `exact`, `tolerant`, `nearest`.
+    public func answers(_ kind: String) -> Int { state.withLock { $0.answers[kind] ?? 0 } }
+
+    /// The entries of an archive that have answered, by their numbers from 0.
+    public func answered(_ archive: MapArchive) -> Set<Int> { state.withLock { $0.answered[archive.path] ?? [] } }
+}
