@@ -88,7 +88,7 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1", "HTTP2",
+                "Archives", "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1", "HTTP2",
                 "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "TLSTermination", nioCore, nioPosix,
                 nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
@@ -96,7 +96,8 @@ let package = Package(
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Authentication", "Basics", "Curl", "Diagnostics", "Files", "ForwardProxy", "HTTPSemantics",
+                "Archives", "Authentication", "Basics", "Curl", "Diagnostics", "Files", "ForwardProxy",
+                "HTTPSemantics",
                 "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],

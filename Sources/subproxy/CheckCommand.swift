@@ -15,7 +15,7 @@ struct CheckCommand: ProgramCommand {
     var strict = false
 
     @Argument(
-        help: ArgumentHelp("Substitution maps; several are checked as one, as serve loads them.", valueName: "file"),
+        help: ArgumentHelp("Substitution maps and archives; several are checked as one, as serve loads them.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var maps: [String] = []
 
@@ -28,6 +28,7 @@ struct CheckCommand: ProgramCommand {
         messages += files?.diagnostics ?? []
         messages += result.map?.checkTemplates() ?? []
         messages += result.map?.checkDatabases() ?? []
+        messages += result.map?.checkArchives() ?? []
         for message in messages { StandardStream.error.writeLine(message.rendering) }
         let omitted = files.map { max(0, $0.missing + $0.unusable - $0.diagnostics.count) } ?? 0
         if omitted > 0 {
@@ -39,7 +40,7 @@ struct CheckCommand: ProgramCommand {
         let hasWarnings = messages.contains { !$0.isError } || isMissing
         guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
         let names = maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")
-        StandardStream.output.writeLine("\(names): \(map.summary), \(verdict(messages, omitted))")
+        StandardStream.output.writeLine("\(names): \(map.detailedSummary), \(verdict(messages, omitted))")
         return .success
     }
 

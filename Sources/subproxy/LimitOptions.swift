@@ -1,3 +1,4 @@
+import Archives
 import ArgumentParser
 import ForwardProxy
 import NIOCore
@@ -18,6 +19,13 @@ struct LimitOptions: ParsableArguments {
         help: size("Size of a request target; a request with a larger one gets 414", \.requestTargetBytes),
         transform: OptionValue.size(16...16 << 20))
     var maxTargetBytes: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Size of an archive's entry when it is decoded; a request for a larger one gets 502. "
+                + "(default: \(OptionValue.sizeText(ArchiveLimits().body)))", valueName: "size"),
+        transform: OptionValue.size(1 << 10...1 << 46))
+    var maxEntryBody: Int?
 
     @Option(
         help: time("How long a client's connection may be idle", \.idleTimeout),
@@ -86,6 +94,15 @@ struct LimitOptions: ParsableArguments {
         set(\.bodyBytes, maxBodyBuffer)
         set(\.shutdownGrace, shutdownGrace)
         return limits
+    }
+
+    /// What reading archives may cost.
+    var archives: ArchiveLimits {
+        var archives = ArchiveLimits()
+        archives.targetBytes = limits.requestTargetBytes
+        archives.headerBytes = limits.headerSectionBytes
+        if let maxEntryBody { archives.body = maxEntryBody }
+        return archives
     }
 
     // The defaults in the help are the library's own.

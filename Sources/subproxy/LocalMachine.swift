@@ -17,13 +17,17 @@ enum LocalAddress {
 /// Files that options name.
 enum LocalFile {
     /// Why a file can't be opened for reading; nil where it can.
-    static func unreadableReason(_ path: String) -> String? {
+    ///
+    /// - Parameter mayBeFolder: whether it may be a folder.
+    static func unreadableReason(_ path: String, mayBeFolder: Bool = false) -> String? {
         // Without O_NONBLOCK opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return SystemError().text }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return "not a regular file" }
+        guard fstat(descriptor, &status) == 0 else { return SystemError().text }
+        if mayBeFolder, status.st_mode & S_IFMT == S_IFDIR { return nil }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "not a regular file" }
         return nil
     }
 }

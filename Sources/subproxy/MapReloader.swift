@@ -88,7 +88,7 @@ final class MapReloader: Sendable {
         }
         guard !isStopped else { return }
         notifier.reloading()
-        let result = maps.load()
+        let result = maps.load(keeping: server.map.archives)
         for message in result.diagnostics { messages.report(message) }
         if let map = result.map {
             // Under the lock, since a server that has stopped takes no map.

@@ -17,8 +17,9 @@ struct MapSources: Sendable {
     /// Reads what can be read only once, to its end; says so on standard error where that end does not come.
     ///
     /// - Parameter signals: those that end the program while it waits.
-    init(_ names: [String], _ signals: SignalMask) {
+    init(_ names: [String], _ signals: SignalMask, _ archives: ArchiveDefaults = ArchiveDefaults()) {
         var options = MapLoadOptions()
+        options.archives = archives
         var known: [CInt: MapStream] = [:]
         for name in names where options.streams[name] == nil {
             if let descriptor = MapSources.descriptor(of: name) {
@@ -38,16 +39,37 @@ struct MapSources: Sendable {
     }
 
     /// Loads the maps: files as they are now, all else as it was read.
-    func load() -> MapLoadResult { SubstitutionMap.load(files: names, options: options) }
+    ///
+    /// - Parameter known: the archives in force, which are kept if they have not changed.
+    func load(keeping known: [MapArchive] = []) -> MapLoadResult {
+        var options = options
+        options.knownArchives = known
+        let progress = ReadingProgress()
+        options.archiveProgress = { progress.show($0, read: $1, of: $2) }
+        defer { progress.end() }
+        return SubstitutionMap.load(files: names, options: options)
+    }
 
     /// Loads the maps; every error and warning is printed on standard error the way compilers do.
     ///
-    /// - Throws: ``CommandFailure`` with status 65 where there is an error.
+    /// - Throws: ``CommandFailure`` with status 65 where there is an error, 66 where an archive can't be read.
     func loadOrFail() throws -> SubstitutionMap {
+        for name in names where MapSources.isArchive(name) && options.streams[name] == nil {
+            guard let reason = LocalFile.unreadableReason(name) else { continue }
+            throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")
+        }
         let result = load()
         for message in result.diagnostics { StandardStream.error.writeLine(message.rendering) }
         guard let map = result.map else { throw CommandFailure(status: .dataError, message: "") }
         return map
+    }
+
+    /// Whether a name is one that an archive has, and no map.
+    private static func isArchive(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return [".har", ".mhtml", ".mht", ".webarchive", ".warc", ".warc.gz", ".wacz", ".har.zip"].contains {
+            name.hasSuffix($0)
+        }
     }
 
     // MARK: Reading
@@ -116,9 +138,25 @@ struct MapSources: Sendable {
 }
 
 extension SubstitutionMap {
-    /// What is in force: `3 maps, 1204 rules`.
-    var summary: String { "\(counted(fileCount, "map")), \(counted(ruleCount, "rule"))" }
+    /// What is in force: `3 maps, 1204 rules`, `1 map, 12 rules, 2 archives, 430 entries`.
+    var summary: String {
+        var parts: [String] = []
+        if fileCount > 0 || !hasArchives { parts = [counted(fileCount, "map"), counted(ruleCount, "rule")] }
+        if hasArchives { parts += [counted(archives.count, "archive"), countedEntries(entryCounts.usable)] }
+        return parts.joined(separator: ", ")
+    }
+
+    /// The same with all entries, as `check` says it: `1 archive (37 entries, 35 usable)`.
+    var detailedSummary: String {
+        guard hasArchives else { return summary }
+        let counts = entryCounts
+        let entries = "\(counted(archives.count, "archive")) (\(countedEntries(counts.all)), \(counts.usable) usable)"
+        return fileCount > 0 ? "\(counted(fileCount, "map")), \(counted(ruleCount, "rule")), \(entries)" : entries
+    }
 }
 
 /// A number and its noun: `1 map`, `2 maps`.
 func counted(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
+/// `1 entry`, `35 entries`.
+func countedEntries(_ number: Int) -> String { number == 1 ? "1 entry" : "\(number) entries" }

@@ -79,6 +79,17 @@ enum OptionValue {
         return ports
     }
 
+    /// A list of hosts, with stars, in lower case; `all` is every host.
+    static func hosts(_ text: String) throws -> [String] {
+        if text == "all" { return ["*"] }
+        return try text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
+            guard let host = HostPattern(part) else {
+                throw OptionValueError("must be hosts with commas between, as in api.example.com,*.cdn.example, or all")
+            }
+            return host.text
+        }
+    }
+
     /// A list of field names, in lower case.
     static func fieldNames(_ text: String) throws -> [[UInt8]] {
         try text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in

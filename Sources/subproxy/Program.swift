@@ -88,7 +88,8 @@ struct RootCommand: ParsableCommand {
             """,
         version: "subproxy \(programVersion)",
         subcommands: [
-            ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, AuthorityCommand.self,
+            ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, ReplayCommand.self,
+            AuthorityCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

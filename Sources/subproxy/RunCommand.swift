@@ -1,11 +1,4 @@
 import ArgumentParser
-import ForwardProxy
-import Glibc
-import Logging
-import NIOCore
-import Substitution
-import TLSTermination
-import TrustStores
 
 /// `subproxy run`: a proxy for the length of one command.
 struct RunCommand: ProgramCommand {
@@ -48,64 +41,6 @@ struct RunCommand: ProgramCommand {
         guard options.passwordFile == nil else {
             throw ValidationError("--auth is for serve; the command of run could not give a password")
         }
-        let descriptors = OpenDescriptors.list()
-        process.limits.applyForServing()
-        var configuration = try options.configuration(limits, logs, defaultPort: 0)
-        // When the command has ended, nobody waits for what it has left behind.
-        if limits.shutdownGrace == nil { configuration.limits.shutdownGrace = .seconds(1) }
-        let maps = MapSources(options.maps, process.signals)
-        let proxy = try RunningProxy(
-            options, configuration, logs, maps: maps, accessLogFallback: .file("/dev/null"), messageLevel: .warning,
-            notifier: ServiceNotifier(socket: nil))
-        defer { proxy.stop() }
-        proxy.messages.logger.info("\(proxy.status)")
-        proxy.reloader.lookAtFiles()
-        let trust = trust(proxy)
-        defer { trust?.remove() }
-        let child = try SpawnedCommand(
-            arguments(), environment: environment(proxy, trust), descriptors: descriptors,
-            hasInput: !maps.takesStandardInput, in: process)
-        return wait(for: child, proxy, process.signals)
-    }
-
-    /// The command's arguments as the system gave them: their bytes need not be UTF-8.
-    private func arguments() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
-        CommandLine.unsafeArgv + max(0, Int(CommandLine.argc) - command.count)
-    }
-
-    /// Makes the command's clients trust the certificate authority. Nil where the map names no https host, and, with a
-    /// message, where the authority can't be used.
-    private func trust(_ proxy: RunningProxy) -> CommandTrust? {
-        guard !InterceptedHosts(proxy.server.map).isEmpty else { return nil }
-        do {
-            let folder = try AuthorityFolder.path(given: options.authorityFolder)
-            let certificate = AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)
-            return try CommandTrust(certificate, in: .ofThisProcess)
-        } catch {
-            proxy.messages.logger.error("https hosts of the map can't be decrypted: \(error)")
-            return nil
-        }
-    }
-
-    private func environment(_ proxy: RunningProxy, _ trust: CommandTrust?) -> [(name: String, value: String)] {
-        let address = proxy.server.addresses.first
-        return CommandEnvironment(
-            url: proxy.localURL, host: address?.localHost ?? "", port: address?.port ?? 0, trust: trust,
-            javaOptions: AuthorityFolder.environmentVariable("JAVA_TOOL_OPTIONS").flatMap { $0.isEmpty ? nil : $0 }
-        ).variables
-    }
-
-    private func wait(for child: SpawnedCommand, _ proxy: RunningProxy, _ signals: SignalMask) -> ExitStatus {
-        while true {
-            let signal = signals.next()
-            switch signal.number {
-            case SIGCHLD:
-                if let status = child.exitStatus() { return status }
-            case SIGTERM: kill(child.process, SIGTERM)
-            default:
-                // The terminal gives its signals to the command too.
-                if signal.isFromProcess { kill(child.process, signal.number) }
-            }
-        }
+        return try ProxyRun(options, logs, limits).run(command, in: process)
     }
 }

@@ -1,8 +1,4 @@
 import ArgumentParser
-import Dispatch
-import ForwardProxy
-import Glibc
-import Logging
 
 /// `subproxy serve`, and what `subproxy` does without a command.
 struct ServeCommand: ProgramCommand {
@@ -27,53 +23,6 @@ struct ServeCommand: ProgramCommand {
     @OptionGroup(title: "Limits") var limits: LimitOptions
 
     func run(in process: ProcessContext) throws -> ExitStatus {
-        process.limits.applyForServing()
-        let service = try serviceEnvironment()
-        let configuration = try options.configuration(limits, logs, defaultPort: 8888, passed: service.listeners)
-        let proxy = try RunningProxy(
-            options, configuration, logs, maps: MapSources(options.maps, process.signals),
-            accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
-            notifier: service.environment.notifier)
-        StandardStream.error.writeLine("subproxy: \(proxy.status)")
-        proxy.notifier.ready(proxy.status)
-        if let interval = service.environment.watchdogInterval {
-            let notifier = proxy.notifier
-            proxy.server.pulse(every: interval) { notifier.alive() }
-        }
-        proxy.reloader.lookAtFiles()
-        serve(proxy, process.signals)
-    }
-
-    private func serviceEnvironment() throws -> (environment: ServiceEnvironment, listeners: [PassedListener]) {
-        do throws(PassedDescriptorError) {
-            let environment = try ServiceEnvironment.take()
-            var listeners: [PassedListener] = []
-            for descriptor in environment.descriptors { listeners.append(try descriptor.listener()) }
-            return (environment, listeners)
-        } catch {
-            throw CommandFailure(status: .unavailable, message: "\(error)")
-        }
-    }
-
-    /// Takes signals until one ends the program.
-    private func serve(_ proxy: RunningProxy, _ signals: SignalMask) -> Never {
-        var isStopping = false
-        while true {
-            let number = signals.next().number
-            switch number {
-            case SIGHUP:
-                proxy.reload()
-            case SIGTERM where !isStopping, SIGINT where !isStopping:
-                isStopping = true
-                proxy.tellStopping()
-                // Another thread waits for the exchanges, so that this one can take the second signal.
-                DispatchQueue.global().async {
-                    proxy.stop()
-                    Glibc.exit(ExitStatus.success.rawValue)
-                }
-            case SIGTERM, SIGINT, SIGQUIT: _exit(ExitStatus.signal(number).rawValue)
-            default: continue
-            }
-        }
+        try ProxyRun(options, logs, limits).serve(in: process)
     }
 }

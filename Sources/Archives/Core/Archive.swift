@@ -132,6 +132,18 @@ public final class Archive: Sendable {
         try reader.body(at: table[index].place)
     }
 
+    /// Reads a response's body to its end, decodes it, and throws it away: for `check`. Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read or decoded.
+    public func decodeBody(_ index: Int) throws(ArchiveProblem) {
+        let body = try exchange(index).body
+        guard !body.isMissing else { return }
+        var stream = try ContentDecoder.stream(
+            try openBody(index), codings: body.codings, storedBytes: body.storedBytes, limits: limits)
+        var bytes: [UInt8] = []
+        while try stream.read(65_536, into: &bytes) { bytes.removeAll(keepingCapacity: true) }
+    }
+
     /// Checks what only reading everything shows. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where the file can't be read.

@@ -3,6 +3,9 @@ import Substitution
 
 /// A proxy auto-configuration file that sends only the hosts of the map to the proxy.
 enum ProxyAutoConfiguration {
+    /// With more hosts everything goes to the proxy: archives can have hosts by the thousands.
+    private static let mostHosts = 1000
+
     static func page(for map: SubstitutionMap, _ request: OwnRequest) -> OwnPage {
         let script = script(for: map, proxy: request.authority, isEncrypted: request.isEncrypted)
         return OwnPage(type: "application/x-ns-proxy-autoconfig", body: ByteBuffer(string: script))
@@ -15,7 +18,8 @@ enum ProxyAutoConfiguration {
     ///   - isEncrypted: whether the client speaks TLS with the proxy.
     static func script(for map: SubstitutionMap, proxy: String, isEncrypted: Bool) -> String {
         let way = isEncrypted ? "HTTPS" : "PROXY"
-        guard !map.hasExpressions else {
+        let hosts = Set(map.namedHosts().filter { $0.scheme == "http" || $0.scheme == "https" }.map(\.host))
+        guard !map.hasExpressions, hosts.count <= mostHosts else {
             return """
                 // subproxy: the map has rules for hosts that can't be listed, so every request goes to the proxy.
                 function FindProxyForURL(url, host) {
@@ -24,7 +28,6 @@ enum ProxyAutoConfiguration {
 
                 """
         }
-        let hosts = Set(map.namedHosts().filter { $0.scheme == "http" || $0.scheme == "https" }.map(\.host))
         let exact = hosts.filter { !$0.contains("*") }.sorted().map { "  \"\(quoted($0))\": 1" }.joined(
             separator: ",\n")
         let patterns = hosts.filter { $0.contains("*") }.sorted().map { "  \"\(quoted($0))\"" }.joined(separator: ",\n")

@@ -157,8 +157,9 @@ struct TunnelPolicy: Sendable {
     /// The hosts whose tunnels are decrypted.
     let intercepted: InterceptedHosts
 
-    init(_ map: SubstitutionMap) {
+    /// - Parameter decrypted: hosts that are decrypted beside those of the map.
+    init(_ map: SubstitutionMap, decrypted: [String] = []) {
         namedPorts = Set(map.namedHosts().compactMap(\.port))
-        intercepted = InterceptedHosts(map)
+        intercepted = InterceptedHosts(map, also: decrypted)
     }
 }

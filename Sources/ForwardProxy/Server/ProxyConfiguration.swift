@@ -75,6 +75,8 @@ public struct CacheConfiguration: Sendable {
 public struct ProxyConfiguration: Sendable {
     /// What a replay of archives tells at its end; nil where none is replayed. The default is nil.
     public var replay: ReplayReport?
+    /// Hosts, with stars, whose tunnels are decrypted beside those that the map names. The default is none.
+    public var decrypted: [String] = []
     /// Addresses to listen on; the default is 127.0.0.1:8888. Port 0 picks a free one.
     public var listeners: [SocketAddress] = []
     /// Addresses to listen on with TLS, for clients that speak it to their proxy; the default is none.

@@ -70,6 +70,22 @@ public final class MapArchive: Sendable {
     /// Whether the map counts an entry.
     func counts(_ number: Int) -> Bool { counted.isEmpty || counted[number] }
 
+    /// Whether the map counts an entry (`urls`).
+    public func isCounted(_ number: Int) -> Bool { counts(number) }
+
+    /// The URL of the first entry that is a page: GET, 200, HTML by its type. Reads entries until one is; nil for none.
+    public var firstPage: [UInt8]? {
+        for number in 0..<min(table.count, 1000) where table[number].isUsable && counts(number) {
+            let entry = table[number]
+            guard entry.method == "GET", entry.status == 200, let exchange = try? archive.exchange(number),
+                let type = exchange.value("content-type"),
+                String(decoding: type.prefix(9), as: UTF8.self).lowercased() == "text/html"
+            else { continue }
+            return Array(entry.url)
+        }
+        return nil
+    }
+
     /// Entries that the map counts, and those of them that can answer.
     public var entryCounts: (all: Int, usable: Int) {
         guard !counted.isEmpty else { return (table.count, table.usableCount) }

@@ -16,11 +16,12 @@ public struct InterceptedHosts: Sendable {
     /// Hosts with a star, as the map has them.
     public private(set) var patternTexts: [String] = []
 
-    public init(_ map: SubstitutionMap) {
+    /// - Parameter others: hosts, with stars, that are decrypted beside those of the map, on every port.
+    public init(_ map: SubstitutionMap, also others: [String] = []) {
         for named in map.namedHosts() where named.scheme == "https" {
             add(named.host, port: named.isAnyPort ? nil : named.port)
         }
-        for pattern in map.interceptPatterns { add(pattern, port: nil) }
+        for pattern in map.interceptPatterns + others { add(pattern, port: nil) }
     }
 
     public var isEmpty: Bool { exact.isEmpty && patterns.isEmpty }

@@ -244,27 +244,3 @@ struct MapFileReader {
         }
     }
 }
-
-/// Hosts and host patterns as `intercept` has them.
-enum HostPatternText {
-    /// The text in lower case and without the root's dot, or nil for what is no host: letters, digits, `-`, `.`, `_`,
-    /// `*`, or an IPv6 address in brackets.
-    static func normalised(_ text: some Collection<UInt8>) -> String? {
-        var lowercased = text.map { URLText.lowercased($0) }
-        if lowercased.last == UInt8(ascii: ".") { lowercased.removeLast() }
-        guard let first = lowercased.first, lowercased.count <= 255, lowercased.last != UInt8(ascii: ".") else {
-            return nil
-        }
-        if first == UInt8(ascii: "[") {
-            guard lowercased.last == UInt8(ascii: "]"), lowercased.count > 2,
-                lowercased.dropFirst().dropLast().allSatisfy({ $0 == 0x3a || $0 == 0x2e || $0.hexValue != nil })
-            else { return nil }
-        } else {
-            let isHost = lowercased.allSatisfy { byte in
-                byte &- 0x61 < 26 || byte &- 0x30 < 10 || "-._*".utf8.contains(byte)
-            }
-            guard isHost else { return nil }
-        }
-        return String(decoding: lowercased, as: UTF8.self)
-    }
-}

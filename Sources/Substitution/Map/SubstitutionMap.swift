@@ -51,7 +51,9 @@ public final class SubstitutionMap: Sendable {
     public var files: [String] { storage.files.map(\.absolutePath) }
 
     /// Those of ``files`` that can change: not what was read once.
-    public var changeableFiles: [String] { storage.files.filter { !$0.isStream }.map(\.absolutePath) }
+    public var changeableFiles: [String] {
+        storage.files.filter { !$0.isStream }.map(\.absolutePath) + storage.archives.map(\.path)
+    }
 
     /// The names of the maps that were read once, as standard input or a pipe (``MapStream``).
     public var streams: [String] { storage.files.filter(\.isStream).map(\.name) }

@@ -1,0 +1,31 @@
+import Archives
+
+extension SubstitutionMap {
+    /// Reads every archive whole: decodes all bodies, and verifies digests. Blocks.
+    ///
+    /// - Parameter limit: How many messages are made at most for each archive. The default is 1000.
+    public func checkArchives(limit: Int = 1000) -> [MapDiagnostic] {
+        archives.flatMap { archive in
+            var problems: [ArchiveProblem] = []
+            func add(_ problem: ArchiveProblem) {
+                if problems.count < limit { problems.append(problem) }
+            }
+            for number in 0..<archive.table.count where archive.table[number].isUsable {
+                do throws(ArchiveProblem) {
+                    try archive.archive.decodeBody(number)
+                } catch {
+                    var problem = error
+                    problem.severity = .warning
+                    problem.entry = number + 1
+                    add(problem)
+                }
+            }
+            do throws(ArchiveProblem) {
+                try archive.archive.verify { add($0) }
+            } catch {
+                add(error)
+            }
+            return ArchiveMessages.grouped(problems, file: archive.archive.name)
+        }
+    }
+}

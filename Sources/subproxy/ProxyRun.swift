@@ -1,0 +1,176 @@
+import Dispatch
+import ForwardProxy
+import Glibc
+import NIOCore
+import Substitution
+import TLSTermination
+import TrustStores
+
+/// A proxy for as long as nobody ends it, or for the length of a command: what `serve`, `run` and `replay` have in
+/// common.
+struct ProxyRun {
+    var options: ProxyOptions
+    let logs: LogOptions
+    let limits: LimitOptions
+    /// What is said of archives.
+    var archives = ArchiveDefaults()
+    /// Changes to the configuration that the options make.
+    var configure: (inout ProxyConfiguration) -> Void = { _ in }
+    /// Called when the proxy serves.
+    var began: (RunningProxy) -> Void = { _ in }
+    /// Called when it has stopped, with the status to exit with; gives the one that the program does.
+    var ended: (RunningProxy, ExitStatus) -> ExitStatus = { $1 }
+
+    init(_ options: ProxyOptions, _ logs: LogOptions, _ limits: LimitOptions) {
+        self.options = options
+        self.logs = logs
+        self.limits = limits
+        archives.limits = limits.archives
+    }
+
+    // MARK: Serving
+
+    /// Serves until a signal ends it.
+    func serve(in process: ProcessContext) throws -> ExitStatus {
+        process.limits.applyForServing()
+        let service = try serviceEnvironment()
+        var configuration = try options.configuration(limits, logs, defaultPort: 8888, passed: service.listeners)
+        configure(&configuration)
+        let proxy = try RunningProxy(
+            options, configuration, logs, maps: MapSources(options.maps, process.signals, archives),
+            accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
+            notifier: service.environment.notifier)
+        StandardStream.error.writeLine("subproxy: \(proxy.status)")
+        proxy.notifier.ready(proxy.status)
+        if let interval = service.environment.watchdogInterval {
+            let notifier = proxy.notifier
+            proxy.server.pulse(every: interval) { notifier.alive() }
+        }
+        proxy.reloader.lookAtFiles()
+        began(proxy)
+        serve(proxy, process.signals)
+    }
+
+    private func serviceEnvironment() throws -> (environment: ServiceEnvironment, listeners: [PassedListener]) {
+        do throws(PassedDescriptorError) {
+            let environment = try ServiceEnvironment.take()
+            var listeners: [PassedListener] = []
+            for descriptor in environment.descriptors { listeners.append(try descriptor.listener()) }
+            return (environment, listeners)
+        } catch {
+            throw CommandFailure(status: .unavailable, message: "\(error)")
+        }
+    }
+
+    /// Takes signals until one ends the program.
+    private func serve(_ proxy: RunningProxy, _ signals: SignalMask) -> Never {
+        let ending = Ending(run: self, proxy: proxy)
+        var isStopping = false
+        while true {
+            let number = signals.next().number
+            switch number {
+            case SIGHUP:
+                proxy.reload()
+            case SIGTERM where !isStopping, SIGINT where !isStopping:
+                isStopping = true
+                proxy.tellStopping()
+                // Another thread waits for the exchanges, so that this one can take the second signal.
+                DispatchQueue.global().async { ending.stop() }
+            case SIGTERM, SIGINT, SIGQUIT: _exit(ExitStatus.signal(number).rawValue)
+            default: continue
+            }
+        }
+    }
+
+    /// Ends the program on another thread than that which takes signals.
+    private final class Ending: @unchecked Sendable {
+        // Unchecked: used by one thread, once.
+        private let run: ProxyRun
+        private let proxy: RunningProxy
+
+        init(run: ProxyRun, proxy: RunningProxy) {
+            self.run = run
+            self.proxy = proxy
+        }
+
+        func stop() -> Never {
+            proxy.stop()
+            Glibc.exit(run.ended(proxy, .success).rawValue)
+        }
+    }
+
+    // MARK: A command
+
+    /// Runs a command with a proxy of its own.
+    func run(_ command: [String], in process: ProcessContext) throws -> ExitStatus {
+        guard options.passwordFile == nil else {
+            throw CommandFailure(
+                status: .usage, message: "--auth is for serve; the command of run could not give a password")
+        }
+        let descriptors = OpenDescriptors.list()
+        process.limits.applyForServing()
+        var configuration = try options.configuration(limits, logs, defaultPort: 0)
+        // When the command has ended, nobody waits for what it has left behind.
+        if limits.shutdownGrace == nil { configuration.limits.shutdownGrace = .seconds(1) }
+        configure(&configuration)
+        let maps = MapSources(options.maps, process.signals, archives)
+        let proxy = try RunningProxy(
+            options, configuration, logs, maps: maps, accessLogFallback: .file("/dev/null"), messageLevel: .warning,
+            notifier: ServiceNotifier(socket: nil))
+        var isStopped = false
+        defer { if !isStopped { proxy.stop() } }
+        proxy.messages.logger.info("\(proxy.status)")
+        proxy.reloader.lookAtFiles()
+        began(proxy)
+        let trust = trust(proxy, configuration)
+        defer { trust?.remove() }
+        let child = try SpawnedCommand(
+            ProxyRun.arguments(command), environment: environment(proxy, trust), descriptors: descriptors,
+            hasInput: !maps.takesStandardInput, in: process)
+        let status = wait(for: child, process.signals)
+        proxy.stop()
+        isStopped = true
+        return ended(proxy, status)
+    }
+
+    /// The command's arguments as the system gave them: their bytes need not be UTF-8.
+    private static func arguments(_ command: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+        CommandLine.unsafeArgv + max(0, Int(CommandLine.argc) - command.count)
+    }
+
+    /// Makes the command's clients trust the certificate authority. Nil where no https host is decrypted, and, with a
+    /// message, where the authority can't be used.
+    private func trust(_ proxy: RunningProxy, _ configuration: ProxyConfiguration) -> CommandTrust? {
+        guard !InterceptedHosts(proxy.server.map, also: configuration.decrypted).isEmpty else { return nil }
+        do {
+            let folder = try AuthorityFolder.path(given: options.authorityFolder)
+            let certificate = AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)
+            return try CommandTrust(certificate, in: .ofThisProcess)
+        } catch {
+            proxy.messages.logger.error("https hosts of the map can't be decrypted: \(error)")
+            return nil
+        }
+    }
+
+    private func environment(_ proxy: RunningProxy, _ trust: CommandTrust?) -> [(name: String, value: String)] {
+        let address = proxy.server.addresses.first
+        return CommandEnvironment(
+            url: proxy.localURL, host: address?.localHost ?? "", port: address?.port ?? 0, trust: trust,
+            javaOptions: AuthorityFolder.environmentVariable("JAVA_TOOL_OPTIONS").flatMap { $0.isEmpty ? nil : $0 }
+        ).variables
+    }
+
+    private func wait(for child: SpawnedCommand, _ signals: SignalMask) -> ExitStatus {
+        while true {
+            let signal = signals.next()
+            switch signal.number {
+            case SIGCHLD:
+                if let status = child.exitStatus() { return status }
+            case SIGTERM: kill(child.process, SIGTERM)
+            default:
+                // The terminal gives its signals to the command too.
+                if signal.isFromProcess { kill(child.process, signal.number) }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Archives
+import ArgumentParser
+import ForwardProxy
+import Substitution
+
+/// `subproxy replay`: archives answer, and nothing else.
+struct ReplayCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Replay archives offline: HAR, MHTML, webarchive, WARC, WACZ, recordings.",
+        usage: "subproxy replay <archive> … [<options of serve>] [-- <command> …]",
+        discussion: """
+            A proxy that answers from archives, https included, and asks no origin: what is missing is 504. Behind \
+            '--' a command is run with it, as by 'run'. Maps may stand beside archives; their rules come first.
+
+            EXAMPLES:
+              subproxy replay checkout.har -- npm test
+              subproxy replay page.mhtml --listen 127.0.0.1:8888
+              subproxy replay site.wacz --report misses.json --fail-on-miss -- ./crawl.sh
+
+            Exits as 'serve' and 'run' do; with --fail-on-miss 1 if something was missed and the command's own status \
+            is 0.
+            """)
+
+    @Argument(
+        help: ArgumentHelp("Archives, and maps.", valueName: "archive"),
+        completion: .file(extensions: ["har", "zip", "mhtml", "mht", "webarchive", "warc", "gz", "wacz", "yaml"]))
+    var archives: [String] = []
+
+    @OptionGroup(title: "Replay") var replay: ReplayOptions
+    @OptionGroup(title: "Proxy") var options: ProxyOptions
+    @OptionGroup(title: "Logs") var logs: LogOptions
+    @OptionGroup(title: "Limits") var limits: LimitOptions
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"), completion: .file())
+    var command: [String] = []
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        guard !archives.isEmpty else {
+            throw ValidationError("no archive is named, as in: replay checkout.har -- npm test")
+        }
+        for name in archives where name != "-" {
+            guard let reason = LocalFile.unreadableReason(name, mayBeFolder: true) else { continue }
+            throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")
+        }
+        guard command.isEmpty || options.passwordFile == nil else {
+            throw ValidationError("--auth is for serve; the command could not give a password")
+        }
+        let report = replay.makeReport()
+        var run = ProxyRun(options, logs, limits)
+        run.options.maps = archives + options.maps
+        let missing = replay.missing ?? .timeout
+        run.options.offline = missing != .forward || options.offline
+        run.archives.match = replay.match
+        run.archives.missing = missing
+        run.configure = { configuration in
+            configuration.replay = report
+            configuration.decrypted = replay.decrypted
+        }
+        let isServing = command.isEmpty
+        run.began = { proxy in
+            guard isServing else { return }
+            StandardStream.error.writeLine(
+                "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open")
+        }
+        run.ended = { [replay] proxy, status in
+            let text = ReplayReportText(report, proxy.server.map)
+            let written = replay.report.map { text.write(to: $0) } ?? true
+            guard written else { return status == .success ? .cantCreate : status }
+            return status == .success && replay.failOnMiss && report.missCount > 0 ? .failure : status
+        }
+        return isServing ? try run.serve(in: process) : try run.run(command, in: process)
+    }
+
+    /// What is replayed: `https://www.example.com/ (28 entries)`.
+    private static func subject(_ map: SubstitutionMap) -> String {
+        let page = map.archives.lazy.compactMap { archive -> String? in
+            let url = archive.archive.pages.first?.url ?? archive.archive.document ?? archive.firstPage
+            return url.map { String(decoding: $0, as: UTF8.self) }
+        }.first
+        let entries = countedEntries(map.entryCounts.usable)
+        return page.map { "\($0) (\(entries))" } ?? entries
+    }
+}
+
+/// The options of `replay` beside those of `serve`.
+struct ReplayOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            What is answered for what no archive has: 504, 404, 204, or forward, which asks the origin. (default: 504)
+            """, valueName: "what"),
+        completion: .words(of: ArchiveMissing.self), transform: OptionValue.choice)
+    var missing: ArchiveMissing?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            How requests find entries, for archives that don't say: strict, tolerant or nearest. (default: tolerant; \
+            saved pages: nearest)
+            """, valueName: "mode"),
+        completion: .words(of: ArchiveMatchMode.self), transform: OptionValue.choice)
+    var match: ArchiveMatchMode?
+
+    @Option(
+        name: .customLong("decrypt"),
+        help: ArgumentHelp(
+            "Hosts whose tunnels are decrypted beside the archives', so that their misses are known by URL: a,*.b, all.",
+            valueName: "list"),
+        transform: OptionValue.hosts)
+    var decrypt: [String]?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write what was answered and missed, as JSON; '-' is text on standard error.", valueName: "file"),
+        completion: .file())
+    var report: String?
+
+    @Flag(help: "Exit with 1 if something was missed.")
+    var failOnMiss = false
+
+    @Option(
+        help: ArgumentHelp("Hosts whose misses don't count: a,*.b, all.", valueName: "list"),
+        transform: OptionValue.hosts)
+    var ignore: [String]?
+
+    var decrypted: [String] { decrypt ?? [] }
+
+    func makeReport() -> ReplayReport {
+        let patterns = (ignore ?? []).map { HostPattern($0) }
+        return ReplayReport { host in patterns.contains { $0.matches(host) } }
+    }
+}

@@ -1,0 +1,121 @@
+import Basics
+import ForwardProxy
+import Glibc
+import Substitution
+
+/// What was answered and missed, as it is written at the end.
+struct ReplayReportText {
+    private let report: ReplayReport
+    private let map: SubstitutionMap
+
+    init(_ report: ReplayReport, _ map: SubstitutionMap) {
+        self.report = report
+        self.map = map
+    }
+
+    /// Writes it to a file that only its owner may read, since it has whole URLs; text on standard error for `-`.
+    ///
+    /// - Returns: whether it could be written; else a message has said why.
+    func write(to file: String) -> Bool {
+        guard file != "-" else {
+            StandardStream.error.writeLine(text)
+            return true
+        }
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600 as mode_t)
+        guard descriptor >= 0 else { return refuse(file) }
+        defer { close(descriptor) }
+        guard fchmod(descriptor, 0o600) == 0 || errno == EPERM else { return refuse(file) }
+        var bytes = Array((json + "\n").utf8)[...]
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { return refuse(file) }
+            bytes = bytes.dropFirst(written)
+        }
+        return true
+    }
+
+    private func refuse(_ file: String) -> Bool {
+        StandardStream.error.writeLine("subproxy: error: the report '\(file)' can't be written: \(SystemError().text)")
+        return false
+    }
+
+    // MARK: Forms
+
+    private struct Archive {
+        let file: String
+        let entries: Int
+        let usable: Int
+        let answered: Int
+        let unused: [String]
+    }
+
+    private var archives: [Archive] {
+        map.archives.map { archive in
+            let answered = report.answered(archive)
+            let usable = (0..<archive.table.count).filter { archive.table[$0].isUsable && archive.isCounted($0) }
+            return Archive(
+                file: archive.archive.name, entries: archive.entryCounts.all, usable: usable.count,
+                answered: answered.count, unused: usable.filter { !answered.contains($0) }.map(archive.position))
+        }
+    }
+
+    var json: String {
+        var object = JSONObject()
+        object.add(
+            "archives",
+            archives.map { archive in
+                var member = JSONObject()
+                member.add("file", archive.file)
+                member.add("entries", archive.entries)
+                member.add("usable", archive.usable)
+                member.add("answered", archive.answered)
+                member.add("unused", archive.unused)
+                return member
+            })
+        var answers = JSONObject()
+        for kind in ["exact", "tolerant", "nearest"] { answers.add(kind, report.answers(kind)) }
+        object.add("answers", answers)
+        let (misses, more) = report.misses
+        object.add("misses", misses.map(json))
+        if more > 0 { object.add("more", more) }
+        return object.text
+    }
+
+    private func json(_ miss: ReplayReport.Miss) -> JSONObject {
+        var object = JSONObject()
+        object.add("method", miss.method)
+        object.add("url", miss.url)
+        object.add("count", miss.count)
+        object.add("reason", miss.reason)
+        object.add(
+            "nearest",
+            miss.nearest.map { nearest in
+                var object = JSONObject()
+                object.add("position", nearest.position)
+                object.add("url", nearest.url)
+                object.add("differs", nearest.differs)
+                return object
+            })
+        return object
+    }
+
+    /// For people.
+    var text: String {
+        var lines = archives.map { archive in
+            "\(archive.file): \(archive.answered) of \(countedEntries(archive.usable)) answered"
+        }
+        let kinds = ["exact", "tolerant", "nearest"].map { "\(report.answers($0)) \($0)" }
+        lines.append("answers: \(kinds.joined(separator: ", "))")
+        let (misses, more) = report.misses
+        lines.append("misses: \(report.missCount)")
+        for miss in misses {
+            lines.append("  \(miss.method) \(miss.url) (\(miss.reason))\(miss.count > 1 ? " × \(miss.count)" : "")")
+            for nearest in miss.nearest {
+                lines.append("    nearest \(nearest.position) \(nearest.url) (\(nearest.differs.joined(separator: ", ")))")
+            }
+        }
+        if more > 0 { lines.append("  and \(more) more") }
+        return lines.joined(separator: "\n")
+    }
+}
