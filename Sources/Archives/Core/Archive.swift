@@ -64,6 +64,9 @@ public struct ArchiveContents: Sendable {
     mutating func warn(_ problem: ArchiveProblem) {
         if warnings.count < 1000 { warnings.append(problem) } else { furtherWarnings += 1 }
     }
+
+    /// Counts warnings that a reader has not kept.
+    mutating func warnOfMore(_ count: Int) { furtherWarnings += count }
 }
 
 /// Knows one format: reads the index, and entries by it. All functions do I/O.

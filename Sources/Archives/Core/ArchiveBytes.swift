@@ -41,6 +41,23 @@ public struct ArchiveBytes: Sendable {
         return bytes
     }
 
+    /// Fills a buffer from an offset on; less of it only at the end.
+    ///
+    /// - Returns: how many bytes were read.
+    /// - Throws: ``ArchiveProblem`` where the file can't be read.
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveProblem) -> Int {
+        guard offset >= 0, offset < count else { return 0 }
+        let length = min(buffer.count, count - offset)
+        var filled = 0
+        while filled < length {
+            let read = readInto(.init(rebasing: buffer[filled..<length]), offset + filled)
+            guard read >= 0 else { throw .unreadable(at: offset) }
+            guard read > 0 else { break }
+            filled += min(read, length - filled)
+        }
+        return filled
+    }
+
     /// Reads exactly these bytes.
     ///
     /// - Throws: ``ArchiveProblem`` where there are fewer, or they can't be read.

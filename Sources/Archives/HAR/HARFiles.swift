@@ -1,0 +1,22 @@
+/// The bytes of a body that stands in a file of its own.
+struct HARFile: Sendable {
+    /// How many bytes it has when it is read.
+    var count: Int
+    /// How many bytes it has as it is stored.
+    var storedCount: Int
+    /// Reads it from its beginning.
+    var open: @Sendable () -> any BodyStream
+}
+
+/// Where the files are that a HAR's `_file` names: below its folder, or in its zip.
+struct HARFiles: Sendable {
+    /// The file at a path that ``HARURL/path(_:)`` has checked; nil where there is none.
+    var file: @Sendable (_ path: String) throws(ArchiveProblem) -> HARFile?
+
+    static func beside(_ input: ArchiveInput) -> HARFiles {
+        HARFiles { [sibling = input.sibling] path throws(ArchiveProblem) in
+            guard let bytes = sibling(path) else { return nil }
+            return HARFile(count: bytes.count, storedCount: bytes.count) { RangeStream(bytes, 0..<bytes.count) }
+        }
+    }
+}
