@@ -15,7 +15,8 @@ struct CheckCommand: ProgramCommand {
     var strict = false
 
     @Argument(
-        help: ArgumentHelp("Substitution maps and archives; several are checked as one, as serve loads them.", valueName: "file"),
+        help: ArgumentHelp(
+            "Substitution maps and archives; several are checked as one, as serve loads them.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var maps: [String] = []
 

@@ -75,11 +75,15 @@ protocol ArchiveReader: Sendable {
     func exchange(at place: EntryPlace) throws(ArchiveProblem) -> RecordedExchange
     /// The response's body: without transfer codings, with the content codings that the exchange tells.
     func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream
+    /// The response's body as it was recorded, where ``body(at:)`` writes anything otherwise.
+    func storedBody(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream
     /// Checks what only reading everything shows (digests), beyond decoding every body: for `check`.
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem)
 }
 
 extension ArchiveReader {
+    func storedBody(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream { try body(at: place) }
+
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {}
 }
 
@@ -145,6 +149,13 @@ public final class Archive: Sendable {
             try openBody(index), codings: body.codings, storedBytes: body.storedBytes, limits: limits)
         var bytes: [UInt8] = []
         while try stream.read(65_536, into: &bytes) { bytes.removeAll(keepingCapacity: true) }
+    }
+
+    /// Reads the response's body as ``openBody(_:)`` does, but as it was recorded: nothing in it is rewritten. Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read.
+    public func openStoredBody(_ index: Int) throws(ArchiveProblem) -> any BodyStream {
+        try reader.storedBody(at: table[index].place)
     }
 
     /// Checks what only reading everything shows. Does I/O.

@@ -3,7 +3,8 @@ extension ArchiveFormat {
     func read(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) -> any ArchiveReader {
         switch self {
         case .har: return try HARReader(input, into: &contents)
-        case .mhtml, .webarchive, .warc, .wacz, .recording:
+        case .mhtml: return try MHTMLReader.read(input, into: &contents)
+        case .webarchive, .warc, .wacz, .recording:
             throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")
         }
     }

@@ -4,7 +4,7 @@ import NIOCore
 /// Why an entry can't answer.
 public enum Unusable: UInt8, Sendable, CaseIterable {
     case failed, status, connect, bodyNotRecorded, notModified, unresolvedRevisit, noURL, scheme, malformedURL, longURL,
-        longFields, method
+        longFields, method, repeated
 
     /// Behind the entry in `archive list`, in parentheses.
     public var words: String {
@@ -21,6 +21,7 @@ public enum Unusable: UInt8, Sendable, CaseIterable {
         case .longURL: "its URL is longer than --max-target-bytes"
         case .longFields: "its fields are longer than --max-header-bytes"
         case .method: "its method is none"
+        case .repeated: "an earlier entry has its URL"
         }
     }
 }
@@ -100,6 +101,9 @@ public struct EntryTable: Sendable {
     private(set) var methods: [String] = []
     /// Further URLs in normal form by which an entry is found: those of redirected resources.
     public private(set) var aliases: [(url: [UInt8], entry: Int)] = []
+    /// What the parts of an MHTML file are named by beside their URLs: a request of the archive's hosts whose last segment
+    /// is ``ContentIDs/entry(segment:)`` is answered by that entry.
+    public internal(set) var contentIDs = ContentIDs()
     /// The files inside of a WACZ, each with the index of its first entry.
     public private(set) var members: [(name: String, first: Int)] = []
     public private(set) var usableCount = 0
@@ -163,6 +167,15 @@ public struct EntryTable: Sendable {
         guard records[index].unusable == .max else { return }
         records[index].unusable = reason.rawValue
         usableCount -= 1
+    }
+
+    /// Marks the entries whose URL an earlier usable one has: in saved pages the first of a URL answers.
+    mutating func markRepeated() {
+        var urls: Set<ArraySlice<UInt8>> = []
+        for index in records.indices where records[index].unusable == .max {
+            let url = self[index].url
+            if !url.isEmpty, !urls.insert(url).inserted { mark(index, unusable: .repeated) }
+        }
     }
 
     mutating func update(_ index: Int, place: EntryPlace) { records[index].place = place }

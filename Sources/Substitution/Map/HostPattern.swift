@@ -1,3 +1,5 @@
+import Basics
+
 /// Hosts and host patterns as `intercept` has them.
 enum HostPatternText {
     /// The text in lower case and without the root's dot, or nil for what is no host: letters, digits, `-`, `.`, `_`,

@@ -36,5 +36,7 @@ final class ReadingProgress: Sendable {
         }
     }
 
-    private func visible(_ name: String) -> String { String(name.unicodeScalars.map { $0.value < 0x20 ? "?" : Character($0) }) }
+    private func visible(_ name: String) -> String {
+        String(name.unicodeScalars.map { $0.value < 0x20 ? "?" : Character($0) })
+    }
 }

@@ -63,7 +63,8 @@ struct ReplayCommand: ProgramCommand {
         run.began = { proxy in
             guard isServing else { return }
             StandardStream.error.writeLine(
-                "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open")
+                "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open"
+            )
         }
         run.ended = { [replay] proxy, status in
             let text = ReplayReportText(report, proxy.server.map)

@@ -112,7 +112,8 @@ struct ReplayReportText {
         for miss in misses {
             lines.append("  \(miss.method) \(miss.url) (\(miss.reason))\(miss.count > 1 ? " × \(miss.count)" : "")")
             for nearest in miss.nearest {
-                lines.append("    nearest \(nearest.position) \(nearest.url) (\(nearest.differs.joined(separator: ", ")))")
+                lines.append(
+                    "    nearest \(nearest.position) \(nearest.url) (\(nearest.differs.joined(separator: ", ")))")
             }
         }
         if more > 0 { lines.append("  and \(more) more") }

@@ -1,12 +1,11 @@
-import HTTPSemantics
 import NIOCore
 
 /// Resolves the references of Location and Content-Location (RFC 9110 §8.7, §10.2.2; RFC 3986 §5.2).
-enum URIReference {
+public enum URIReference {
     /// The URI that `reference` means in a response from `base`; nil where it is none that can be requested.
     ///
     /// Percent-encoding stays as it is, dot segments go, as they do in the request that a client would make.
-    static func resolve(_ reference: UnsafeRawBufferPointer, against base: TargetURI) -> TargetURI? {
+    public static func resolve(_ reference: UnsafeRawBufferPointer, against base: TargetURI) -> TargetURI? {
         let reference = reference.trimmingOptionalWhitespace
         let end = reference.firstIndex(of: UInt8(ascii: "#")) ?? reference.count
         let text = UnsafeRawBufferPointer(rebasing: reference[0..<end])
@@ -27,7 +26,7 @@ enum URIReference {
     }
 
     /// Where the colon behind a scheme stands, which comes before any `/`, `?` or `#`.
-    private static func schemeEnd(_ text: UnsafeRawBufferPointer) -> Int? {
+    static func schemeEnd(_ text: UnsafeRawBufferPointer) -> Int? {
         guard let first = text.first, first.isMember(of: .alpha) else { return nil }
         for (index, byte) in text.enumerated() {
             switch byte {
@@ -92,4 +91,9 @@ enum URIReference {
         }
         out.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[queryStart...]))
     }
+}
+
+extension URIReference {
+    /// Whether a reference begins with a scheme (RFC 3986 §4.3).
+    public static func isAbsolute(_ reference: UnsafeRawBufferPointer) -> Bool { schemeEnd(reference) != nil }
 }

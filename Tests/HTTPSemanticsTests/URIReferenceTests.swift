@@ -3,7 +3,7 @@ import NIOCore
 import ProxyTestKit
 import Testing
 
-@testable import HTTPCaching
+@testable import HTTPSemantics
 
 @Suite("Resolving references")
 struct URIReferenceTests {
