@@ -35,9 +35,11 @@ struct StandardStream {
     let descriptor: CInt
 
     /// Writes a text and a line break, in one piece where the system takes it so; what can't be written is lost.
-    func writeLine(_ text: String) {
+    func writeLine(_ text: String) { writeText(text.utf8.last == UInt8(ascii: "\n") ? text : text + "\n") }
+
+    /// The same without a line break.
+    func writeText(_ text: String) {
         var text = text
-        if text.utf8.last != UInt8(ascii: "\n") { text += "\n" }
         text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while let base = rest.baseAddress, !rest.isEmpty {

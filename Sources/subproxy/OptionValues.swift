@@ -1,6 +1,7 @@
 import Diagnostics
 import HTTPSemantics
 import NIOCore
+import Substitution
 
 /// Why an option's value can't be used; printed behind the value.
 struct OptionValueError: Error, CustomStringConvertible {

@@ -8,12 +8,23 @@ enum Program {
         // First of all, so that every thread that anything starts inherits the mask.
         let signals = SignalMask()
         StandardDescriptors.openMissing()
-        let process = ProcessContext(signals: signals, limits: ResourceLimits())
-        exit(run(process).rawValue)
+        var process = ProcessContext(signals: signals, limits: ResourceLimits())
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        process.command = takeCommand(&arguments)
+        exit(run(process, arguments).rawValue)
     }
 
-    private static func run(_ process: ProcessContext) -> ExitStatus {
-        let arguments = Array(CommandLine.arguments.dropFirst())
+    /// Takes what follows `--` from a command line that has other arguments before it: the parser knows of one list.
+    private static func takeCommand(_ arguments: inout [String]) -> [String] {
+        guard let name = arguments.first, ReplayCommand.configuration.commandName == name,
+            let terminator = arguments.firstIndex(of: "--")
+        else { return [] }
+        let command = Array(arguments[(terminator + 1)...])
+        arguments.removeSubrange(terminator...)
+        return command
+    }
+
+    private static func run(_ process: ProcessContext, _ arguments: [String]) -> ExitStatus {
         let root: any ParsableCommand.Type =
             CompletionRoot.isAskedFor(by: arguments) ? CompletionRoot.self : RootCommand.self
         do {
@@ -48,6 +59,8 @@ enum Program {
 struct ProcessContext {
     let signals: SignalMask
     let limits: ResourceLimits
+    /// What follows `--`, of a command that has a list of arguments before it.
+    var command: [String] = []
 }
 
 /// A command of this program.

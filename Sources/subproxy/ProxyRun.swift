@@ -1,6 +1,7 @@
 import Dispatch
 import ForwardProxy
 import Glibc
+import Logging
 import NIOCore
 import Substitution
 import TLSTermination

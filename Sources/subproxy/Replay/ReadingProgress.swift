@@ -23,7 +23,7 @@ final class ReadingProgress: Sendable {
             state.shown = now
             state.hasLine = true
             let percent = min(100, Int(Double(read) / Double(size) * 100))
-            StandardStream.error.write("\r\u{1B}[Ksubproxy: reading \(visible(name)): \(percent) %")
+            StandardStream.error.writeText("\r\u{1B}[Ksubproxy: reading \(visible(name)): \(percent) %")
         }
     }
 
@@ -32,7 +32,7 @@ final class ReadingProgress: Sendable {
         state.withLock { state in
             guard state.hasLine else { return }
             state.hasLine = false
-            StandardStream.error.write("\r\u{1B}[K")
+            StandardStream.error.writeText("\r\u{1B}[K")
         }
     }
 

@@ -32,12 +32,8 @@ struct ReplayCommand: ProgramCommand {
     @OptionGroup(title: "Logs") var logs: LogOptions
     @OptionGroup(title: "Limits") var limits: LimitOptions
 
-    @Argument(
-        parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"), completion: .file())
-    var command: [String] = []
-
     func run(in process: ProcessContext) throws -> ExitStatus {
+        let command = process.command
         guard !archives.isEmpty else {
             throw ValidationError("no archive is named, as in: replay checkout.har -- npm test")
         }

@@ -1,3 +1,4 @@
+import Archives
 import Basics
 import ForwardProxy
 import Glibc
