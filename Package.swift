@@ -151,7 +151,8 @@ let package = Package(
         .testTarget(
             name: "SubstitutionTests",
             dependencies: [
-                "Diagnostics", "Substitution", "HTTPSemantics", "Patterns", "ProxyTestKit", "YAML", nioCore,
+                "Archives", "Basics", "Diagnostics", "Substitution", "HTTPSemantics", "Patterns", "ProxyTestKit",
+                "YAML", nioCore,
             ],
             swiftSettings: strict),
         .testTarget(

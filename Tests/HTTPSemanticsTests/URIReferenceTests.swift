@@ -32,14 +32,14 @@ struct URIReferenceTests {
 
     @Test("A reference means what RFC 3986 §5.2 says", arguments: cases)
     func resolve(_ reference: String, _ expected: String?) throws {
-        let base = try target(Self.base)
+        let base = try TargetURI(Self.base)
         let resolved = withBytes(reference) { URIReference.resolve($0, against: base) }
-        #expect(resolved.map { text(CacheKey($0).bytes) } == expected)
+        #expect(resolved?.description == expected)
     }
 
     @Test("Resolving takes time in proportion to the size", arguments: ["../", "a/", "/", "..", "a:", "?", "a/../"])
     func linear(_ unit: String) throws {
-        let base = try target(Self.base)
+        let base = try TargetURI(Self.base)
         let growth = growth(from: 500) { size in
             let reference = String(repeating: unit, count: size / unit.utf8.count)
             _ = withBytes(reference) { URIReference.resolve($0, against: base) != nil }

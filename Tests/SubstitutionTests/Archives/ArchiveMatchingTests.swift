@@ -1,0 +1,176 @@
+import Substitution
+import Testing
+
+@Suite("A request finds its entry in an archive")
+struct ArchiveMatchingTests {
+    typealias Recorded = ArchiveStage.Recorded
+
+    @Test(
+        "by its URL, other orders of parameters, and without cache busters",
+        arguments: [
+            ("http://a.example/p?x=1&y=2", "#1"),
+            ("http://a.example/p?y=2&x=1", "#1 order"),
+            ("http://a.example/p?y=2&x=1&utm_source=z&_=9", "#1 without _, utm_source"),
+            ("http://a.example/p?x=1&y=2&fbclid=a&gclid=b&_ga=c&cb=d", "#1 without _ga, cb, fbclid"),
+            ("https://a.example/p?x=1&y=2", "#1 scheme"),
+            ("https://a.example/p?y=2&x=1", "#1 order; scheme"),
+            ("http://a.example/p?x=1&y=3", "miss query"),
+            ("http://a.example/q", "#2 without t"),
+            ("http://a.example/q?t=1234567890", "#2"),
+            ("http://a.example/q?t=0.1234567", "#2 without t"),
+            ("http://a.example/q?t=12", "miss query"),
+            ("http://a.example/q?any=1700000000000", "#2 without any, t"),
+            ("http://a.example/q?any=2600000000000", "miss query"),
+            ("http://a.example/r?_rsc=xyz", "#3 without _rsc"),
+            ("http://a.example/r", "miss query"),
+            ("http://a.example/app.js?v=9", "#4 without query"),
+            ("http://a.example/app.js", "#4 without query"),
+            ("http://a.example:81/p?x=1&y=2", "unknown"),
+            ("http://b.example/", "unknown"),
+            ("http://a.example/none", "miss path"),
+            ("http://a.example/data.json?v=2", "miss query"),
+        ])
+    func steps(_ url: String, _ found: String) throws {
+        let stage = try ArchiveStage([
+            Recorded("http://a.example/p?x=1&y=2"), Recorded("http://a.example/q?t=1234567890"),
+            Recorded("http://a.example/r?_rsc=abc"), Recorded("http://a.example/app.js?v=1"),
+            Recorded("http://a.example/data.json?v=1"),
+        ])
+        #expect(try stage.find(url) == found)
+    }
+
+    @Test("with strict only by the same URL and scheme")
+    func strict() throws {
+        let stage = try ArchiveStage([Recorded("http://a.example/p?x=1&y=2")], "match: strict")
+        #expect(try stage.find("http://a.example/p?x=1&y=2") == "#1")
+        #expect(try stage.find("http://a.example/p?y=2&x=1").hasPrefix("miss"))
+        #expect(try stage.find("https://a.example/p?x=1&y=2") == "unknown")
+    }
+
+    @Test(
+        "with nearest by the most equal parameters, and other sizes of an image",
+        arguments: [
+            ("https://a.example/s?a=1&b=2&c=9", "#1 nearest 0.67"),
+            ("https://a.example/s?a=1&b=9&c=9", "miss query"),
+            ("https://a.example/i.png?w=300", "#2 without query"),
+            ("https://a.example/w_150/x.jpg", "#4 size"),
+            ("https://a.example/w_250/x.jpg", "#5 size"),
+            ("https://a.example/w_900/x.jpg", "#5 size"),
+            ("https://a.example/x-64x64.png", "#6 size"),
+            ("https://a.example/w_200/x.html", "miss path"),
+        ])
+    func nearest(_ url: String, _ found: String) throws {
+        let stage = try ArchiveStage(
+            [
+                Recorded("https://a.example/s?a=1&b=2&c=3"), Recorded("https://a.example/i.png?w=100"),
+                Recorded("https://a.example/w_100/x.jpg"), Recorded("https://a.example/w_200/x.jpg"),
+                Recorded("https://a.example/w_400/x.jpg"), Recorded("https://a.example/x-32x32.png"),
+            ], "match: nearest")
+        #expect(try stage.find(url) == found)
+    }
+
+    @Test("An entry recorded with REDACTED equals any value")
+    func redacted() throws {
+        let stage = try ArchiveStage([Recorded("https://a.example/s?token=REDACTED&b=2")])
+        #expect(try stage.find("https://a.example/s?token=secret&b=2") == "#1")
+        #expect(try stage.find("https://a.example/s?b=2&token=other") == "#1 order")
+        #expect(try stage.find("https://a.example/s?b=3&token=other") == "miss query")
+    }
+
+    @Test("Further cache busters are those that the map names")
+    func ignored() throws {
+        let stage = try ArchiveStage([Recorded("https://a.example/s?a=1&nonce7=x")], "ignore-query: [\"nonce*\"]")
+        #expect(try stage.find("https://a.example/s?a=1&nonce8=y") == "#1 without nonce7, nonce8")
+    }
+
+    @Test(
+        "by its body: bytes, JSON, forms, multipart and GraphQL",
+        arguments: [
+            ("application/json", #"{"b":2,"a":1}"#, "#1"), ("application/json", #"{"a":1,"b":3}"#, "miss body"),
+            ("application/json", #"{"a":1.0,"b":2}"#, "miss body"),
+            ("application/json", #"{"password":"x","a":1}"#, "#2"),
+            ("application/x-www-form-urlencoded", "y=2&x=1&_=123", "#3"),
+            ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nv\r\n--zz--\r\n", "#4"),
+            (
+                "application/json",
+                #"{"query":"query  Get($i: ID) { item(id: $i) { id } }","operationName":"Get","variables":{"i":1}}"#,
+                "#5"
+            ),
+            (
+                "application/json", #"{"query":"query Get { x }","operationName":"Get","variables":{"i":2}}"#,
+                "miss body"
+            ),
+        ])
+    func bodies(_ type: String, _ body: String, _ found: String) throws {
+        let stage = try ArchiveStage([
+            Recorded("POST", "https://a.example/c", body: #"{"a":1,"b":2}"#),
+            Recorded("POST", "https://a.example/c", body: #"{"a":1,"password":"REDACTED"}"#),
+            Recorded("POST", "https://a.example/c", body: "x=1&y=2").with(type: "application/x-www-form-urlencoded"),
+            Recorded("POST", "https://a.example/c", body: "--aa\r\nA: b\r\n\r\nv\r\n--aa--\r\n")
+                .with(type: "multipart/form-data; boundary=aa"),
+            Recorded(
+                "POST", "https://a.example/c",
+                body: #"{"query":"query Get { item { id name } }","operationName":"Get","variables":{"i":1}}"#),
+        ])
+        #expect(try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: body) == found)
+    }
+
+    @Test("A request without a body equals only entries without one, with nearest any")
+    func withoutBody() throws {
+        let entries = [Recorded("POST", "https://a.example/c", body: "x")]
+        #expect(try ArchiveStage(entries).find("POST", "https://a.example/c").hasPrefix("miss"))
+        #expect(try ArchiveStage(entries, "match: nearest").find("POST", "https://a.example/c") == "#1")
+    }
+
+    @Test("Fields that Vary names count before fields that are equal, and these before the turn")
+    func fields() throws {
+        let stage = try ArchiveStage([
+            Recorded("https://a.example/").with(
+                fields: [("Accept-Language", "en"), ("X-A", "1")], answer: [("Vary", "Accept-Language")]),
+            Recorded("https://a.example/").with(
+                fields: [("Accept-Language", "de")], answer: [("Vary", "Accept-Language")]),
+            Recorded("https://a.example/").with(
+                fields: [("Accept-Language", "de"), ("X-A", "1")], answer: [("Vary", "Accept-Language")]),
+            Recorded("https://a.example/").with(
+                fields: [("Accept-Language", "de"), ("X-A", "1")], answer: [("Vary", "Accept-Language")]),
+        ])
+        #expect(try stage.find("https://a.example/", fields: [("Accept-Language", "en")]) == "#1")
+        #expect(try stage.find("https://a.example/", fields: [("Accept-Language", "de")]) == "#2, #3, #4")
+        #expect(
+            try stage.find("https://a.example/", fields: [("Accept-Language", "de"), ("X-A", "1")]) == "#3, #4")
+    }
+
+    @Test("Why there is none: the first reason that holds")
+    func reasons() throws {
+        let stage = try ArchiveStage([
+            Recorded("POST", "https://a.example/post", body: "x"), Recorded("https://a.example/failed", status: 0),
+            Recorded("https://a.example/items?page=1"),
+        ])
+        #expect(try stage.find("GET", "https://a.example/post") == "miss method")
+        #expect(try stage.find("https://a.example/failed") == "miss not recorded")
+        #expect(try stage.find("https://a.example/items?page=2") == "miss query")
+        #expect(try stage.find("https://a.example/other") == "miss path")
+        #expect(try stage.find("POST", "https://a.example/post", body: "y") == "miss body")
+    }
+
+    @Test("'urls' limits what counts and what can be missed, 'as' moves entries")
+    func settings() throws {
+        let entries = [Recorded("https://a.example/x/1"), Recorded("https://a.example/y/1")]
+        let some = try ArchiveStage(entries, "urls: [https://a.example/x/]")
+        #expect(try some.find("https://a.example/x/1") == "#1")
+        #expect(try some.find("https://a.example/y/1") == "unknown")
+        #expect(try some.find("https://a.example/x/2") == "miss path")
+        let moved = try ArchiveStage(entries, "as: { https://a.example/x/: http://localhost:3000/ }")
+        #expect(try moved.find("http://localhost:3000/1") == "#1")
+        #expect(try moved.find("https://a.example/x/1") == "miss path")
+        #expect(try moved.find("https://a.example/y/1") == "#2")
+    }
+
+    @Test("A query of thousands of parameters is compared in no more than linear time")
+    func longQueries() throws {
+        let query = (0..<20_000).map { "p\($0)=\($0)" }.joined(separator: "&")
+        let stage = try ArchiveStage([Recorded("https://a.example/s?a=1")], "match: nearest")
+        // Two hundred million steps would be minutes in a debug build.
+        #expect(try stage.find("https://a.example/s?\(query)").hasPrefix("miss"))
+    }
+}
