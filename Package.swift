@@ -128,7 +128,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants", "HTTP2",
+                "Archives", "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants",
+                "HTTP2",
                 "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "YAML", nioCore, nioEmbedded,
                 nioPosix, nioHPACK, logging,
             ],

@@ -2,7 +2,7 @@ extension ArchiveFormat {
     /// Reads the index of a file of this format: the one list of readers.
     func read(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) -> any ArchiveReader {
         switch self {
-        case .har: return try HARReader(input, into: &contents)
+        case .har: return try HARReader.read(input, into: &contents)
         case .mhtml: return try MHTMLReader.read(input, into: &contents)
         case .webarchive, .warc, .wacz, .recording:
             throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")

@@ -5,7 +5,7 @@ struct HARFile: Sendable {
     /// How many bytes it has as it is stored.
     var storedCount: Int
     /// Reads it from its beginning.
-    var open: @Sendable () -> any BodyStream
+    var open: @Sendable () throws(ArchiveProblem) -> any BodyStream
 }
 
 /// Where the files are that a HAR's `_file` names: below its folder, or in its zip.

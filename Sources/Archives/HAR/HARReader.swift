@@ -26,8 +26,13 @@ struct HARReader: ArchiveReader {
         try index.read(into: &contents)
     }
 
-    init(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) {
-        try self.init(input, input.bytes, .beside(input), into: &contents)
+    /// Reads the index of a HAR, or of one in a zip.
+    static func read(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) -> HARReader {
+        let start = try input.bytes.read(at: 0, upTo: 4)
+        if start == [0x50, 0x4B, 3, 4] || start == [0x50, 0x4B, 5, 6] {
+            return try HARZip.read(input, into: &contents)
+        }
+        return try HARReader(input, input.bytes, .beside(input), into: &contents)
     }
 
     func exchange(at place: EntryPlace) throws(ArchiveProblem) -> RecordedExchange {
@@ -146,7 +151,7 @@ struct HARReader: ArchiveReader {
         let content = request.body
         if let path = try content.filePath() {
             guard let file = try files.file(path) else { return nil }
-            var stream = file.open()
+            var stream = try file.open()
             return try HARReader.beginning(&stream)
         }
         if let text = content.text, !text.isEmpty {

@@ -38,6 +38,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case template
     /// A path and a query for rows of a database; the first byte chooses the schema.
     case query
+    /// An archive in HAR.
+    case har
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -60,6 +62,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .script: try ScriptInvariants.check(bytes)
         case .template: try TemplateInvariants.check(bytes)
         case .query: try QueryInvariants.check(bytes)
+        case .har: try HARInvariants.check(bytes)
         }
     }
 }

@@ -1,0 +1,208 @@
+import Basics
+import HTTPSemantics
+
+/// What else is written of an exchange, beside what answers a request.
+public struct HARDetails: Sendable {
+    /// How long it took, in milliseconds.
+    public var duration: Int64 = 0
+    /// The version of HTTP, such as `HTTP/1.1`.
+    public var version = "HTTP/1.1"
+    /// The address that answered.
+    public var serverAddress: String?
+    /// The page that it belongs to, by its `id`.
+    public var page: String?
+
+    public init() {}
+}
+
+/// Writes HAR 1.2: a beginning, entries, an end.
+///
+/// Between two entries a file of the beginning, the entries so far and the end is valid JSON: whoever appends an entry
+/// writes it over the end, with ``separator`` before it unless it is the first, and the end behind it, all at once.
+public enum HARWriter {
+    /// What stands between two entries.
+    public static let separator = Array(",".utf8)
+    /// What stands behind the last entry.
+    public static let end = Array("\n]}}\n".utf8)
+
+    /// What stands before the first entry. The pages' `id` are `page_1` and so on.
+    ///
+    /// - Parameters:
+    ///   - name: the program that writes, with its version.
+    ///   - time: when the pages were begun, in Unix milliseconds.
+    public static func beginning(name: String, version: String, pages: [ArchivePage] = [], time: Int64 = 0) -> [UInt8] {
+        var json = JSONLine()
+        json.raw(#"{"log":{"version":"1.2","creator":{"name":"#)
+        json.string(name)
+        json.raw(#","version":"#)
+        json.string(version)
+        json.raw(#"},"pages":["#)
+        for (index, page) in pages.enumerated() {
+            json.raw(index == 0 ? "\n" : ",\n")
+            json.raw(#"{"startedDateTime":"#)
+            json.string(HARTime.text(time))
+            json.raw(#","id":"#)
+            json.string("page_\(index + 1)")
+            json.raw(#","title":"#)
+            json.string(page.title.map { Array($0.utf8) } ?? page.url)
+            json.raw(#","pageTimings":{"onContentLoad":-1,"onLoad":-1}}"#)
+        }
+        json.raw(#"],"entries":["#)
+        return json.bytes
+    }
+
+    /// A whole entry, of a body that is in memory.
+    ///
+    /// - Parameter body: without transfer codings, with the content codings that the exchange tells.
+    public static func entry(_ exchange: RecordedExchange, body: [UInt8], details: HARDetails = .init()) -> [UInt8] {
+        var probe = HARBodyProbe()
+        probe.add(body)
+        var writer = HAREntryWriter(exchange, probe, details: details)
+        var bytes = writer.begin()
+        writer.append(body, to: &bytes)
+        writer.finish(into: &bytes)
+        return bytes
+    }
+}
+
+/// Finds out how a body is best written, before it is: feed it all of the body.
+public struct HARBodyProbe: Sendable {
+    /// How many bytes there were.
+    public private(set) var count = 0
+    private(set) var start: [UInt8] = []
+    private var pending: [UInt8] = []
+    private var isValid = true
+
+    public init() {}
+
+    /// Whether it was all UTF-8.
+    var isUTF8: Bool { isValid && pending.isEmpty }
+
+    /// The next bytes of the body.
+    public mutating func add(_ bytes: [UInt8]) {
+        count += bytes.count
+        if start.count < 4 { start += bytes.prefix(4 - start.count) }
+        guard isValid else { return }
+        let text = pending.isEmpty ? bytes : pending + bytes
+        // A character may go on in the next piece: at most three bytes of it are here.
+        var whole = text.count
+        for back in 1..<4 where back <= text.count {
+            let byte = text[text.count - back]
+            guard byte & 0xC0 == 0xC0 else {
+                if byte & 0x80 == 0 { break }
+                continue
+            }
+            let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2
+            if length > back { whole = text.count - back }
+            break
+        }
+        pending = Array(text[whole...])
+        isValid = String(validating: text[..<whole], as: UTF8.self) != nil
+    }
+}
+
+/// Writes one entry, its body piece by piece.
+public struct HAREntryWriter: Sendable {
+    private enum Form { case none, text, base64 }
+
+    private let exchange: RecordedExchange
+    private let details: HARDetails
+    private let probe: HARBodyProbe
+    private let form: Form
+    private var base64 = Base64Encoder()
+
+    /// - Parameter probe: one that has had all of the body.
+    public init(_ exchange: RecordedExchange, _ probe: HARBodyProbe, details: HARDetails = .init()) {
+        self.exchange = exchange
+        self.probe = probe
+        self.details = details
+        if exchange.body.isMissing || probe.count == 0 || exchange.method == "HEAD" {
+            form = .none
+        } else {
+            form = probe.isUTF8 && HAREntryWriter.isText(exchange) ? .text : .base64
+        }
+    }
+
+    /// Whether the body is of a type that people read. A charset that isn't UTF-8 would be lost: a string of JSON has
+    /// characters, and bytes are made of it in UTF-8.
+    private static func isText(_ exchange: RecordedExchange) -> Bool {
+        guard let value = exchange.value("content-type"), let type = value.withUnsafeBytes({ MediaType($0) }) else {
+            return false
+        }
+        let isForm = type.essence.elementsEqual("application/x-www-form-urlencoded".utf8)
+        guard type.isText || isForm else { return false }
+        guard let charset = type.parameter("charset") else { return true }
+        return charset.withUnsafeBytes { $0.equalsIgnoringCase("utf-8") || $0.equalsIgnoringCase("utf8") }
+    }
+
+    /// The entry up to its body.
+    public mutating func begin() -> [UInt8] {
+        var json = JSONLine()
+        json.raw("\n{")
+        if let page = details.page {
+            json.raw(#""pageref":"#)
+            json.string(page)
+            json.raw(",")
+        }
+        json.raw(#""startedDateTime":"#)
+        json.string(HARTime.text(exchange.time ?? 0))
+        let duration = max(details.duration, 0)
+        json.raw(#","time":\#(duration),"request":"#)
+        HARRequestWriter.write(exchange, details, to: &json)
+        json.raw(#","response":{"status":\#(exchange.status),"statusText":"#)
+        json.string(exchange.reason)
+        json.raw(#","httpVersion":"#)
+        json.string(details.version)
+        json.raw(#","cookies":"#)
+        HARCookies.write(exchange.fields, to: &json)
+        json.raw(#","headers":"#)
+        json.fields(fields)
+        json.raw(#","redirectURL":"#)
+        json.string(exchange.value("location") ?? [])
+        json.raw(#","headersSize":-1,"bodySize":-1,"content":{"size":\#(size),"mimeType":"#)
+        json.string(exchange.value("content-type") ?? Array("x-unknown".utf8))
+        switch form {
+        case .none: break
+        case .text: json.raw(#","text":""#)
+        case .base64: json.raw(#","encoding":"base64","text":""#)
+        }
+        return json.bytes
+    }
+
+    private var size: Int {
+        exchange.body.isMissing && exchange.method != "HEAD" ? -1 : form == .none ? 0 : probe.count
+    }
+
+    /// The response's fields. A coding that the body hasn't any more, but seems to have, would be undone once more.
+    private var fields: [RecordedField] {
+        let isSeeming =
+            exchange.body.codings.isEmpty
+            && (probe.start.starts(with: [0x1F, 0x8B]) || probe.start.starts(with: [0x28, 0xB5, 0x2F, 0xFD]))
+        guard isSeeming else { return exchange.fields }
+        return exchange.fields.filter { !$0.isNamed("content-encoding") }
+    }
+
+    /// Appends the next bytes of the body, as they are written.
+    public mutating func append(_ body: [UInt8], to bytes: inout [UInt8]) {
+        switch form {
+        case .none: break
+        case .text: JSONLine.escape(body, to: &bytes)
+        case .base64: base64.encode(body, into: &bytes)
+        }
+    }
+
+    /// Appends what stands behind the body.
+    public mutating func finish(into bytes: inout [UInt8]) {
+        if form == .base64 { base64.finish(into: &bytes) }
+        var json = JSONLine()
+        if form != .none { json.raw("\"") }
+        json.raw("}}")
+        json.raw(#","cache":{},"timings":{"send":0,"wait":\#(max(details.duration, 0)),"receive":0}"#)
+        if let address = details.serverAddress {
+            json.raw(#","serverIPAddress":"#)
+            json.string(address)
+        }
+        json.raw("}")
+        bytes += json.bytes
+    }
+}

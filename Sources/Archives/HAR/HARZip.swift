@@ -1,0 +1,60 @@
+import HTTPSemantics
+
+/// A zip with one `*.har` at its top, and the files of bodies beside it: as Playwright writes them.
+enum HARZip {
+    /// A .har that is compressed is kept in memory, up to this many bytes.
+    static let mostInflatedBytes = 1 << 26
+
+    static func read(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) -> HARReader {
+        let zip = try ZipDirectory(input.bytes)
+        let index = try har(of: zip)
+        let source: ArchiveBytes
+        if let range = try zip.range(index) {
+            source = input.bytes.slice(range)
+        } else {
+            source = try inflated(zip, index)
+        }
+        return try HARReader(input, source, files(of: zip), into: &contents)
+    }
+
+    private static func har(of zip: ZipDirectory) throws(ArchiveProblem) -> Int {
+        var found: [Int] = []
+        var isWACZ = false
+        for index in zip.entries.indices {
+            let name = zip.name(index)
+            if name.starts(with: "archive/".utf8) { isWACZ = true }
+            guard name.count > 4, !name.contains(UInt8(ascii: "/")), !name.starts(with: "._".utf8) else { continue }
+            if Array(name.suffix(4)).withUnsafeBytes({ $0.equalsIgnoringCase(".har") }) { found.append(index) }
+        }
+        guard let har = found.first else {
+            let hint = isWACZ ? ": it seems to be a WACZ, which has to be named .wacz" : ""
+            throw .error("this zip has no .har at its top" + hint, at: 0)
+        }
+        guard found.count == 1 else {
+            throw .error(
+                "this zip has \(found.count) .har at its top: only one is read", at: zip.entries[found[1]].offset)
+        }
+        return har
+    }
+
+    private static func inflated(_ zip: ZipDirectory, _ index: Int) throws(ArchiveProblem) -> ArchiveBytes {
+        let size = zip.entries[index].size
+        guard size <= mostInflatedBytes else {
+            let sizes = "\(size >> 20) MiB, more than \(mostInflatedBytes >> 20) MiB"
+            throw .error(
+                "the .har in this zip is \(sizes): 'unzip' it, and give the .har", at: zip.entries[index].offset)
+        }
+        var stream = try zip.open(index)
+        return ArchiveBytes(try stream.readAll(limit: mostInflatedBytes))
+    }
+
+    private static func files(of zip: ZipDirectory) -> HARFiles {
+        HARFiles { path throws(ArchiveProblem) in
+            guard let index = zip.find(path.utf8) else { return nil }
+            let entry = zip.entries[index]
+            return HARFile(count: entry.size, storedCount: entry.storedSize) { () throws(ArchiveProblem) in
+                try zip.open(index)
+            }
+        }
+    }
+}
