@@ -54,6 +54,22 @@ struct HARFieldsTests {
             ])
     }
 
+    @Test("get the charset of files that are UTF-8 in spite of it")
+    func recoded() throws {
+        func type(_ bytes: [UInt8], _ recorded: String) throws -> [String] {
+            let content = #""_file":"f","mimeType":"\#(recorded)""#
+            let har = HARSample.har(HARSample.entry(content: content))
+            return try HARSample.open(har, files: ["f": bytes]).fields(0)
+        }
+        let latin = "text/plain; charset=iso-8859-1"
+        #expect(try type(Array("größe".utf8), latin) == ["Content-Type: text/plain; charset=utf-8"])
+        #expect(try type([0x67, 0xF6], latin) == ["Content-Type: \(latin)"])
+        #expect(try type([0x67], latin) == ["Content-Type: \(latin)"])
+        #expect(try type(Array("größe".utf8), "text/plain") == ["Content-Type: text/plain"])
+        let long = [UInt8](repeating: 0x61, count: 262_143) + Array("ü".utf8)
+        #expect(try type(long, latin) == ["Content-Type: text/plain; charset=utf-8"])
+    }
+
     @Test("get a Content-Type from mimeType, and a Location from redirectURL, where there is none")
     func members() throws {
         #expect(

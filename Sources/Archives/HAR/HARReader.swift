@@ -53,8 +53,8 @@ struct HARReader: ArchiveReader {
         }
         exchange.body = try describe(body)
         let start = try start(of: body)
-        (exchange.fields, exchange.body.codings) = HARResponseRules.fields(
-            response, start: start, isText: body.isPlainText)
+        let isText = try isUTF8(body, response)
+        (exchange.fields, exchange.body.codings) = HARResponseRules.fields(response, start: start, isText: isText)
         return exchange
     }
 
@@ -145,6 +145,25 @@ struct HARReader: ArchiveReader {
         var bytes: [UInt8] = []
         while bytes.count < 4, try stream.read(64, into: &bytes) {}
         return Array(bytes.prefix(4))
+    }
+
+    /// Whether a body is UTF-8 whatever its fields say: a string that isn't base64, and a file that has text in UTF-8
+    /// for which the fields have another charset. Browsers hand texts to Playwright as characters, and it writes them
+    /// so.
+    private func isUTF8(_ body: HARBody, _ response: HARResponse) throws(ArchiveProblem) -> Bool {
+        if body.isPlainText { return true }
+        guard case .file = body, HARResponseRules.hasOtherCharset(response) else { return false }
+        var stream = try stream(body)
+        var probe = HARBodyProbe()
+        var isASCII = true
+        var isMore = true
+        while isMore, probe.count < 1 << 18 {
+            var bytes: [UInt8] = []
+            isMore = try stream.read(1 << 16, into: &bytes)
+            isASCII = isASCII && bytes.allSatisfy { $0 < 0x80 }
+            probe.add(bytes)
+        }
+        return !isASCII && (isMore ? probe.isUTF8SoFar : probe.isUTF8)
     }
 
     private func requestBody(_ request: HARRequest) throws(ArchiveProblem) -> [UInt8]? {

@@ -83,6 +83,15 @@ enum HARResponseRules {
         return result + [UInt8(ascii: ";"), 0x20] + charset
     }
 
+    /// Whether the fields give a charset that is not UTF-8.
+    static func hasOtherCharset(_ response: HARResponse) -> Bool {
+        let field = response.fields.lines.first { $0.isNamed("content-type") }
+        return split(field?.value ?? response.content.mediaType).dropFirst().contains { part in
+            guard let name = parameterName(part) else { return false }
+            return name.withUnsafeBytes { $0.equalsIgnoringCase("charset") } && !isUTF8(part)
+        }
+    }
+
     /// The parts between semicolons, those in quotes not counted.
     private static func split(_ value: [UInt8]) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []

@@ -77,6 +77,8 @@ public struct HARBodyProbe: Sendable {
 
     /// Whether it was all UTF-8.
     var isUTF8: Bool { isValid && pending.isEmpty }
+    /// Whether it can be UTF-8, by what there was of it.
+    var isUTF8SoFar: Bool { isValid }
 
     /// The next bytes of the body.
     public mutating func add(_ bytes: [UInt8]) {

@@ -21,20 +21,60 @@ struct JSONEscapes: Sendable {
 
     /// Decodes the next bytes of a string, which may end anywhere.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, into text: inout [UInt8]) {
-        var index = 0
-        while index < bytes.count {
-            if case .text = state {
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
-                let plain = JSONEscapes.plainLength(rest)
-                if plain > 0 {
-                    flush(into: &text)
-                    text.append(contentsOf: rest[..<plain])
+        // An escape that is none may become four bytes where three stood.
+        let piece = [UInt8](unsafeUninitializedCapacity: 2 &* bytes.count &+ 16) { output, count in
+            var index = 0
+            var unusual: [UInt8] = []
+            while index < bytes.count {
+                if case .text = state, high == 0 {
+                    let plain = JSONEscapes.copyPlain(bytes, from: index, to: output, at: count)
                     index &+= plain
-                    continue
+                    count &+= plain
+                    guard index < bytes.count else { return }
+                    if index &+ 1 < bytes.count, let byte = JSONEscapes.byte(escape: bytes[index &+ 1]) {
+                        output[count] = byte
+                        count &+= 1
+                        index &+= 2
+                        continue
+                    }
+                }
+                unusual.removeAll(keepingCapacity: true)
+                step(bytes[index], into: &unusual)
+                index &+= 1
+                for byte in unusual {
+                    output[count] = byte
+                    count &+= 1
                 }
             }
-            step(bytes[index], into: &text)
-            index &+= 1
+        }
+        text += piece
+    }
+
+    /// Copies the bytes up to the next backslash.
+    ///
+    /// - Returns: how many there are.
+    @inline(__always)
+    private static func copyPlain(
+        _ bytes: UnsafeRawBufferPointer, from index: Int, to output: UnsafeMutableBufferPointer<UInt8>, at count: Int
+    ) -> Int {
+        guard let source = bytes.baseAddress, let target = output.baseAddress else { return 0 }
+        let rest = bytes.count &- index
+        let found = memchr(source + index, 0x5C, rest).map { UnsafeRawPointer($0) - (source + index) }
+        memcpy(target + count, source + index, found ?? rest)
+        return found ?? rest
+    }
+
+    /// What an escape of two characters stands for, by its second.
+    @inline(__always)
+    private static func byte(escape letter: UInt8) -> UInt8? {
+        switch letter {
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
+        default: nil
         }
     }
 
@@ -59,14 +99,12 @@ struct JSONEscapes: Sendable {
         return count
     }
 
-    private static func plainLength(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard let start = bytes.baseAddress, let found = memchr(start, 0x5C, bytes.count) else { return bytes.count }
-        return UnsafeRawPointer(found) - start
-    }
-
     private mutating func step(_ byte: UInt8, into text: inout [UInt8]) {
         switch state {
-        case .text: state = .escaped
+        case .text where byte == UInt8(ascii: "\\"): state = .escaped
+        case .text:
+            flush(into: &text)
+            text.append(byte)
         case .escaped: escape(byte, into: &text)
         case .digits(let count, let value):
             guard let digit = byte.hexValue else {
@@ -93,14 +131,9 @@ struct JSONEscapes: Sendable {
             return
         }
         flush(into: &text)
-        switch byte {
-        case UInt8(ascii: "n"): text.append(0x0A)
-        case UInt8(ascii: "r"): text.append(0x0D)
-        case UInt8(ascii: "t"): text.append(0x09)
-        case UInt8(ascii: "b"): text.append(0x08)
-        case UInt8(ascii: "f"): text.append(0x0C)
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
-        default:
+        if let known = JSONEscapes.byte(escape: byte) {
+            text.append(known)
+        } else {
             faults &+= 1
             text.append(byte)
         }

@@ -60,7 +60,7 @@ struct JSONScanner: ~Copyable {
         self.source = source
         end = range.upperBound
         start = range.lowerBound
-        self.room = max(room, 2 * JSONScanner.prefixLength)
+        self.room = max(min(room, range.count), 2 * JSONScanner.prefixLength)
         base = UnsafeMutableRawPointer.allocate(byteCount: self.room + JSONScanner.prefixLength, alignment: 16)
     }
 
