@@ -4,7 +4,8 @@ extension ArchiveFormat {
         switch self {
         case .har: return try HARReader.read(input, into: &contents)
         case .mhtml: return try MHTMLReader.read(input, into: &contents)
-        case .webarchive, .warc, .wacz, .recording:
+        case .warc: return try WARCReader(input, into: &contents)
+        case .webarchive, .wacz, .recording:
             throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")
         }
     }

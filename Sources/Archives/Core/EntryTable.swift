@@ -134,11 +134,7 @@ public struct EntryTable: Sendable {
         let normal = EntryTable.normalForm(found.url, limits, &unusable)
         if unusable == nil, !(200...999).contains(found.status) { unusable = .status }
         if found.method == "CONNECT" { unusable = .connect }
-        var number = methods.firstIndex(of: found.method)
-        if number == nil, methods.count < 250, found.method.utf8.count <= 64 {
-            number = methods.count
-            methods.append(found.method)
-        }
+        let number = number(ofMethod: found.method)
         if number == nil {
             unusable = unusable ?? .method
             if methods.isEmpty { methods.append("GET") }
@@ -197,7 +193,33 @@ public struct EntryTable: Sendable {
         return copy
     }
 
-    private static func normalForm(
+    /// What the request of an entry says, where it was found after the response.
+    mutating func update(_ index: Int, method: String, hasRequestBody: Bool) {
+        if hasRequestBody { records[index].flags |= 2 }
+        if method == "CONNECT" { mark(index, unusable: .connect) }
+        guard let number = number(ofMethod: method) else {
+            mark(index, unusable: .method)
+            return
+        }
+        records[index].method = UInt8(clamping: number)
+    }
+
+    /// What the response of an entry says, where only another entry tells.
+    mutating func update(_ index: Int, status: Int, isPartial: Bool, varies: Bool) {
+        records[index].status = UInt16(clamping: status)
+        records[index].flags = records[index].flags & 2 | (isPartial ? 1 : 0) | (varies ? 4 : 0)
+        if !(200...999).contains(status) { mark(index, unusable: .status) }
+    }
+
+    /// The number of a method, which it gets where it is new; nil where there are too many.
+    private mutating func number(ofMethod method: String) -> Int? {
+        if let number = methods.firstIndex(of: method) { return number }
+        guard methods.count < 250, method.utf8.count <= 64 else { return nil }
+        methods.append(method)
+        return methods.count - 1
+    }
+
+    static func normalForm(
         _ url: [UInt8], _ limits: ArchiveLimits, _ unusable: inout Unusable?
     ) -> (bytes: [UInt8], pathEnd: Int) {
         let repaired = RecordedURL.repaired(url)

@@ -1,0 +1,232 @@
+import Glibc
+import HTTPSemantics
+
+/// Goes through the records of a WARC file, over damage too.
+final class RecordScanner {
+    /// A record whose block is next.
+    struct Record {
+        var head: RecordHead
+        /// Where it begins: in the file, or its member does.
+        var offset: Int
+        /// Where it begins in its member.
+        var inner: Int
+        /// Where in the source's positions its block ends.
+        var blockEnd: Int
+    }
+
+    /// The most places of damage that are passed over.
+    static let mostDamages = 10_000
+
+    let source: RecordSource
+    private var warnings: [ArchiveProblem] = []
+    private var record: Record?
+    private var damages = 0
+    private var isStarted = false
+    private var isOneMemberTold = false
+
+    init(_ source: RecordSource) { self.source = source }
+
+    /// Takes the warnings that there are since the last time: of damage, and of what was passed over.
+    func takeWarnings() -> [ArchiveProblem] {
+        guard !warnings.isEmpty else { return [] }
+        defer { warnings = [] }
+        return warnings
+    }
+
+    /// Goes to the next record. What is left of the block before is passed over.
+    ///
+    /// - Returns: nil at the end.
+    /// - Throws: ``ArchiveProblem`` where the file can't be read, or is no WARC.
+    func next() throws(ArchiveProblem) -> Record? {
+        if record != nil { _ = try finish() }
+        while true {
+            guard try begin() else { return nil }
+            let start = (offset: source.place, inner: source.isCompressed ? source.position : 0)
+            guard let head = try readHead() else { continue }
+            let (blockEnd, isOver) = source.position.addingReportingOverflow(head.contentLength)
+            guard head.contentLength >= 0, !isOver else {
+                try passDamage("the record has no Content-Length")
+                continue
+            }
+            tellOneMember(start.inner)
+            let record = Record(head: head, offset: start.offset, inner: start.inner, blockEnd: blockEnd)
+            self.record = record
+            return record
+        }
+    }
+
+    /// The bytes that the rest of the block begins with: `count` or more, fewer where there are fewer.
+    func peek(_ count: Int) throws(ArchiveProblem) -> UnsafeRawBufferPointer {
+        guard let record else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        let rest = record.blockEnd - source.position
+        _ = try source.fill(min(count, rest))
+        let window = source.window
+        return window.rebased(0..<min(window.count, rest))
+    }
+
+    /// How many bytes of the block are left.
+    var rest: Int { record.map { $0.blockEnd - source.position } ?? 0 }
+
+    /// Passes over some bytes of the block.
+    func advance(_ count: Int) throws(ArchiveProblem) { _ = try source.skip(min(count, rest)) }
+
+    /// Passes over the rest of the block.
+    ///
+    /// - Returns: whether it is there as the head says; where it is not, the record is none, and a warning is told.
+    func finish() throws(ArchiveProblem) -> Bool {
+        guard let record else { return true }
+        self.record = nil
+        let blockStart = record.blockEnd - record.head.contentLength
+        guard try source.skip(record.blockEnd - source.position) else {
+            if source.isCompressed {
+                let isLast = source.filePosition >= source.range.upperBound
+                try passDamage(
+                    "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it")))"))
+            } else {
+                source.seek(blockStart - 1)
+                try passDamage("the record is cut short", at: record.offset)
+            }
+            return false
+        }
+        if source.isCompressed { return true }
+        return try checkEnd(record, blockStart)
+    }
+
+    /// Whether a record or nothing follows the block in a plain file. Where neither does, and no empty lines do, the
+    /// length is wrong: what it says to belong to the block may be records.
+    private func checkEnd(_ record: Record, _ blockStart: Int) throws(ArchiveProblem) -> Bool {
+        let hasSeparator = try passNewlines() >= 2
+        guard try source.fill(5), !source.window.starts(with: "WARC/".utf8) else { return true }
+        let end = source.position
+        guard !hasSeparator else {
+            try passDamage("no record follows the one before")
+            return true
+        }
+        source.seek(blockStart - 1)
+        try find()
+        if source.position >= end {
+            try count("no record follows the one before", at: end)
+            return true
+        }
+        try count("the record's length is wrong", at: record.offset)
+        return false
+    }
+
+    // MARK: Where records begin
+
+    /// Goes to where the next record begins.
+    ///
+    /// - Returns: false at the end of the file.
+    private func begin() throws(ArchiveProblem) -> Bool {
+        while !source.isAtEnd {
+            if !source.isCompressed {
+                _ = try passNewlines()
+                if try !source.fill(1) { return false }
+            } else if isStarted {
+                _ = try passNewlines()
+                if try source.isAtMemberEnd(), try !source.nextMember() { return false }
+            }
+            let isFirst = !isStarted
+            isStarted = true
+            if try source.fill(5), source.window.starts(with: "WARC/".utf8) { return true }
+            if isFirst { try refuseOthers() }
+            if source.isCompressed, source.damage == nil, try source.isAtMemberEnd() { continue }
+            try passDamage("no record begins here" + (source.damage.map { " (\($0))" } ?? ""))
+        }
+        return false
+    }
+
+    private func refuseOthers() throws(ArchiveProblem) {
+        guard try source.fill(11), source.window.starts(with: "filedesc://".utf8) else { return }
+        throw ArchiveProblem(.error, "ARC is not read: 'warcio recompress' makes a .warc.gz of it", at: .file)
+    }
+
+    private func readHead() throws(ArchiveProblem) -> RecordHead? {
+        var wanted = 1024
+        while true {
+            let hasMore = try source.fill(wanted)
+            if let head = RecordHead(source.window) {
+                guard head.bytes.count <= RecordHead.mostBytes else { break }
+                _ = try source.skip(head.bytes.count)
+                return head
+            }
+            guard hasMore, wanted < RecordHead.mostBytes else { break }
+            wanted = min(max(wanted * 2, source.window.count + 1), RecordHead.mostBytes)
+        }
+        let isLong = source.window.count >= RecordHead.mostBytes
+        let place = source.place
+        _ = try source.skip(5)
+        try passDamage(
+            isLong ? "the record's header is longer than \(RecordHead.mostBytes) bytes" : "the record is cut short",
+            at: place)
+        return nil
+    }
+
+    private func passNewlines() throws(ArchiveProblem) -> Int {
+        var lines = 0
+        while try source.fill(1) {
+            let window = source.window
+            let end = window.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? window.count
+            lines += window[..<end].count { $0 == 0x0A }
+            _ = try source.skip(end)
+            if end < window.count { break }
+        }
+        return lines
+    }
+
+    // MARK: Damage
+
+    /// Goes on at the next record behind damage.
+    private func passDamage(_ message: String, at place: Int? = nil) throws(ArchiveProblem) {
+        try count(message, at: place ?? source.place)
+        try find()
+    }
+
+    private func count(_ message: String, at place: Int) throws(ArchiveProblem) {
+        damages += 1
+        guard damages <= RecordScanner.mostDamages else {
+            throw .error("it is damaged in more than \(RecordScanner.mostDamages) places", at: place)
+        }
+        warnings.append(.warning(message, at: place))
+    }
+
+    /// Goes to the next line that begins as a record does. In a compressed file that is in the same member, or else at
+    /// the beginning of another.
+    private func find() throws(ArchiveProblem) {
+        while try source.fill(6) {
+            let window = source.window
+            if let place = RecordScanner.findRecord(window) {
+                _ = try source.skip(place)
+                return
+            }
+            _ = try source.skip(window.count - 5)
+        }
+        guard source.isCompressed else {
+            _ = try source.skip(source.window.count)
+            return
+        }
+        _ = try source.skip(source.window.count)
+        if source.damage != nil { _ = try source.findMember() }
+    }
+
+    /// Where `WARC/` stands at the beginning of a line.
+    private static func findRecord(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var position = 0
+        while position < bytes.count, let start = bytes.baseAddress.map({ $0 + position }),
+            let found = memchr(start, 0x0A, bytes.count - position)
+        {
+            position += UnsafeRawPointer(found) - start + 1
+            if bytes[position...].starts(with: "WARC/".utf8) { return position }
+        }
+        return nil
+    }
+
+    private func tellOneMember(_ inner: Int) {
+        guard inner > 0, !isOneMemberTold else { return }
+        isOneMemberTold = true
+        warnings.append(
+            .warning(
+                "several records are in one gzip member: each is read from the member's beginning; 'warcio recompress' "
+                    + "makes a member of each", at: source.member))
+    }
+}

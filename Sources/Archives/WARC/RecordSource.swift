@@ -1,0 +1,251 @@
+import Glibc
+
+/// The bytes of a WARC file in order, without gzip where it has it: a window that moves forward.
+///
+/// What is skipped in a plain file is not read. Of a compressed file one member is read at a time; its bytes end with
+/// it, until ``nextMember()`` begins the next.
+final class RecordSource {
+    private let bytes: ArchiveBytes
+    /// What of ``bytes`` is the WARC file.
+    let range: Range<Int>
+    let isCompressed: Bool
+    private var buffer: UnsafeMutableRawBufferPointer
+    private var low = 0
+    private var high = 0
+    /// Where ``window`` begins: in ``bytes``, or in the decoded member.
+    private(set) var position: Int
+    /// How much is read at once.
+    private var stretch: Int
+
+    /// Where in ``bytes`` the member begins.
+    private(set) var member: Int
+    /// Why the member can't be read further than it was.
+    private(set) var damage: String?
+    /// Whether no further member was found.
+    private(set) var isAtEnd = false
+    private var inflater: Inflater?
+    private var isMemberOver = false
+    private var input: UnsafeMutableRawBufferPointer
+    private var inputLow = 0
+    private var inputHigh = 0
+    /// Where in ``bytes`` the end of what is in ``input`` is.
+    private var inputEnd: Int
+
+    /// - Parameters:
+    ///   - range: what of the bytes is the WARC file, or the rest of it from the record on that is read.
+    ///   - room: how much is decoded or read at once; for an index much, for one record little.
+    /// - Throws: ``ArchiveProblem`` where the file can't be read, or zlib is missing.
+    init(_ bytes: ArchiveBytes, _ range: Range<Int>, isCompressed: Bool, room: Int) throws(ArchiveProblem) {
+        inflater = isCompressed ? try Inflater(.gzip) : nil
+        self.bytes = bytes
+        self.range = range
+        self.isCompressed = isCompressed
+        stretch = min(room, 16_384)
+        buffer = .allocate(byteCount: room, alignment: 16)
+        input = .allocate(byteCount: isCompressed ? max(room / 2, 4096) : 0, alignment: 16)
+        member = range.lowerBound
+        position = isCompressed ? 0 : range.lowerBound
+        inputEnd = range.lowerBound
+    }
+
+    deinit {
+        buffer.deallocate()
+        input.deallocate()
+    }
+
+    /// What is read and not passed over; valid until anything else is asked.
+    var window: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[low..<high]) }
+
+    /// Where in the file an error of the place where the window begins is told.
+    var place: Int { isCompressed ? member : position }
+
+    /// Where in ``bytes`` the compressed bytes go on that have not been decoded.
+    var filePosition: Int { isCompressed ? inputEnd - (inputHigh - inputLow) : position }
+
+    /// Reads until the window has `count` bytes.
+    ///
+    /// - Returns: whether it has; false where file or member end before.
+    func fill(_ count: Int) throws(ArchiveProblem) -> Bool {
+        if high - low >= count { return true }
+        makeRoom(count)
+        while high - low < count {
+            guard try isCompressed ? inflate() : readOn() else { return false }
+        }
+        return true
+    }
+
+    /// Passes over bytes.
+    ///
+    /// - Returns: false where file or member end before, or member can't be decoded so far.
+    func skip(_ count: Int) throws(ArchiveProblem) -> Bool {
+        var rest = count
+        while true {
+            let part = min(rest, high - low)
+            low += part
+            position += part
+            rest -= part
+            if rest == 0 { return true }
+            low = 0
+            high = 0
+            if !isCompressed {
+                guard rest <= range.upperBound - position else { return false }
+                // Reading a short gap is quicker than asking again; a long one isn't read.
+                stretch = rest < 65_536 ? 131_072 : 16_384
+                position += rest
+                return true
+            }
+            guard try inflate() else { return false }
+        }
+    }
+
+    /// Goes to another place of a plain file.
+    func seek(_ offset: Int) {
+        low = 0
+        high = 0
+        stretch = 16_384
+        position = offset
+    }
+
+    /// Makes room for a window of that many bytes, and some more.
+    private func makeRoom(_ count: Int) {
+        let used = high - low
+        if count > buffer.count {
+            let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: count + 65_536, alignment: 16)
+            larger.copyMemory(from: window)
+            buffer.deallocate()
+            buffer = larger
+        } else if low > 0, buffer.count - low < max(count, buffer.count / 2) {
+            move(buffer, low..<high)
+        } else {
+            return
+        }
+        low = 0
+        high = used
+    }
+
+    private func move(_ buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>) {
+        guard let start = buffer.baseAddress else { return }
+        memmove(start, start + range.lowerBound, range.count)
+    }
+
+    private func readOn() throws(ArchiveProblem) -> Bool {
+        let from = position + (high - low)
+        let room = min(buffer.count - high, max(stretch, 4096), range.upperBound - from)
+        guard room > 0 else { return false }
+        let read = try bytes.read(at: from, into: .init(rebasing: buffer[high..<high + room]))
+        guard read > 0 else { throw .cutShort(at: from) }
+        high += read
+        stretch = 131_072
+        return true
+    }
+}
+
+// MARK: gzip
+
+extension RecordSource {
+    /// Decodes some more of the member.
+    private func inflate() throws(ArchiveProblem) -> Bool {
+        guard let inflater, !isMemberOver, damage == nil else { return false }
+        while true {
+            let hasInput = try refill()
+            let step = inflater.decode(
+                UnsafeRawBufferPointer(rebasing: input[inputLow..<inputHigh]), into: .init(rebasing: buffer[high...]))
+            inputLow += step.consumed
+            high += step.produced
+            switch step.state {
+            case .complete: isMemberOver = true
+            case .failed(let reason): damage = reason
+            case .open where step.produced == 0 && !hasInput: damage = "it is cut short"
+            case .open: break
+            }
+            if step.produced > 0 { return true }
+            if isMemberOver || damage != nil { return false }
+        }
+    }
+
+    /// - Returns: whether there is compressed input.
+    private func refill() throws(ArchiveProblem) -> Bool {
+        guard inputLow == inputHigh else { return true }
+        inputLow = 0
+        inputHigh = try bytes.read(
+            at: inputEnd, into: .init(rebasing: input[..<min(input.count, range.upperBound - inputEnd)]))
+        inputEnd += inputHigh
+        return inputHigh > 0
+    }
+
+    /// Whether all of the member was passed over; where it is not known yet, decodes on.
+    func isAtMemberEnd() throws(ArchiveProblem) -> Bool {
+        if try fill(1) { return false }
+        return isMemberOver && damage == nil
+    }
+
+    /// Begins the member that follows the one that is over.
+    ///
+    /// - Returns: false at the end of the file. Where what follows is not gzip, there is damage.
+    func nextMember() throws(ArchiveProblem) -> Bool {
+        let rest = try hold(2)
+        begin()
+        guard rest >= 2 else {
+            isAtEnd = true
+            return false
+        }
+        if !input[inputLow...].starts(with: [0x1F, 0x8B]) { damage = "no gzip follows" }
+        return true
+    }
+
+    private func begin() {
+        member = filePosition
+        position = 0
+        low = 0
+        high = 0
+        damage = nil
+        isMemberOver = false
+        inflater?.reset(.gzip)
+    }
+
+    /// Goes to the next place behind damage where a member begins that begins with `WARC/`.
+    ///
+    /// - Returns: false where there is none.
+    func findMember() throws(ArchiveProblem) -> Bool {
+        while true {
+            guard try refill() else { break }
+            guard let start = input[inputLow..<inputHigh].firstIndex(of: 0x1F) else {
+                inputLow = inputHigh
+                continue
+            }
+            inputLow = start
+            guard try hold(1024) >= 18 else { break }
+            begin()
+            if looksLikeRecord() {
+                inflater?.reset(.gzip)
+                return true
+            }
+            inputLow += 1
+        }
+        isAtEnd = true
+        return false
+    }
+
+    /// Moves what is left of the input to its front, and reads on.
+    private func hold(_ count: Int) throws(ArchiveProblem) -> Int {
+        guard inputHigh - inputLow < count, inputEnd < range.upperBound else { return inputHigh - inputLow }
+        move(input, inputLow..<inputHigh)
+        inputHigh -= inputLow
+        inputLow = 0
+        let room = min(input.count - inputHigh, range.upperBound - inputEnd)
+        let read = try bytes.read(at: inputEnd, into: .init(rebasing: input[inputHigh..<inputHigh + room]))
+        inputHigh += read
+        inputEnd += read
+        return inputHigh
+    }
+
+    /// Whether the input is gzip without extras, whose first bytes are a record's: some hundred bytes tell it, so that
+    /// any number of places can be looked at.
+    private func looksLikeRecord() -> Bool {
+        let head = input[inputLow..<min(inputHigh, inputLow + 1024)]
+        guard let inflater, head.starts(with: [0x1F, 0x8B, 8, 0]) else { return false }
+        let step = inflater.decode(
+            UnsafeRawBufferPointer(rebasing: head), into: .init(rebasing: buffer[..<min(8, buffer.count)]))
+        return step.produced >= 5 && buffer[..<5].elementsEqual("WARC/".utf8)
+    }
+}

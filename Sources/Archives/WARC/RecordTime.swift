@@ -1,0 +1,68 @@
+/// Times as WARC has them: those of ISO 8601 that the W3C's note on dates allows, from a year alone to fractions of a
+/// second (WARC 1.1 §5.4).
+enum RecordTime {
+    /// Unix milliseconds; nil for what is no time. A part that is missing is its first; without a zone it is UTC.
+    static func milliseconds(_ text: ArraySlice<UInt8>) -> Int64? {
+        var rest = text
+        guard let year = number(&rest, 4) else { return nil }
+        var parts: [Int64] = [1, 1, 0, 0, 0]
+        let separators: [StaticString] = ["-", "-", "Tt ", ":", ":"]
+        for index in parts.indices {
+            guard pass(&rest, separators[index]) else { break }
+            guard let part = number(&rest, 2) else { return nil }
+            parts[index] = part
+        }
+        guard (1...12).contains(parts[0]), (1...31).contains(parts[1]), parts[2] < 24, parts[3] < 60, parts[4] <= 60
+        else { return nil }
+        let fraction = pass(&rest, ".,") ? milliseconds(fraction: &rest) : 0
+        guard let zone = zone(&rest) else { return nil }
+        let minutes = (days(year, parts[0], parts[1]) * 24 + parts[2]) * 60 + parts[3] - zone
+        return (minutes * 60 + parts[4]) * 1000 + fraction
+    }
+
+    private static func pass(_ text: inout ArraySlice<UInt8>, _ bytes: StaticString) -> Bool {
+        guard let first = text.first, bytes.withUTF8Buffer({ $0.contains(first) }) else { return false }
+        text = text.dropFirst()
+        return true
+    }
+
+    private static func number(_ text: inout ArraySlice<UInt8>, _ digits: Int) -> Int64? {
+        var value: Int64 = 0
+        guard text.count >= digits else { return nil }
+        for byte in text.prefix(digits) {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            value = value * 10 + Int64(byte - 0x30)
+        }
+        text = text.dropFirst(digits)
+        return value
+    }
+
+    private static func milliseconds(fraction text: inout ArraySlice<UInt8>) -> Int64 {
+        var value: Int64 = 0
+        var weight: Int64 = 100
+        while let digit = number(&text, 1) {
+            value += digit * weight
+            weight /= 10
+        }
+        return value
+    }
+
+    /// The minutes that the zone is ahead of UTC; nil where something else follows.
+    private static func zone(_ text: inout ArraySlice<UInt8>) -> Int64? {
+        if text.isEmpty || pass(&text, "Zz") { return text.isEmpty ? 0 : nil }
+        let isBehind = text.first == UInt8(ascii: "-")
+        guard pass(&text, "+-"), let hours = number(&text, 2) else { return nil }
+        _ = pass(&text, ":")
+        let minutes = (number(&text, 2) ?? 0) + hours * 60
+        return text.isEmpty ? (isBehind ? -minutes : minutes) : nil
+    }
+
+    /// Days since 1970-01-01; years begin in March, so that the leap day is the last.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
