@@ -47,7 +47,8 @@ struct WARCReaderTests {
             "request", id: 2, with: ["WARC-Target-URI: http://a.example/1", "WARC-Concurrent-To: \(WARCText.id(1))"],
             "POST /1 HTTP/1.1\r\nA: b\r\n\r\nposted")
         text.add("metadata", "x")
-        text.respond("<http://a.example/2 b>", id: 3, "HTTP/1.1 404 Not Found\r\n\r\n" + String(repeating: "b", count: 9000))
+        text.respond(
+            "<http://a.example/2 b>", id: 3, "HTTP/1.1 404 Not Found\r\n\r\n" + String(repeating: "b", count: 9000))
         text.add("resource", with: ["WARC-Target-URI: http://a.example/r", "Content-Type: text/css"], "a{}")
         let read = try read(text, form)
         #expect(
@@ -127,7 +128,8 @@ struct WARCReaderTests {
             "HTTP/1.1 203 OK\r\nContent-Type: text/css\r\nA: 1\r\nContent-Encoding: br\r\n\r\nbody")
         text.add("revisit", with: ["WARC-Target-URI: http://a.example/2", "WARC-Refers-To: \(WARCText.id(1))"], "")
         text.add(
-            "revisit", with: [
+            "revisit",
+            with: [
                 "WARC-Target-URI: http://a.example/3", "WARC-Refers-To-Target-URI: http://A.example/1",
                 "WARC-Refers-To-Date: 2026-11-23T04:00:00+01:00",
             ], "HTTP/1.1 200 OK\r\nB: 2\r\n\r\n")

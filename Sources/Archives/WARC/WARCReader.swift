@@ -16,6 +16,8 @@ struct WARCReader: ArchiveReader {
     let limits: ArchiveLimits
     /// In the order of their ranges.
     let files: [(range: Range<Int>, isCompressed: Bool)]
+    /// The first entry of each file, and how many entries there are.
+    private let firsts: [Int]
     private let requests: ContiguousArray<RecordPlace>
     /// Where the record is that has the body of a revisit.
     private let revisits: [Int: RecordPlace]
@@ -33,7 +35,9 @@ struct WARCReader: ArchiveReader {
         limits = input.limits
         var files: [(range: Range<Int>, isCompressed: Bool)] = []
         var index = WARCIndex(input.limits)
+        var firsts: [Int] = []
         for part in parts {
+            firsts.append(contents.table.count)
             if let name = part.name { contents.table.begin(member: name) }
             let isCompressed = try WARCReader.isCompressed(input.bytes, part.range)
             files.append((part.range, isCompressed))
@@ -44,6 +48,7 @@ struct WARCReader: ArchiveReader {
             throw ArchiveProblem(.error, "there is no record of a response in it", at: .file)
         }
         self.files = files
+        self.firsts = firsts + [contents.table.count]
         let targets = index.resolveRevisits(&contents.table)
         revisits = targets.mapValues { WARCReader.place(contents.table[$0].place) }
         requests = index.requests
@@ -55,6 +60,15 @@ struct WARCReader: ArchiveReader {
             throw .error(".warc.zst is not read: 'zstd -d FILE' makes a .warc of it, which is", at: range.lowerBound)
         }
         return start.starts(with: [0x1F, 0x8B])
+    }
+
+    /// Compares the digests of all records, and looks for broken chunks.
+    func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {
+        for (index, file) in files.enumerated() {
+            let source = try RecordSource(bytes, file.range, isCompressed: file.isCompressed, room: 262_144)
+            var verifier = WARCVerifier(source, limits, entries: firsts[index]..<(firsts[index + 1]))
+            try verifier.run(table, warn: warn)
+        }
     }
 
     // MARK: Records
