@@ -1,3 +1,4 @@
+import Archives
 import ArgumentParser
 import ForwardProxy
 import HTTPSemantics
@@ -27,13 +28,19 @@ struct ExplainCommand: ProgramCommand {
 
     @Option(
         name: [.customShort("X", allowingJoined: true), .customLong("method")],
-        help: ArgumentHelp("Request method. (default: GET)", valueName: "method"), transform: RequestedMethod.init)
+        help: ArgumentHelp("Request method. (default: GET, or POST with a body)", valueName: "method"),
+        transform: RequestedMethod.init)
     var method: RequestedMethod?
 
     @Option(
         name: [.customShort("H", allowingJoined: true), .customLong("header")],
         help: ArgumentHelp("Request field; repeatable.", valueName: "name: value"), transform: RequestedField.init)
     var fields: [RequestedField] = []
+
+    @Option(
+        name: [.customShort("d", allowingJoined: true), .customLong("data")],
+        help: ArgumentHelp("The request's body, by which entries of an archive are told apart.", valueName: "text"))
+    var data: String?
 
     @Flag(help: "As if serve had --offline.")
     var offline = false
@@ -66,7 +73,7 @@ struct ExplainCommand: ProgramCommand {
         let map = try MapSources(maps, process.signals).loadOrFail()
         var section = FieldSection()
         for field in fields { section.append(name: field.name, value: field.value) }
-        let method = method?.method ?? RequestMethod(.get)
+        let method = method?.method ?? RequestMethod(data == nil ? .get : .post)
         var scratch = LookupScratch()
         var settings = DecisionPreview.Settings()
         settings.isOffline = offline
@@ -74,15 +81,28 @@ struct ExplainCommand: ProgramCommand {
         settings.listeners = listeners.flatMap(\.addresses)
         if listeners.isEmpty { settings.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: 8888)] }
         if let connectPorts { settings.connectPorts = connectPorts }
-        func preview(_ method: RequestMethod, _ fields: FieldSection) -> DecisionPreview {
-            DecisionPreview(url.uri, method: method, fields: fields, map: map, settings: settings)
+        let body = data.map { Array($0.utf8) }
+        if let body, !section.contains(.contentLength) {
+            section.append(name: "Content-Length".utf8, value: String(body.count).utf8)
         }
         let isSecure = url.uri.scheme == .https && method.known != .connect
+        let archive: ArchivePreview?
+        do throws(ArchiveProblem) {
+            archive = try ArchivePreview(url.uri, method: method, fields: section, body: body, map: map)
+        } catch {
+            throw CommandFailure(status: .dataError, message: "an entry of an archive can't be read: \(error.message)")
+        }
+        func preview(_ method: RequestMethod, _ fields: FieldSection) -> DecisionPreview {
+            DecisionPreview(
+                url.uri, method: method, fields: fields, map: map,
+                archive: method.known == .connect ? nil : archive, settings: settings)
+        }
         let explanation = map.explain(url.uri, method: method, fields: section, scratch: &scratch)
         let report = ExplanationReport(
-            url: url.uri, method: self.method?.text ?? "GET", explanation: explanation,
+            url: url.uri, method: self.method?.text ?? (data == nil ? "GET" : "POST"), explanation: explanation,
             preview: preview(method, section),
             connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
+            archive: explanation.answer == nil ? archive : nil,
             database: explanation.answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) },
             template: explanation.answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
         StandardStream.output.writeLine(json ? report.json : report.text)

@@ -11,6 +11,7 @@ struct ExplanationReport {
     private let explanation: Explanation
     private let preview: DecisionPreview
     private let file: FileState?
+    private let archive: ArchivePreview?
     private let database: DatabasePreview?
     private let template: TemplatePreview?
 
@@ -22,16 +23,18 @@ struct ExplanationReport {
     /// - Parameters:
     ///   - preview: the decision on the request.
     ///   - connect: that on the CONNECT before it, if there is one.
+    ///   - archive: what archives have for the request, where no rule answers it.
     ///   - database: what the rule's database would be asked, if it answers from one.
     ///   - template: what the rule's template is made from, if it answers with one.
     init(
         url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?,
-        database: DatabasePreview?, template: TemplatePreview?
+        archive: ArchivePreview? = nil, database: DatabasePreview?, template: TemplatePreview?
     ) {
         self.url = url
         self.method = method
         self.explanation = explanation
         self.connect = connect
+        self.archive = archive
         self.database = database
         self.template = template
         file = explanation.answer.flatMap(FileState.init)
@@ -46,7 +49,8 @@ struct ExplanationReport {
 
     /// For people.
     var text: String {
-        var lines = ["\(method) \(url.description)"] + explanation.lines
+        var lines = ["\(method) \(url.description)"] + (archive.map(ArchiveLines.lines) ?? [])
+        if archive?.found == nil { lines += explanation.lines }
         switch file?.size {
         case .success(let size)?: lines.append("  file: \(counted(size, "byte")), \(file?.mediaType ?? "")")
         case .failure(let refusal)?: lines.append("  file: can't be served: \(refusal)")
@@ -68,7 +72,7 @@ struct ExplanationReport {
         var object = JSONObject()
         object.add("url", url.description)
         object.add("method", method)
-        object.add("answered", explanation.answer != nil)
+        object.add("answered", explanation.answer != nil || archive?.found != nil)
         object.add("outcome", preview.outcome)
         object.add("reason", preview.sentence)
         object.add("status", preview.status)
@@ -87,6 +91,8 @@ struct ExplanationReport {
         object.add("template", template.map(json))
         object.add("passed_over", explanation.passedOver.map(json))
         object.add("nearest_miss", explanation.nearestMiss.map(json))
+        object.add("archive", archive?.found.map(ArchiveLines.json))
+        object.add("nearest", (archive?.miss?.nearest ?? []).map(ArchiveLines.json))
         return object.text
     }
 

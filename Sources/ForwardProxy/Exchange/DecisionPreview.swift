@@ -38,9 +38,11 @@ public struct DecisionPreview: Sendable {
     private let ifMissing: [DecisionPreview]
 
     /// Decides as for a request with these fields; looks at nothing but the map.
+    ///
+    /// - Parameter archive: what archives have for the request, where no rule answers it.
     public init(
         _ uri: TargetURI, method: RequestMethod, fields: FieldSection, map: SubstitutionMap,
-        settings: Settings = Settings()
+        archive: ArchivePreview? = nil, settings: Settings = Settings()
     ) {
         let decider = Decider(map, settings)
         guard method.known != .connect else {
@@ -52,6 +54,10 @@ public struct DecisionPreview: Sendable {
         var scratch = LookupScratch()
         let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
         let rule = match.map { map.rule($0.id) }
+        if rule == nil, let archive, archive.miss?.missing != .forward {
+            self.init(archive, asked, decider)
+            return
+        }
         var other = LookupScratch()
         let decision = decider.decision(on: asked, rule: rule, scratch: &other)
         let position = rule?.position ?? ""
@@ -96,6 +102,40 @@ public struct DecisionPreview: Sendable {
             }
         case .consultStore: self.init(withNothingStored: asked, decider)
         case .refuse(let error): self.init(error)
+        }
+    }
+
+    /// A request for a URL of an archive's.
+    private init(_ preview: ArchivePreview, _ asked: AskedRequest, _ decider: Decider) {
+        guard let found = preview.found else {
+            guard let miss = preview.miss else {
+                self.init(.internalError)
+                return
+            }
+            if miss.missing == .noContent {
+                self.init(.refused, "the archive \(miss.archive) has no entry for it (missing: 204)", status: 204)
+            } else {
+                self.init(.missed(miss, answersCORS: false))
+            }
+            return
+        }
+        switch decider.answering(asked, found.archive.options, RequestCacheControl(asked.fields)) {
+        case .bypass:
+            self.init(
+                asked, to: asked.uri, .request, "no-cache \(found.position)",
+                "the request asks for a fresh answer (no-cache) and passes the archive by to the origin", decider,
+                as: .bypassed)
+        case .originFirst:
+            self.init(
+                asked, to: asked.uri, .bypass, found.position,
+                "the origin is asked first, and the archive answers where it fails (when: origin-fails)", decider)
+        case .refuse(let error): self.init(error)
+        default:
+            let isConditional = !asked.fields.present.isDisjoint(
+                with: FieldNameSet(.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince))
+            self.init(
+                .substituted, "the archive answers", status: found.status == 200 && isConditional ? nil : found.status
+            ) { StatusFields.writeHit(rule: found.detail, to: &$0) }
         }
     }
 

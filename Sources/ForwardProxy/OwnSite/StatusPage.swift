@@ -38,7 +38,7 @@ extension LoopContext {
             <ul>
             \(maps)
             </ul>
-            \(AuthorityPassage.html(authority))<h2>Exchanges since the start</h2>
+            \(archiveRows())\(AuthorityPassage.html(authority))<h2>Exchanges since the start</h2>
             <table>
             \(counts)
             </table>
@@ -57,6 +57,16 @@ extension LoopContext {
 
             """
         return OwnPage(type: "text/html; charset=utf-8", body: ByteBuffer(string: text))
+    }
+
+    /// The archives in force; nothing where there are none.
+    private func archiveRows() -> String {
+        guard map.hasArchives else { return "" }
+        let items = map.archives.map { archive in
+            let counts = archive.entryCounts
+            return "<li><code>\(ErrorPage.escaped(archive.path))</code> (\(counts.usable) of \(counts.all) entries)"
+        }
+        return "<p>Archives:</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>\n"
     }
 
     private func storedRows() -> String {

@@ -64,6 +64,11 @@ extension LoopContext {
         let decision = decider.tunnel(
             to: authority.host, port: authority.port, fields: request.head.fields, hasBody: request.hasBody)
         switch decision {
+        case .refuse(.offline) where proxy.configuration.replay != nil:
+            exchangeMetrics.archiveMisses &+= 1
+            proxy.configuration.replay?.noteRefusedTunnel(host: authority.host, port: authority.port)
+            client.fail(.inNoArchive)
+            return nil
         case .refuse(let error):
             client.fail(error)
             return nil

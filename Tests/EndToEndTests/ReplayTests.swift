@@ -1,0 +1,250 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+/// The built program with archives, and curl as the client.
+@Suite("Replaying archives", .onThreads)
+struct ReplayTests {
+    private static func entry(
+        _ url: String, _ text: String?, method: String = "GET", status: Int = 200, type: String = "text/plain",
+        fields: [(String, String)] = [], sent: String? = nil
+    ) -> String {
+        func json(_ value: Any) -> String {
+            String(decoding: (try? JSONSerialization.data(withJSONObject: value)) ?? Data(), as: UTF8.self)
+        }
+        var request: [String: Any] = ["method": method, "url": url, "headers": [[String: String]]()]
+        if let sent { request["postData"] = ["mimeType": "application/json", "text": sent] }
+        var content: [String: Any] = ["size": text?.utf8.count ?? 10, "mimeType": type]
+        if let text { content["text"] = text }
+        return json([
+            "startedDateTime": "2026-01-01T00:00:00Z", "time": 1, "request": request,
+            "response": [
+                "status": status, "statusText": "", "redirectURL": "", "content": content,
+                "headers": fields.map { ["name": $0.0, "value": $0.1] },
+            ],
+        ])
+    }
+
+    private static func har(_ entries: [String]) -> String {
+        "{\"log\":{\"version\":\"1.2\",\"pages\":[],\"entries\":[\(entries.joined(separator: ",\n"))]}}"
+    }
+
+    /// An archive beside which maps can be written, and the program that serves it.
+    private final class Served {
+        let folder = TemporaryFolder()
+        let path: String
+        let binary: RunningBinary
+
+        init(_ entries: [String], map: String? = nil, options: [String] = ["--offline"]) throws {
+            path = try folder.write("a.har", ReplayTests.har(entries))
+            let served = try map.map { try folder.write("m.yaml", $0) } ?? path
+            binary = try RunningBinary(map: served, options)
+        }
+
+        func get(_ url: String, _ fields: [String] = []) throws -> ProxyResponse { try binary.get(url, fields: fields) }
+    }
+
+    @Test("An entry is answered with its status, fields and body, and says which it is")
+    func fields() throws {
+        let served = try Served([
+            Self.entry(
+                "http://a.test/", "<p>hi", status: 203, type: "text/html",
+                fields: [
+                    ("X-A", "1"), ("Set-Cookie", "a=1\nb=2"), ("x-a", "2"), ("Strict-Transport-Security", "max-age=9"),
+                    ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"), ("Cache-Control", "max-age=99"), ("Expires", "0"),
+                    ("Transfer-Encoding", "chunked"), ("Content-Encoding", "br"),
+                ])
+        ])
+        let response = try served.get("http://a.test/")
+        #expect(response.status == 203 && response.text == "<p>hi")
+        let head = response.head.lowercased()
+        #expect(head.contains("x-a: 1\r\n") && head.contains("x-a: 2\r\n"))
+        #expect(head.contains("set-cookie: a=1\r\n") && head.contains("set-cookie: b=2\r\n"))
+        #expect(head.contains("cache-control: no-cache\r\n") && head.contains(#"detail="a.har#1""#))
+        for absent in ["strict-transport", "2026 00:00:00", "max-age", "expires", "chunked", "content-encoding"] {
+            #expect(!head.contains(absent), "\(absent)")
+        }
+        #expect(try served.get("http://a.test/?utm_source=x").head.contains(#"detail="a.har#1 without utm_source""#))
+    }
+
+    @Test("Ranges, conditions and HEAD hold as for files")
+    func conditions() throws {
+        let served = try Served([Self.entry("http://a.test/x", "0123456789", fields: [("ETag", "\"v\"")])])
+        #expect(try served.get("http://a.test/x", ["Range: bytes=2-4"]).text == "234")
+        #expect(try served.get("http://a.test/x", ["If-None-Match: \"v\""]).status == 304)
+        let head = try served.binary.exchange("HEAD", "http://a.test/x")
+        #expect(head.status == 200 && head.head.contains("Content-Length: 10\r\n") && head.body.isEmpty)
+    }
+
+    @Test("Repeated requests get the recorded responses in turn, each client for itself, until a reset")
+    func turns() throws {
+        let served = try Served(["one", "two", "three"].map { Self.entry("http://a.test/poll", $0) })
+        func poll(_ fields: [String] = []) throws -> String { try served.get("http://a.test/poll", fields).text }
+        #expect(
+            try [poll(), poll(["Range: bytes=0-1"]), poll(), poll(), poll()] == ["one", "on", "two", "three", "three"])
+        let worker = ["Proxy-Authorization: Basic \(Data("w:".utf8).base64EncodedString())"]
+        #expect(try poll(worker) == "one")
+        #expect(try served.binary.exchange("POST", "http://127.0.0.1:\(served.binary.port)/reset").status == 204)
+        #expect(try poll() == "one")
+    }
+
+    @Test("A poll sees what was recorded behind a POST only after it has sent it")
+    func state() throws {
+        let served = try Served([
+            Self.entry("http://a.test/cart", "empty"), Self.entry("http://a.test/cart", "still empty"),
+            Self.entry("http://a.test/cart/items", "added", method: "POST", status: 201, sent: #"{"id":1}"#),
+            Self.entry("http://a.test/cart", "one item"),
+        ])
+        func poll() throws -> String { try served.get("http://a.test/cart").text }
+        #expect(try [poll(), poll(), poll(), poll()] == ["empty", "still empty", "still empty", "still empty"])
+        let added = try served.binary.exchange(
+            "POST", "http://a.test/cart/items", fields: ["Content-Type: application/json"], body: #"{ "id": 1 }"#)
+        #expect(added.status == 201)
+        #expect(try [poll(), poll()] == ["one item", "one item"])
+    }
+
+    @Test("A rule comes before every archive, and leaves it what its conditions don't hold for")
+    func rank() throws {
+        let served = try Served(
+            [Self.entry("http://a.test/x", "archive"), Self.entry("http://a.test/x", "posted", method: "POST")],
+            map: "archives: [a.har]\nsubstitutions: { http://a.test/x: { text: rule } }\n")
+        #expect(try served.get("http://a.test/x").text == "rule")
+        #expect(try served.binary.exchange("POST", "http://a.test/x").text == "posted")
+    }
+
+    @Test("What is missing is answered as the map says", arguments: ["404", "504", "204"])
+    func missing(_ status: String) throws {
+        let served = try Served(
+            [Self.entry("http://a.test/items?page=1", "x")],
+            map: "archives: [{ file: a.har, missing: \(status) }]\n", options: [])
+        let response = try served.get("http://a.test/items?page=2", ["Origin: http://b.test"])
+        #expect(response.status == Int(status))
+        #expect(response.head.contains("Access-Control-Allow-Origin: http://b.test"))
+        if status != "204" { #expect(response.text.contains("a.har#1 http://a.test/items?page=1")) }
+        try Wait.until { served.binary.log.contains("refused (not in a.har; nearest a.har#1)") }
+    }
+
+    @Test("An archive is the fallback of a live site with when: origin-fails, bodies included")
+    func fallback() throws {
+        let origin = try ScriptedOrigin(body: "live")
+        let url = "http://127.0.0.1:\(origin.port)/x"
+        let dead = "http://127.0.0.1:1/x"
+        let served = try Served(
+            [
+                Self.entry(url, "old"), Self.entry(dead, "fallback"),
+                Self.entry(dead, "posted a", method: "POST", sent: "a"),
+                Self.entry(dead, "posted b", method: "POST", sent: "b"),
+            ], map: "archives: [{ file: a.har, when: origin-fails }]\n", options: [])
+        #expect(try served.get(url).text == "live")
+        #expect(try served.get(dead).text == "fallback")
+        #expect(try served.binary.exchange("POST", dead, body: "b").text == "posted b")
+    }
+
+    @Test("An archive that is replaced is read anew; one with errors leaves the old one in force")
+    func reload() throws {
+        let served = try Served([Self.entry("http://a.test/x", "first")])
+        #expect(try served.get("http://a.test/x").text == "first")
+        func replace(_ text: String) throws {
+            let other = try served.folder.write("b.har", text)
+            try #require(rename(other, served.path) == 0)
+        }
+        try replace("{")
+        try Wait.until {
+            try served.get("http://127.0.0.1:\(served.binary.port)/metrics").text.contains(
+                #"subproxy_reloads_total{subject="map",result="failure"} 1"#)
+        }
+        #expect(try served.get("http://a.test/x").text == "first")
+        try replace(Self.har([Self.entry("http://a.test/x", "second")]))
+        try Wait.until { try served.get("http://a.test/x").text == "second" }
+    }
+
+    @Test("A body that is not retained is streamed; one changed in place is 503, never other bytes")
+    func streaming() throws {
+        let large = String(repeating: "0123456789abcdef", count: 20_000)
+        let served = try Served(
+            [Self.entry("http://a.test/large", large), Self.entry("http://a.test/small", "small")],
+            options: ["--offline", "--retain-file", "64KiB"])
+        #expect(try served.get("http://a.test/large").text == large)
+        // Changed in place, and not yet in force: the other bytes are as many.
+        served.binary.process.send(SIGSTOP)
+        let text = try String(contentsOfFile: served.path, encoding: .utf8)
+        let handle = try #require(FileHandle(forWritingAtPath: served.path))
+        try handle.write(contentsOf: Data(text.replacing("0123", with: "9999").utf8))
+        try handle.close()
+        served.binary.process.send(SIGCONT)
+        let response = try served.get("http://a.test/large")
+        #expect(response.status == 503 || response.text == large.replacing("0123", with: "9999"))
+    }
+
+    @Test("replay runs a command offline, https included, and its report says what was answered and missed")
+    func command() throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write(
+            "shop.har",
+            Self.har([
+                Self.entry("https://shop.test/", "home", type: "text/html"), Self.entry("https://shop.test/a?p=1", "a"),
+                Self.entry("https://shop.test/never", "never"),
+            ]))
+        let common = ["replay", archive, "--ca-dir", "\(folder.path)/ca", "--report", "\(folder.path)/r.json"]
+        let fetch =
+            "for u in https://shop.test/ https://shop.test/a?p=1\\&_=1 https://shop.test/a?p=2 https://b.test/; "
+            + "do curl --silent --output /dev/null --write-out '%{http_code} ' \"$u\"; done"
+        let finished = try SubproxyProcess.run(common + ["--fail-on-miss", "--", "sh", "-c", fetch + "; true"])
+        #expect(finished.output == "200 200 504 000 " && finished.status == 1, "\(finished.error)")
+        let report = try #require(
+            JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: "\(folder.path)/r.json")))
+                as? [String: Any])
+        let archives = try #require(report["archives"] as? [[String: Any]])
+        #expect(archives[0]["answered"] as? Int == 2 && archives[0]["unused"] as? [String] == ["shop.har#3"])
+        #expect((report["answers"] as? [String: Int]) == ["exact": 1, "tolerant": 1, "nearest": 0])
+        let misses = try #require(report["misses"] as? [[String: Any]])
+        #expect(misses.map { $0["url"] as? String } == ["https://shop.test/a?p=2", "b.test:443"])
+        #expect(misses.map { $0["reason"] as? String } == ["query", "host"])
+        var state = stat()
+        #expect(stat("\(folder.path)/r.json", &state) == 0 && state.st_mode & 0o777 == 0o600)
+        let ignored = try SubproxyProcess.run(
+            common + ["--fail-on-miss", "--ignore", "*.test", "--", "sh", "-c", fetch + "; true"])
+        #expect(ignored.status == 0)
+        #expect(try SubproxyProcess.run(["replay", "\(folder.path)/none.har"]).status == 66)
+        #expect(try SubproxyProcess.run(["replay", try folder.write("bad.har", "{")]).status == 65)
+    }
+
+    @Test("https is answered from what was recorded over http, and its pages ask for https")
+    func scheme() throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write(
+            "a.har", Self.har([Self.entry("http://a.test/", "<img src=http://a.test/i.png>", type: "text/html")]))
+        let finished = try SubproxyProcess.run([
+            "replay", archive, "--ca-dir", "\(folder.path)/ca", "--", "curl", "--silent", "--include",
+            "https://a.test/",
+        ])
+        #expect(finished.output.lowercased().contains("content-security-policy: upgrade-insecure-requests"))
+        #expect(finished.output.contains(#"detail="a.har#1 scheme""#), "\(finished.output) \(finished.error)")
+    }
+
+    @Test("A preflight is answered for the URLs and methods that the archive has")
+    func preflights() throws {
+        let served = try Served([Self.entry("http://a.test/x", "x", method: "PUT", sent: "y")])
+        func preflight(_ method: String) throws -> ProxyResponse {
+            try served.binary.exchange(
+                "OPTIONS", "http://a.test/x",
+                fields: ["Origin: http://b.test", "Access-Control-Request-Method: \(method)"])
+        }
+        #expect(try preflight("PUT").status == 204)
+        #expect(try preflight("DELETE").status == 504)
+    }
+
+    @Test("check counts entries and reads every body; explain names the entry, and what comes nearest")
+    func commands() throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write(
+            "a.har", Self.har([Self.entry("http://a.test/?p=1", "x"), Self.entry("http://a.test/lost", nil)]))
+        let check = try SubproxyProcess.run(["check", archive])
+        #expect(check.output == "\(archive): 1 archive (2 entries, 1 usable), no errors\n", "\(check.error)")
+        let found = try SubproxyProcess.run(["explain", "--map", archive, "--json", "http://a.test/?p=1&_=2"])
+        #expect(found.output.contains(#""answered":true"#) && found.output.contains(#""position":"a.har#1""#))
+        let missed = try SubproxyProcess.run(["explain", "--map", archive, "--json", "http://a.test/?p=2"])
+        #expect(missed.output.contains(#""answered":false"#) && missed.output.contains(#""differs":["p"]"#))
+    }
+}
