@@ -38,6 +38,7 @@ struct ReplayTests {
 
         init(_ entries: [String], map: String? = nil, options: [String] = ["--offline"]) throws {
             path = try folder.write("a.har", ReplayTests.har(entries))
+            let folder = folder
             let served = try map.map { try folder.write("m.yaml", $0) } ?? path
             binary = try RunningBinary(map: served, options)
         }
