@@ -10,8 +10,8 @@ struct LenientBase64: Sendable {
     private static let padding: UInt8 = 65
     private static let stranger: UInt8 = 0xFF
 
-    private static let values: InlineArray<256, UInt8> = {
-        var values = InlineArray<256, UInt8>(repeating: stranger)
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: stranger, count: 256)
         let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
         alphabet.withUTF8Buffer { for (value, byte) in $0.enumerated() { values[Int(byte)] = UInt8(value) } }
         for byte in [0x20, 0x09, 0x0A, 0x0D] { values[byte] = white }
@@ -57,20 +57,23 @@ struct LenientBase64: Sendable {
         let groups = (text.count &- start) / 4
         guard groups > 0 else { return start }
         var index = start
-        let values = LenientBase64.values
+        let table = LenientBase64.values
         let piece = [UInt8](unsafeUninitializedCapacity: groups &* 3) { buffer, written in
-            var next = 0
-            for _ in 0..<groups {
-                let (first, second) = (values[Int(text[index])], values[Int(text[index &+ 1])])
-                let (third, fourth) = (values[Int(text[index &+ 2])], values[Int(text[index &+ 3])])
-                guard (first | second | third | fourth) < 64 else { break }
-                buffer[next] = first << 2 | second >> 4
-                buffer[next &+ 1] = second << 4 | third >> 2
-                buffer[next &+ 2] = third << 6 | fourth
-                next &+= 3
-                index &+= 4
+            // Indices are bytes, and the table has an element for each.
+            table.withUnsafeBufferPointer { values in
+                var next = 0
+                for _ in 0..<groups {
+                    let (first, second) = (values[Int(text[index])], values[Int(text[index &+ 1])])
+                    let (third, fourth) = (values[Int(text[index &+ 2])], values[Int(text[index &+ 3])])
+                    guard (first | second | third | fourth) < 64 else { break }
+                    buffer[next] = first << 2 | second >> 4
+                    buffer[next &+ 1] = second << 4 | third >> 2
+                    buffer[next &+ 2] = third << 6 | fourth
+                    next &+= 3
+                    index &+= 4
+                }
+                written = next
             }
-            written = next
         }
         bytes += piece
         return index
