@@ -77,12 +77,18 @@ protocol ArchiveReader: Sendable {
     func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream
     /// The response's body as it was recorded, where ``body(at:)`` writes anything otherwise.
     func storedBody(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream
+    /// The response's body as it belongs into another archive: what it names has URLs that are entries of the table.
+    func portableBody(at place: EntryPlace, _ table: EntryTable) throws(ArchiveProblem) -> any BodyStream
     /// Checks what only reading everything shows (digests), beyond decoding every body: for `check`.
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem)
 }
 
 extension ArchiveReader {
     func storedBody(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream { try body(at: place) }
+
+    func portableBody(at place: EntryPlace, _ table: EntryTable) throws(ArchiveProblem) -> any BodyStream {
+        try body(at: place)
+    }
 
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {}
 }
@@ -156,6 +162,14 @@ public final class Archive: Sendable {
     /// - Throws: ``ArchiveProblem`` where it can't be read.
     public func openStoredBody(_ index: Int) throws(ArchiveProblem) -> any BodyStream {
         try reader.storedBody(at: table[index].place)
+    }
+
+    /// Reads the response's body as it belongs into another archive: MHTML's parts are named by their own URLs, and not by
+    /// those that only this archive answers (``ContentIDs``). Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read.
+    public func openPortableBody(_ index: Int) throws(ArchiveProblem) -> any BodyStream {
+        try reader.portableBody(at: table[index].place, table)
     }
 
     /// Checks what only reading everything shows. Does I/O.

@@ -4,8 +4,9 @@ extension ArchiveFormat {
         switch self {
         case .har: return try HARReader.read(input, into: &contents)
         case .mhtml: return try MHTMLReader.read(input, into: &contents)
+        case .webarchive: return try WebarchiveReader.read(input, into: &contents)
         case .warc: return try WARCReader(input, into: &contents)
-        case .webarchive, .wacz, .recording:
+        case .wacz, .recording:
             throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")
         }
     }

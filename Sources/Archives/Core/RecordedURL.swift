@@ -1,5 +1,10 @@
+import HTTPSemantics
+
 /// Mends URLs as writers of archives write them.
 enum RecordedURL {
+    /// Whether it begins with a scheme.
+    static func hasScheme(_ url: [UInt8]) -> Bool { url.withUnsafeBytes(URIReference.isAbsolute) }
+
     /// Without a fragment, white space at the ends, `<` and `>` around it; other characters that no URL has are
     /// percent-encoded.
     static func repaired(_ url: [UInt8]) -> [UInt8] {

@@ -6,8 +6,8 @@ struct ContentIDRewriter {
     private static let tagLimit = 16_384
 
     private let ids: ContentIDs
-    /// The folder of the part, whose URL's last byte is `/`.
-    private let folder: [UInt8]
+    /// The URL that stands for an identifier.
+    private let url: @Sendable ([UInt8]) -> [UInt8]
     private let isHTML: Bool
     /// The most bytes of a `cid:` that may be of a part.
     private let tokenLimit: Int
@@ -24,9 +24,9 @@ struct ContentIDRewriter {
     /// The `cid:` that no part has, up to a hundred different ones.
     private(set) var unresolved: Set<[UInt8]> = []
 
-    init(_ ids: ContentIDs, folder: [UInt8], isHTML: Bool) {
+    init(_ ids: ContentIDs, isHTML: Bool, url: @escaping @Sendable ([UInt8]) -> [UInt8]) {
         self.ids = ids
-        self.folder = folder
+        self.url = url
         self.isHTML = isHTML
         tokenLimit = ids.longest * 3 + 1024
     }
@@ -107,9 +107,9 @@ struct ContentIDRewriter {
         }
         guard end < text.count || isLast else { return .unfinished }
         let written = Array(text.rebased(start..<end))
-        if let id = ids.identifier(written) { return .replacement(folder + ContentIDs.segment(id), index..<end) }
+        if let id = ids.identifier(written) { return .replacement(url(id), index..<end) }
         if let hash = written.firstIndex(of: 0x23), let id = ids.identifier(Array(written[..<hash])) {
-            return .replacement(folder + ContentIDs.segment(id), index..<start + hash)
+            return .replacement(url(id), index..<start + hash)
         }
         if !written.isEmpty, unresolved.count < 100 { unresolved.insert(written) }
         return .other(end)

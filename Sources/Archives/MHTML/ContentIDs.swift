@@ -40,6 +40,8 @@ public struct ContentIDs: Sendable {
         return entry(segment: path[slash...].dropFirst())
     }
 
+    func entry(id: [UInt8]) -> Int? { entries[id] }
+
     /// The identifier of a part that `cid:` names: as it is written, else decoded; nil where no part has it.
     func identifier(_ written: [UInt8]) -> [UInt8]? {
         if entries[written] != nil { return written }

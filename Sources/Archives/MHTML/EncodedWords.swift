@@ -1,3 +1,4 @@
+import Basics
 import HTTPSemantics
 
 /// Text of mail fields that is not ASCII (RFC 2047).
@@ -44,4 +45,28 @@ enum EncodedWords {
         default: return nil
         }
     }
+
+    /// A text as a value: as it is where it is ASCII, else in encoded words of at most 75 bytes, one a line.
+    static func encoded(_ text: String) -> String {
+        let isPlain =
+            text.utf8.allSatisfy { (0x20..<0x7F).contains($0) } && !text.contains("=?") && text.utf8.count <= 900
+        guard !isPlain else { return text }
+        var words: [String] = []
+        var word = ""
+        for scalar in text.unicodeScalars {
+            var bytes = ""
+            for byte in String(scalar).utf8 {
+                bytes += byte.isMember(of: .alphanumeric) ? String(Unicode.Scalar(byte)) : escape(byte)
+            }
+            if word.utf8.count + bytes.utf8.count > 63 {
+                words.append(word)
+                word = ""
+            }
+            word += bytes
+        }
+        words.append(word)
+        return words.map { "=?utf-8?Q?\($0)?=" }.joined(separator: "\r\n ")
+    }
+
+    private static func escape(_ byte: UInt8) -> String { byte == 0x20 ? "_" : "=" + Hexadecimal.text([byte], .upper) }
 }

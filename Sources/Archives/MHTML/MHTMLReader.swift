@@ -9,7 +9,7 @@ struct MHTMLReader: ArchiveReader {
     private let bytes: ArchiveBytes
     private let limits: ArchiveLimits
     private let ids: ContentIDs
-    private let locations: MHTMLLocations
+    private let locations: PageLocations
     /// Where the document's part begins.
     private let document: Int
 
@@ -69,10 +69,10 @@ struct MHTMLReader: ArchiveReader {
         return scan.parts.firstIndex { $0.kind.isDocument } ?? 0
     }
 
-    private static func locations(_ scan: MHTMLScanner, _ document: Int) -> MHTMLLocations {
+    private static func locations(_ scan: MHTMLScanner, _ document: Int) -> PageLocations {
         let part = scan.parts[document]
         let message = [scan.message?[.snapshotLocation], scan.message?[.contentLocation]]
-        return MHTMLLocations(
+        return PageLocations(
             document: scan.text(part.location), ownBase: scan.text(part.ownBase), base: part.base, bases: scan.bases,
             fallbacks: message.compactMap { $0 }.filter { !$0.isEmpty })
     }
@@ -119,10 +119,24 @@ struct MHTMLReader: ArchiveReader {
         stream(try part(at: place), isRewriting: false)
     }
 
-    private func stream(_ part: Part, isRewriting: Bool) -> MHTMLStream {
-        let isHTML = part.kind == .html || part.kind == .xhtml
-        let folder = isRewriting ? MHTMLLocations.folder(of: part.url) : []
-        let rewriter = isRewriting ? ContentIDRewriter(ids, folder: folder, isHTML: isHTML) : nil
+    func portableBody(at place: EntryPlace, _ table: EntryTable) throws(ArchiveProblem) -> any BodyStream {
+        let part = try part(at: place)
+        let ids = ids
+        return stream(part, isRewriting: part.isRewritable) { id in
+            ids.entry(id: id).map { Array(table[$0].url) } ?? ContentIDs.segment(id)
+        }
+    }
+
+    private func stream(
+        _ part: Part, isRewriting: Bool, url: (@Sendable ([UInt8]) -> [UInt8])? = nil
+    ) -> MHTMLStream {
+        var rewriter: ContentIDRewriter?
+        if isRewriting {
+            let folder = PageLocations.folder(of: part.url)
+            rewriter = ContentIDRewriter(
+                ids, isHTML: part.kind == .html || part.kind == .xhtml,
+                url: url ?? { folder + ContentIDs.segment($0) })
+        }
         return MHTMLStream(bytes, part.body, part.encoding, rewriter: rewriter, limit: limits.body)
     }
 

@@ -40,6 +40,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case query
     /// An archive in HAR.
     case har
+    /// A saved page in MHTML.
+    case mhtml
+    /// A saved page as a webarchive, in either form of property list.
+    case webarchive
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -63,6 +67,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .template: try TemplateInvariants.check(bytes)
         case .query: try QueryInvariants.check(bytes)
         case .har: try HARInvariants.check(bytes)
+        case .mhtml: try SavedPageInvariants.checkMHTML(bytes)
+        case .webarchive: try SavedPageInvariants.checkWebarchive(bytes)
         }
     }
 }

@@ -1,8 +1,8 @@
 import HTTPSemantics
 import NIOCore
 
-/// Knows at which URLs the parts of a message answer (RFC 2557 §5).
-struct MHTMLLocations: Sendable {
+/// Knows at which URLs the parts of a saved page answer (RFC 2557 §5).
+struct PageLocations: Sendable {
     /// Below what a document that has no URL of http or https is answered.
     private static let invented = Array("http://archive.invalid".utf8)
 
@@ -18,18 +18,18 @@ struct MHTMLLocations: Sendable {
     ///   - fallbacks: what else may be the document's URL, the best first.
     init(document location: [UInt8]?, ownBase: [UInt8]?, base: UInt32, bases: [[UInt8]], fallbacks: [[UInt8]]) {
         self.bases = bases
-        let candidates = MHTMLLocations.candidates(ownBase, base, bases)
+        let candidates = PageLocations.candidates(ownBase, base, bases)
         var urls = fallbacks.map(RecordedURL.repaired)
         if let location, !location.isEmpty, !location.starts(withIgnoringCase: "cid:") {
-            urls.insert(MHTMLLocations.resolve(RecordedURL.repaired(location), against: candidates), at: 0)
+            urls.insert(PageLocations.resolve(RecordedURL.repaired(location), against: candidates), at: 0)
         }
-        if let url = urls.first(where: MHTMLLocations.isWeb) {
+        if let url = urls.first(where: PageLocations.isWeb) {
             document = url
             isInvented = false
             return
         }
         isInvented = true
-        document = urls.lazy.compactMap(MHTMLLocations.inventedURL).first ?? MHTMLLocations.invented + [0x2F]
+        document = urls.lazy.compactMap(PageLocations.inventedURL).first ?? PageLocations.invented + [0x2F]
     }
 
     /// The URL at which a part answers, as it is recorded; empty where it has none.
@@ -45,15 +45,15 @@ struct MHTMLLocations: Sendable {
         if location.starts(withIgnoringCase: "cid:") {
             id = Array(location.dropFirst(4))
         } else if !location.isEmpty {
-            var candidates = MHTMLLocations.candidates(ownBase, base, bases)
+            var candidates = PageLocations.candidates(ownBase, base, bases)
             candidates.append(document)
-            if isInvented { candidates = candidates.map { MHTMLLocations.inventedURL($0) ?? $0 } }
-            let url = MHTMLLocations.resolve(location, against: candidates)
-            if MHTMLLocations.isWeb(url) { return url }
-            if isInvented, let url = MHTMLLocations.inventedURL(url) { return url }
+            if isInvented { candidates = candidates.map { PageLocations.inventedURL($0) ?? $0 } }
+            let url = PageLocations.resolve(location, against: candidates)
+            if PageLocations.isWeb(url) { return url }
+            if isInvented, let url = PageLocations.inventedURL(url) { return url }
             if id.isEmpty { return url }
         }
-        return id.isEmpty ? [] : MHTMLLocations.folder(of: document) + ContentIDs.segment(id)
+        return id.isEmpty ? [] : PageLocations.folder(of: document) + ContentIDs.segment(id)
     }
 
     /// A URL up to the last `/` of its path, that one included.
@@ -79,7 +79,7 @@ struct MHTMLLocations: Sendable {
     }
 
     /// What a reference means below the first base that it can be resolved against; itself where it is absolute.
-    private static func resolve(_ reference: [UInt8], against bases: [[UInt8]]) -> [UInt8] {
+    static func resolve(_ reference: [UInt8], against bases: [[UInt8]]) -> [UInt8] {
         guard !reference.withUnsafeBytes(URIReference.isAbsolute) else { return reference }
         for base in bases {
             guard let base = try? TargetURI(absolute: ByteBuffer(bytes: base)) else { continue }
