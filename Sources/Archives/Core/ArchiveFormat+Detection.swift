@@ -8,7 +8,10 @@ extension ArchiveFormat {
         if name.hasSuffix(".gz") { name = name.dropLast(3) }
         let fileExtension = name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? ""
         if let format = try ArchiveFormat.detect(start, fileExtension) {
-            self = format
+            // Of zips only their names tell more.
+            let isZip = format == .har && start.starts(with: "PK".utf8)
+            let isWACZ = try isZip && WACZReader.isWACZ(input.bytes)
+            self = isWACZ ? .wacz : format
         } else {
             throw ArchiveProblem(
                 .error, "this is no archive: HAR, MHTML, webarchive, WARC and WACZ are read", at: .file)
@@ -28,7 +31,6 @@ extension ArchiveFormat {
         if start.starts(with: "filedesc://".utf8) {
             throw ArchiveProblem(.error, "ARC is not read: 'warcio recompress' makes a .warc.gz of it", at: .file)
         }
-        // Of zips only their table of contents tells more.
         if start.starts(with: "PK\u{3}\u{4}".utf8) || start.starts(with: "PK\u{5}\u{6}".utf8) {
             return fileExtension == "wacz" ? .wacz : .har
         }

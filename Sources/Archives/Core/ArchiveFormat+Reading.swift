@@ -6,7 +6,8 @@ extension ArchiveFormat {
         case .mhtml: return try MHTMLReader.read(input, into: &contents)
         case .webarchive: return try WebarchiveReader.read(input, into: &contents)
         case .warc: return try WARCReader(input, into: &contents)
-        case .wacz, .recording:
+        case .wacz: return try WACZReader(input, into: &contents)
+        case .recording:
             throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")
         }
     }

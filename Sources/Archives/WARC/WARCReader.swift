@@ -172,7 +172,10 @@ struct WARCReader: ArchiveReader {
         while start.count < 4, try body.read(4, into: &start) {}
         guard !start.isEmpty, !coding.canBegin(with: start) else { return }
         exchange.body.codings = []
-        exchange.fields.removeAll { $0.isNamed("content-encoding") }
+        exchange.fields.removeAll {
+            $0.isNamed("content-encoding") || $0.isNamed("content-md5") || $0.isNamed("digest")
+                || $0.isNamed("content-digest")
+        }
     }
 
     private func addRequest(_ place: RecordPlace, to exchange: inout RecordedExchange) throws(ArchiveProblem) {

@@ -1,0 +1,62 @@
+/// The pages that a WACZ was made of: `pages/pages.jsonl`, a line each, below one that says what the file is.
+enum WACZPages {
+    static let mostPages = 100_000
+    /// The most bytes of a line.
+    private static let mostLineBytes = 1 << 20
+
+    static func read(_ zip: ZipDirectory, into contents: inout ArchiveContents) {
+        guard let index = zip.find("pages/pages.jsonl".utf8) else { return }
+        let place = zip.entries[index].offset
+        var line: [UInt8] = []
+        do throws(ArchiveProblem) {
+            var stream = try zip.open(index)
+            var part: [UInt8] = []
+            var hasMore = true
+            while hasMore, contents.pages.count < mostPages {
+                part.removeAll(keepingCapacity: true)
+                hasMore = try stream.read(65_536, into: &part)
+                for byte in part {
+                    guard byte == 0x0A else {
+                        if line.count <= mostLineBytes { line.append(byte) }
+                        continue
+                    }
+                    add(line, place, &contents)
+                    line.removeAll(keepingCapacity: true)
+                }
+            }
+            add(line, place, &contents)
+        } catch {
+            contents.warn(.warning("pages/pages.jsonl: \(error.message)", at: place))
+        }
+    }
+
+    private static func add(_ line: [UInt8], _ place: Int, _ contents: inout ArchiveContents) {
+        guard line.contains(where: { $0 > 0x20 }), contents.pages.count < mostPages else { return }
+        do throws(JSONError) {
+            guard line.count <= mostLineBytes else {
+                throw JSONError(kind: .refused, offset: 0, message: "a line is longer than \(mostLineBytes) bytes")
+            }
+            if let page = try page(line) { contents.pages.append(page) }
+        } catch {
+            contents.warn(.warning("pages/pages.jsonl: \(error.message)", at: place))
+        }
+    }
+
+    /// - Returns: nil for a line that names no page, such as the first.
+    private static func page(_ line: [UInt8]) throws(JSONError) -> ArchivePage? {
+        var scanner = JSONScanner(ArchiveBytes(line), room: line.count)
+        guard try scanner.enterObject() else { throw scanner.unexpected("'{'") }
+        var url: [UInt8] = []
+        var title: String?
+        while let name = try scanner.nextMember() {
+            if name.elementsEqual("url".utf8) {
+                url = try scanner.string().map { Array($0) } ?? []
+            } else if name.elementsEqual("title".utf8) {
+                title = try scanner.string().map { String(decoding: $0, as: UTF8.self) }
+            } else {
+                try scanner.skipValue()
+            }
+        }
+        return url.isEmpty ? nil : ArchivePage(url: url, title: title)
+    }
+}
