@@ -59,7 +59,7 @@ let package = Package(
         .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
-            name: "Database", dependencies: ["Basics", "CSQLite", "Diagnostics", "Patterns", "SQLite"],
+            name: "Database", dependencies: ["Basics", "CLinux", "CSQLite", "Diagnostics", "Patterns", "SQLite"],
             swiftSettings: strict),
         .target(name: "Mustache", dependencies: ["Basics", "Diagnostics"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),

@@ -75,6 +75,16 @@ static inline int linux_cached_state(
     return 0;
 }
 
+// When what stands at a path was made (statx(2), STATX_BTIME), in nanoseconds since 1970; 0 where the file system does not
+// keep it, or nothing stands there. A link at the end of the path is not followed.
+static inline int64_t linux_birth_time(const char *path) {
+    const int from_working_folder = -100, no_follow = 0x100;
+    struct statx found;
+    if (syscall(SYS_statx, from_working_folder, path, no_follow, STATX_BTIME, &found) != 0) return 0;
+    if ((found.stx_mask & STATX_BTIME) == 0) return 0;
+    return (int64_t)((uint64_t)found.stx_btime.tv_sec * 1000000000u + found.stx_btime.tv_nsec);
+}
+
 // eventfd(2): its header is in no module of Swift's. Does not block, and is closed by exec.
 static inline int linux_eventfd(void) {
     int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

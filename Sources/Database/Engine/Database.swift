@@ -42,7 +42,7 @@ public final class Database: @unchecked Sendable {
     private var usedAt: UInt64
     private let now: @Sendable () -> UInt64
     /// Which file was read last, and the log that belonged to it; nil where there was none.
-    private var lastLog: (file: DatabaseFileIdentity, log: DatabaseFileIdentity?)?
+    private var lastLog: (file: DatabaseFileIdentity, log: LogIdentity?)?
     /// Those who wait for the look that is queued.
     private var checkWaiters: [@Sendable (Bool) -> Void] = []
     /// Whether what answers is in memory.
@@ -311,12 +311,12 @@ public final class Database: @unchecked Sendable {
     var hasMovedToMemory: Bool { lock.locked { isInMemory } }
 
     /// Notes the log that belongs to a file.
-    func note(log: DatabaseFileIdentity?, of file: DatabaseFileIdentity) {
+    func note(log: LogIdentity?, of file: DatabaseFileIdentity) {
         lock.locked { lastLog = (file, log) }
     }
 
     /// Whether a log belongs to another file than the one that stands at the path now.
-    func isForeign(log: DatabaseFileIdentity?, of file: DatabaseFileIdentity) -> Bool {
+    func isForeign(log: LogIdentity?, of file: DatabaseFileIdentity) -> Bool {
         lock.locked {
             guard let lastLog, let log else { return false }
             return lastLog.file != file && lastLog.log == log

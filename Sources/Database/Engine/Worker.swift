@@ -249,7 +249,7 @@ final class Worker {
         opened = nil
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
-        let log = DatabaseFileIdentity(ofFile: path + "-wal")
+        let log = LogIdentity(ofFile: path + "-wal")
         guard !database.isForeign(log: log, of: identity) else {
             let name = database.file.name
             throw .problem(
@@ -304,7 +304,7 @@ final class Worker {
     /// Notes the log that belongs to the file that is open.
     private func noteLog() {
         guard let opened else { return }
-        database.note(log: DatabaseFileIdentity(ofFile: opened.path + "-wal"), of: opened.identity)
+        database.note(log: LogIdentity(ofFile: opened.path + "-wal"), of: opened.identity)
     }
 
     // MARK: Writing
@@ -416,15 +416,6 @@ final class Worker {
         let name = database.file.name
         let has = size.map { "\(name) has \(ByteCount.measured($0))" } ?? "\(name) outgrows its limit"
         return "\(has); 'limits: { memory: … }' is \(ByteCount.written(Int64(database.memoryLimit)))"
-    }
-}
-
-extension DatabaseFileIdentity {
-    /// The identity of what stands at a path; nil where nothing does.
-    init?(ofFile path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 }
 

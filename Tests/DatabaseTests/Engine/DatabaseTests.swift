@@ -219,6 +219,47 @@ final class Folder: Sendable {
         #expect(await ask(database, .get, "t").body == "[]")
     }
 
+    @Test func `A log is told from the one before it, though it has got that one's inode`() async throws {
+        try make(wal: true)
+        var holder: SQLiteConnection? = try SQLiteConnection(path, mode: .readWrite)
+        try holder?.execute("UPDATE t SET a = 'log'")
+        let passed = Mutex<UInt64>(0)
+        let database = database { monotonicNanoseconds() &+ passed.withLock { $0 } }
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").status == 200)
+        let old = try #require(LogIdentity(ofFile: path + "-wal"))
+        passed.withLock { $0 &+= Database.idleTime }
+        database.sweep()
+        for _ in 0..<3000 where database.threadCount > 0 { usleep(10_000) }
+        holder = nil
+        unlink(path + "-wal")
+        let other = Folder()
+        // The file system gives the inode to one of the next files: ext4 to the first.
+        let names = (0..<64).map { other.path + "/\($0)" }
+        defer { for name in names { unlink(name) } }
+        let heir = names.first { name in
+            close(creat(name, 0o600))
+            return LogIdentity(ofFile: name)?.file == old.file
+        }
+        if let heir { #expect(rename(heir, path + "-wal") == 0) }
+        let connection = try SQLiteConnection(other.path + "/shop.db", mode: .create)
+        try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+        #expect(rename(other.path + "/shop.db", path) == 0)
+        #expect(await ask(database, .get, "t").body == "[]")
+    }
+
+    @Test(
+        arguments: [(1, 5, true), (1, 6, false), (2, 5, false), (1, nil, false), (2, nil, false)]
+            as [(UInt64, Int64?, Bool)])
+    func `A log belongs to another file only if it is the same log`(inode: UInt64, birth: Int64?, isForeign: Bool) {
+        let database = database()
+        let (old, new) = (DatabaseFileIdentity(device: 1, inode: 10), DatabaseFileIdentity(device: 1, inode: 11))
+        database.note(log: LogIdentity(file: DatabaseFileIdentity(device: 1, inode: 1), birth: 5), of: old)
+        let log = LogIdentity(file: DatabaseFileIdentity(device: 1, inode: inode), birth: birth)
+        #expect(database.isForeign(log: log, of: new) == isForeign)
+        #expect(!database.isForeign(log: log, of: old))
+    }
+
     @Test func `A write goes to memory until a reset, and the file stays as it is`() async throws {
         try make()
         let database = database()

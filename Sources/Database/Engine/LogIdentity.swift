@@ -1,0 +1,26 @@
+import CLinux
+import Glibc
+
+/// Which log stands beside a database: another one has another identity, even one that has got its inode.
+///
+/// The last connection that ends deletes the log, and the inode is free for the next file.
+struct LogIdentity: Sendable, Hashable {
+    var file: DatabaseFileIdentity
+    /// When the file was made, in nanoseconds since 1970; nil where the file system doesn't keep it.
+    var birth: Int64?
+
+    init(file: DatabaseFileIdentity, birth: Int64?) {
+        self.file = file
+        self.birth = birth
+    }
+
+    /// The identity of what stands at a path; nil where nothing does. Blocks.
+    init?(ofFile path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let birth = linux_birth_time(path)
+        self.init(
+            file: DatabaseFileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)),
+            birth: birth == 0 ? nil : birth)
+    }
+}
