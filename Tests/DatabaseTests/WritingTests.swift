@@ -29,6 +29,18 @@ import Testing
         #expect(stage.get("products/50").status == 404)
     }
 
+    @Test(
+        arguments: [(".", nil), ("..", nil), ("", nil), ("...", "words/en/..."), (".a", "words/en/.a")]
+            as [(String, String?)])
+    func `A row has no URL where its key would be no segment of one, and a filter finds it`(
+        word: String, place: String?
+    ) throws {
+        let stage = try Stage(Stage.shop)
+        let answer = stage.send(.post, "words", #"{"lang":"en","word":"\#(word)","n":9}"#)
+        #expect(answer.status == 201 && answer.fields["Location"] == place.map { "http://api.example/\($0)" })
+        #expect(stage.get("words?lang=en&word=\(word)").body == #"[{"lang":"en","word":"\#(word)","n":9}]"#)
+    }
+
     @Test func `POST to children sets the foreign key, and the row is of its own table`() {
         let answer = stage.send(.post, "products/2/reviews", #"{"text":"new","stars":4}"#)
         #expect(answer.body == #"{"id":4,"product":2,"text":"new","stars":4}"#)

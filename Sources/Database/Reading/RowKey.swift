@@ -85,11 +85,14 @@ extension TableView {
     }
 
     /// The row's URL below the table's, such as `42` or `de/1`; nil where the row has no name.
+    ///
+    /// `.` and `..` name nothing: they are gone from a URL before it is asked for, percent-encoded too (RFC 3986 §6.2.2).
     func keyText(_ values: [SQLiteValue]) -> [UInt8]? {
         var text: [UInt8] = []
         for (index, value) in values.enumerated() {
             if index > 0 { text.append(UInt8(ascii: "/")) }
-            guard let segment = RowKeyText.text(value), !segment.isEmpty else { return nil }
+            guard let segment = RowKeyText.text(value), !segment.isEmpty, !RowKeyText.isDotSegment(segment)
+            else { return nil }
             PercentCoding.appendSegment(segment, to: &text)
         }
         return text
@@ -119,6 +122,11 @@ enum RowKeyText {
             }
         }
         return Base64.decoded(standard, .token68)
+    }
+
+    /// Whether a segment is `.` or `..` (RFC 3986 §5.2.4).
+    static func isDotSegment(_ text: [UInt8]) -> Bool {
+        text.count <= 2 && !text.isEmpty && text.allSatisfy { $0 == UInt8(ascii: ".") }
     }
 
     /// A value's text; nil for NULL.
