@@ -43,6 +43,41 @@ struct RetentionRingTests {
         #expect(ring.cost == 40)
     }
 
+    @Test("An eviction looks at a few entries only, however many are in use, and all get their turn")
+    func boundedTurn() {
+        let names = (0..<2000).map { "f\($0)" }
+        var ring = ring(names)
+        for name in names where name != "f1500" { ring.markUsed(key(name)) }
+        var rounds = 0
+        while ring.file(key("f1500")) != nil, rounds < names.count {
+            let before = ring.passedCount
+            #expect(ring.evict() != nil)
+            #expect(ring.passedCount - before <= RetentionRing.maximumPassedCount)
+            rounds += 1
+        }
+        // 128 that are in use are passed, and one is dropped, until the hand is there.
+        #expect(rounds == 1500 / 129 + 1)
+        var left = 0
+        while ring.evict() != nil { left += 1 }
+        #expect(left == names.count - rounds)
+    }
+
+    @Test("Entries that are removed and added leave a whole ring")
+    func removals() {
+        var ring = ring(["a", "b", "c", "d", "e"])
+        #expect(ring.evict() == key("a"))
+        ring.remove(key("b"))
+        ring.remove(key("d"))
+        ring.insert(file("f"), key("f"), cost: 10)
+        ring.insert(file("c"), key("c"), cost: 10)
+        var gone: [String] = []
+        while let key = ring.evict() { gone.append(String(decoding: key.path, as: UTF8.self)) }
+        #expect(gone == ["e", "f", "c"])
+        ring.insert(file("g"), key("g"), cost: 10)
+        #expect(ring.evict() == key("g"))
+        #expect(ring.cost == 0)
+    }
+
     @Test("An entry that comes again replaces the old one")
     func replacement() {
         var ring = ring(["a"])
