@@ -30,6 +30,12 @@ public final class SQLiteConnection {
         didSet { installBusyHandler() }
     }
 
+    /// The bytes that preparing a statement may take. The default is no limit.
+    public var preparationBytes = Int64.max
+    /// When preparing a statement has to end, in nanoseconds of the monotonic clock; nil for no limit. SQLite before 3.41
+    /// doesn't ask ``goesOn`` meanwhile, so that it is ended by giving it no more memory.
+    public var preparationDeadline: (() -> UInt64)?
+
     /// Steps of the virtual machine between two questions: some 20 µs.
     public static let progressInterval: CInt = 1000
 
@@ -43,6 +49,7 @@ public final class SQLiteConnection {
         if let problem = subproxy_sqlite_problem() {
             throw SQLiteError(code: SQLITE_CANTOPEN, message: "SQLite can't be used: \(String(cString: problem))")
         }
+        subproxy_sqlite_watch_memory()
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
         switch mode {
         case .readOnly: flags |= SQLITE_OPEN_READONLY
@@ -110,18 +117,35 @@ public final class SQLiteConnection {
             var statement: OpaquePointer?
             var tail: UnsafePointer<CChar>?
             let flags = isKept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+            var end: CInt = 0
             guard let base = text.baseAddress else { return .success(nil) }
             let code = base.withMemoryRebound(to: CChar.self, capacity: text.count) { characters in
+                subproxy_sqlite_begin_budget(preparationBytes, preparationDeadline?() ?? .max)
                 let code = sqlite3_prepare_v3(
                     pointer, characters, CInt(clamping: text.count), flags, &statement, &tail)
+                end = subproxy_sqlite_end_budget()
                 read = tail.map { $0 - characters } ?? text.count
                 return code
             }
-            guard code == SQLITE_OK else { return .failure(error(code)) }
+            guard code == SQLITE_OK else { return .failure(preparationError(end) ?? error(code)) }
             return .success(statement.map { SQLiteStatement($0, self) })
         }
         length = read
         return try result.get()
+    }
+
+    /// What a limit of the preparing ended it with; nil where none did.
+    private func preparationError(_ end: CInt) -> SQLiteError? {
+        switch Int(end) {
+        case SUBPROXY_SQLITE_TIME:
+            // Whoever ends statements learns that the time is over.
+            _ = goesOn?()
+            return SQLiteError(code: SQLITE_INTERRUPT, message: "interrupted")
+        case SUBPROXY_SQLITE_BYTES:
+            return SQLiteError(
+                code: SQLITE_NOMEM, message: "preparing the statement takes more than \(preparationBytes >> 20) MiB")
+        default: return nil
+        }
     }
 
     /// Compiles a statement.
@@ -280,7 +304,10 @@ extension SQLiteConnection {
     /// Lowers the library's limits to what requests of the network may cost.
     public func restrict() {
         setLimit(SQLITE_LIMIT_LENGTH, to: 64 << 20)
-        setLimit(SQLITE_LIMIT_SQL_LENGTH, to: 1 << 20)
+        // Some steps of preparing a statement take as many comparisons as it has terms, for each, and ask for nothing
+        // meanwhile: of so much text they take a second.
+        setLimit(SQLITE_LIMIT_SQL_LENGTH, to: 128 << 10)
+        preparationBytes = 128 << 20
         setLimit(SQLITE_LIMIT_EXPR_DEPTH, to: 1000)
         setLimit(SQLITE_LIMIT_COMPOUND_SELECT, to: 100)
         setLimit(SQLITE_LIMIT_VDBE_OP, to: 1 << 20)

@@ -111,6 +111,53 @@ import Testing
         }
     }
 
+    /// Views that stand for 2⁴⁰ others.
+    static let multiplyingViews = [
+        "CREATE VIEW v AS WITH c0(a) AS (VALUES(1))"
+            + (1...40).map { ", c\($0)(a) AS (SELECT 1 FROM c\($0 - 1) x, c\($0 - 1) y)" }.joined()
+            + " SELECT a FROM c40",
+        "CREATE TABLE t(a); CREATE VIEW v0 AS SELECT a FROM t;"
+            + (1...40).map { "CREATE VIEW v\($0) AS SELECT a+a AS a FROM v\($0 - 1);" }.joined()
+            + "CREATE VIEW v AS SELECT a FROM v40",
+    ]
+
+    @Test(arguments: multiplyingViews)
+    func `A view that takes too long to prepare is ended at the limit of time`(script: String) throws {
+        var rule = DatabaseRule()
+        rule.limits.time = 1_000_000
+        let answer = try Stage(script, rule: rule).get("v")
+        #expect(answer.status == 503 && answer.body.contains("query took too long"), "\(answer)")
+    }
+
+    @Test(arguments: multiplyingViews)
+    func `A view that takes too much memory to prepare is ended, and others are read`(script: String) throws {
+        var rule = DatabaseRule()
+        rule.limits.time = 3_600_000_000_000
+        let stage = try Stage(script + "; CREATE TABLE u(x); INSERT INTO u VALUES (1)", rule: rule)
+        var answers: [Int] = []
+        stage.session.guardian = Guardian(limits: rule.limits, now: monotonicNanoseconds()) { false }
+        for sql in ["SELECT * FROM v", "SELECT * FROM u", "SELECT max(a) FROM v", "SELECT x FROM u"] {
+            do throws(SQLiteError) {
+                answers.append(try stage.session.statement(sql).step() ? 1 : 0)
+            } catch {
+                answers.append(Int(error.code))
+                #expect(error.message == "preparing the statement takes more than 128 MiB")
+            }
+        }
+        #expect(answers == [7, 1, 7, 1])
+    }
+
+    @Test func `A view whose text is too long isn't read, and no table beside it`() throws {
+        let terms = (0..<20_000).map { "max(a+\($0))" }.joined(separator: ",")
+        do {
+            let connection = try SQLiteConnection(path, mode: .create)
+            try connection.execute("CREATE TABLE t(a)")
+            try connection.execute("CREATE VIEW v AS SELECT (\(terms)) = 1 AS a FROM t")
+        }
+        let session = try Session(try SQLiteConnection(path, mode: .readOnly), name: "shop.db")
+        #expect(answer("v", session) == 502)
+    }
+
     @Test func `Triggers that call each other end`() throws {
         let stage = try Stage(
             """

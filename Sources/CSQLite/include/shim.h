@@ -15,6 +15,17 @@ int subproxy_sqlite_configure(sqlite3 *database, int option, int value);
 // Where a statement went wrong, in bytes; -1 where the library doesn't tell, as those older than 3.38.
 int subproxy_sqlite_error_offset(sqlite3 *database);
 
+// Makes budgets count, from the first connection on; to be called before it is opened.
+void subproxy_sqlite_watch_memory(void);
+
+// From here on this thread gets at most so many bytes from SQLite's memory, and none after a time of the monotonic clock,
+// in nanoseconds.
+void subproxy_sqlite_begin_budget(sqlite3_int64 bytes, sqlite3_uint64 deadline);
+
+// What was exceeded since: 0 for nothing.
+enum { SUBPROXY_SQLITE_BYTES = 1, SUBPROXY_SQLITE_TIME = 2 };
+int subproxy_sqlite_end_budget(void);
+
 // SQLITE_TRANSIENT: SQLite copies the bytes before it returns.
 static inline int subproxy_sqlite_bind_text(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, (const char *)bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);

@@ -21,6 +21,8 @@ final class Session {
     /// Set by a statement whose rows differ from call to call, at the time that it is prepared.
     private var callsVolatile = false
     private var volatileStatements: Set<ByBytes<String>> = []
+    /// What the authorizer was asked.
+    private var actionCount = 0
     /// Whether a statement of the running request gives other rows at each call.
     private(set) var isVolatile = false
     /// The request that runs; asked whether it goes on.
@@ -46,7 +48,8 @@ final class Session {
             return matchers.indices.contains(number) && !matchers[number].isTooLong(text)
                 && matchers[number].matches(text)
         }
-        connection.authorizer = { [unowned self] action in allows(action) }
+        connection.authorizer = { [unowned self] action in goesOnPreparing() && allows(action) }
+        connection.preparationDeadline = { [unowned self] in guardian?.preparationDeadline ?? .max }
         connection.restrict()
         try own("PRAGMA cell_size_check=ON")
         try own("PRAGMA foreign_keys=ON")
@@ -169,6 +172,12 @@ final class Session {
         "current_date", "current_time", "current_timestamp", "changes", "total_changes", "last_insert_rowid",
     ]
 
+    /// Whether a statement that is being prepared goes on: SQLite before 3.41 asks nobody else meanwhile.
+    private func goesOnPreparing() -> Bool {
+        actionCount &+= 1
+        return actionCount & 15 != 0 || guardian?.goesOn() ?? true
+    }
+
     private func allows(_ action: SQLiteAction) -> Bool {
         switch SQLiteActionKind(action.code) {
         case .attach, .detach: return false
@@ -229,6 +238,9 @@ final class Guardian {
         if now > longFrom { takesLong(now) }
         return true
     }
+
+    /// When the request's time is over.
+    var preparationDeadline: UInt64 { deadline }
 
     /// A step begins that may take long and is not asked about meanwhile, such as the counting of a table.
     func beginsLongStep() { takesLong(monotonicNanoseconds()) }
