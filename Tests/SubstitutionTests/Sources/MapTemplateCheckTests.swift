@@ -94,6 +94,28 @@ import Testing
             ])
     }
 
+    @Test func `A partial that calls itself without end is warned of, one that a section may end is not`() throws {
+        #expect(
+            try check(
+                """
+                  http://a/1: { template: self.html }
+                  http://a/2: { template: page.html }
+                  http://a/3: { template: tree.html }
+                  http://a/4: { template: { text: "{{> page}}{{> page}}" } }
+                """,
+                [
+                    "self.html": "x\n{{> self}}", "page.html": "{{> parts/nav}}",
+                    "parts/nav.html": "{{<foot}}{{/foot}}",
+                    "parts/foot.html": "a\n {{> nav}}{{> nav}}",
+                    "tree.html": "{{#nodes}}{{> tree}}{{/nodes}}{{^nodes}}{{> tree}}{{/nodes}}{{$b}}{{> tree}}{{/b}}",
+                ]) == [
+                    "self.html:2:1: warning: this partial has no end, since no section is around it: self.html > self.html",
+                    "parts/foot.html:2:2: warning: this partial has no end, since no section is around it: "
+                        + "parts/nav.html > parts/foot.html > parts/nav.html",
+                    "tree.html:1:1: warning: 'nodes' is in neither 'values' nor 'sql' of m.yaml:4",
+                ])
+    }
+
     @Test func `What the request brings is warned of where it is written raw into HTML`() throws {
         let raw = "{{{request.query.q}}}{{&request.body}}{{#request}}{{{path}}}{{/request}}{{{title}}}"
         let rules = """

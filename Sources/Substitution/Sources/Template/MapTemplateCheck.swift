@@ -76,6 +76,13 @@ private struct MapTemplateCheck {
         var parts: [TemplateReader.Part] = []
         do throws(TemplateFailure) {
             let page = try reader.read(&parts)
+            for endless in page.endlessPartials() where diagnostics.count < limit {
+                let way = (endless.cycle + endless.cycle.prefix(1)).map { page.templates[$0].file }
+                let message = "this partial has no end, since no section is around it: \(way.joined(separator: " > "))"
+                report(
+                    page.diagnostic(.warning, message, at: endless),
+                    isOfMap: settings.isInline && endless.template == 0, index)
+            }
             let type =
                 options.type
                 ?? (settings.isInline ? nil : ExtensionTable.builtIn.type(forPath: TemplateCall.typePath(path)))
