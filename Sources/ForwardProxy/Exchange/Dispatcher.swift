@@ -188,6 +188,9 @@ extension LoopContext {
             if case .database(let call) = source, request.head.method != .get, !request.isHead {
                 return forwardFirst(call, use, request, asked, client)
             }
+            if case .template(let call) = source, request.hasBody {
+                return forwardFirst(call, use, request, asked, client)
+            }
             return forward(
                 request, asked, to: asked.uri, client,
                 ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)

@@ -10,12 +10,25 @@ import Substitution
 extension LoopContext {
     /// Answers a request by a rule with a template.
     ///
-    /// - Parameter revalidates: whether an answer that is kept may be older than its template and its data.
+    /// - Parameters:
+    ///   - revalidates: whether an answer that is kept may be older than its template and its data.
+    ///   - body: what the request has brought, where another exchange has read it.
     func answer(
-        _ call: TemplateCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient
+        _ call: TemplateCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient,
+        body: [UInt8]? = nil
     ) -> (any Exchange)? {
         let exchange = TemplateExchange(call, use, request, client, revalidates: revalidates)
-        exchange.begin()
+        exchange.begin(body: body)
+        return exchange.isOver ? nil : exchange
+    }
+
+    /// Asks the origin, and makes the page where that fails; of a body that the page uses, when it has been read.
+    func forwardFirst(
+        _ call: TemplateCall, _ use: RuleUse, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
+    ) -> (any Exchange)? {
+        let exchange = TemplateExchange(call, use, request, client, revalidates: false)
+        exchange.beginAtOrigin(
+            asked, ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position))
         return exchange.isOver ? nil : exchange
     }
 }
@@ -38,6 +51,11 @@ final class TemplateExchange: Exchange {
     private var ticket: DatabaseTicket?
     /// Whether the answer may be one that is kept.
     private let takesKept: Bool
+    /// The origin that is asked first; nil for none.
+    private var origin: (asked: AskedRequest, plan: ForwardPlan)?
+    /// What has come of the body before it is known whether it is held, with an origin.
+    private var early: [ByteBuffer] = []
+    private var trailers: FieldSection?
 
     init(
         _ call: TemplateCall, _ use: RuleUse, _ request: Request, _ client: any ExchangeClient, revalidates: Bool
@@ -59,9 +77,13 @@ final class TemplateExchange: Exchange {
     private var isRetrieval: Bool { request.head.method == .get || request.isHead }
     private var limits: DatabaseRule.Limits { call.settings.rule.limits }
 
-    func begin() {
+    func begin(body given: [UInt8]?) {
+        if let given {
+            body = HeldBody(limit: body.limit, given)
+            bodyHasEnded = true
+        }
         // What a body is for shows in the template, which is read first.
-        if request.hasBody { client?.setWantsBody(false) }
+        if !bodyHasEnded { client?.setWantsBody(false) }
         let own = use.ready
         guard takesKept, let ready = own ?? use.shared(call), let data = ready.data else { return load() }
         if own == nil { use.keep(ready) }
@@ -75,14 +97,23 @@ final class TemplateExchange: Exchange {
         }
     }
 
+    /// Reads the template, the body where the page uses it, and asks the origin.
+    func beginAtOrigin(_ asked: AskedRequest, _ plan: ForwardPlan) {
+        origin = (asked, plan)
+        client?.setWantsBody(false)
+        load()
+    }
+
     func receive(_ bytes: ByteBuffer) {
+        guard origin == nil || wantsBody != nil else { return early.append(bytes) }
         guard wantsBody ?? true, !body.isTooLarge else { return }
         if !body.append(bytes), wantsBody == true { fail(.bodyTooLarge(body.limit)) }
     }
 
     func receiveEnd(trailers: FieldSection?) {
         bodyHasEnded = true
-        if wantsBody == true { ask() }
+        self.trailers = trailers
+        if wantsBody == true { askFirst() }
     }
 
     func clientBecameWritable() {}
@@ -104,7 +135,7 @@ final class TemplateExchange: Exchange {
                 case .success(let page):
                     self.page = page
                     readBody(page.page)
-                case .failure(let failure): fail(failure)
+                case .failure(let failure): origin == nil ? fail(failure) : forward()
                 }
             })
     }
@@ -113,7 +144,8 @@ final class TemplateExchange: Exchange {
         guard let client else { return }
         // Another URL's request may have made the page meanwhile, or before the template was changed to be the same for
         // all of them.
-        if takesKept, page.dependency(call.settings.statements) == .nothing, let shared = use.shared(call),
+        if takesKept, origin == nil, page.dependency(call.settings.statements) == .nothing,
+            let shared = use.shared(call),
             shared.isFresh(monotonicNanoseconds())
         {
             // What is kept for this URL alone would be found before it.
@@ -121,16 +153,59 @@ final class TemplateExchange: Exchange {
             return goOn(with: shared)
         }
         guard request.hasBody, page.usesBody(call.settings.statements) else {
+            if origin != nil { return forward() }
             wantsBody = false
             body.drop()
             return ask()
         }
+        for bytes in early where !body.isTooLarge { _ = body.append(bytes) }
+        early = []
         let isTooLong = request.bodyLength.map { $0 > body.limit } ?? false
         guard !body.isTooLarge, !isTooLong else { return fail(.bodyTooLarge(body.limit)) }
-        guard !bodyHasEnded else { return ask() }
+        guard !bodyHasEnded else { return askFirst() }
         wantsBody = true
         client.sendContinue()
         client.setWantsBody(true)
+    }
+
+    /// Goes on when the body is there.
+    private func askFirst() { origin == nil ? ask() : forwardHeld() }
+
+    /// Hands the request with what is held of its body to the origin, and makes the page where that fails.
+    private func forwardHeld() {
+        let (loop, call, use, request, body) = (loop, call, use, request, body.bytes)
+        handToOrigin([ByteBuffer(bytes: body)]) { client in
+            loop.answer(call, use, revalidates: false, request, client, body: body)
+        }
+    }
+
+    /// Hands the request to the origin, with its body as it comes: the page, where there is one, doesn't use it.
+    private func forward() {
+        let (loop, call, use, request) = (loop, call, use, request)
+        handToOrigin(early) { client in
+            loop.answer(call, use, revalidates: false, request.withoutBody, client)
+        }
+    }
+
+    private func handToOrigin(
+        _ held: [ByteBuffer], instead: @escaping (any ExchangeClient) -> (any Exchange)?
+    ) {
+        guard let client, let origin else { return }
+        self.client = nil
+        let (loop, use, request, hasEnded, trailers) = (loop, use, request, bodyHasEnded, trailers)
+        client.resume {
+            let exchange = loop.forward(request, origin.asked, to: use.uri, client, origin.plan) { failure in
+                client.record?.reason = failure.failure
+                client.record?.outcome = .substituted
+                client.resume { instead(client) }
+            }
+            client.setWantsBody(true)
+            guard let exchange else { return nil }
+            for bytes in held where bytes.readableBytes > 0 { exchange.receive(bytes) }
+            if hasEnded { exchange.receiveEnd(trailers: trailers) }
+            return exchange
+        }
+        client.flush()
     }
 
     private func ask() {

@@ -133,15 +133,47 @@ import Testing
         #expect(try proxy.exchange("POST", "http://a.test/none", body: String(repeating: "x", count: 100)).body == "n")
     }
 
-    @Test func `An origin that was asked first and has failed has had the body`() throws {
+    @Test(arguments: [
+        ("<{{request.body}}>", "abc", "<abc>"), ("{{request.form.a}}", "a=b+c", "b c"), ("-", "abc", "-"),
+        ("-", String(repeating: "x", count: 300_000), "-"), ("{{#open}}", "abc", "500"), ("{{request.body}}", "", ""),
+        ("{{request.body}}", String(repeating: "x", count: 2000), String(repeating: "x", count: 2000)),
+    ])
+    func `An origin that is asked first has the body, and the page that is made where it fails`(
+        text: String, body: String, page: String
+    ) throws {
         let origin = try ScriptedOrigin { request, connection in
-            _ = try connection.readBody(of: request)
-            try connection.socket.send("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+            let request = try connection.readBody(of: request)
+            let fails = String(decoding: request.head, as: UTF8.self).contains("X-Fail")
+            let status = fails ? "503 No" : "200 OK"
+            try connection.socket.send("HTTP/1.1 \(status)\r\nContent-Length: \(request.body.count)\r\n\r\n")
+            try connection.socket.send(String(decoding: request.body, as: UTF8.self))
             return true
         }
         let url = "http://127.0.0.1:\(origin.port)/p"
-        let proxy = try proxy("  \(url): { template: { text: \"<{{request.body}}>\" }, when: origin-fails }\n")
-        #expect(try proxy.exchange("POST", url, body: "abc").body == "<>")
+        let proxy = try proxy(
+            "  \(url): { template: p.txt, when: origin-fails, limits: { body: 2000B } }\n", files: ["p.txt": text])
+        #expect(try proxy.exchange("POST", url, body: body).body == body)
+        let made = try proxy.exchange("POST", url, fields: ["X-Fail: 1"], body: body)
+        #expect(page == "500" ? made.status == 500 : made.status == 200 && made.body == page, "\(made.head)")
+        origin.stop()
+        let again = try proxy.exchange("PUT", url, body: body)
+        #expect(again.status == made.status && (page == "500" || again.body == page))
+    }
+
+    @Test func `A body that is longer than a page may have is refused before the origin is asked`() throws {
+        let proxy = try proxy(
+            """
+              http://host.invalid/p:
+                { template: { text: "{{request.body}}" }, when: origin-fails, limits: { body: 10B } }
+            """)
+        let refused = try proxy.exchange("POST", "http://host.invalid/p", body: "12345678901")
+        #expect(refused.status == 413)
+        let chunked = try proxy.connect()
+        try chunked.send(
+            "POST http://host.invalid/p HTTP/1.1\r\nHost: host.invalid\r\nTransfer-Encoding: chunked\r\n"
+                + "Connection: close\r\n\r\nb\r\n12345678901\r\n0\r\n\r\n")
+        #expect(TestResponse(try chunked.receiveAll()).status == 413)
+        #expect(try proxy.exchange("POST", "http://host.invalid/p", body: "1234567890").body == "1234567890")
     }
 
     @Test func `An error has its place, and is gone with the next edit`() throws {
