@@ -111,6 +111,22 @@ struct DatabaseAsking {
         return isWrite && method != .delete
     }
 
+    /// Whether the client sends the body when it has been asked for it, and only the schema shows whether it should be.
+    var waitsForContinue: Bool { statement == nil && request.head.fields.contains(.expect) }
+
+    /// The request for what the resource can do.
+    var methodsRequest: DatabaseRequest {
+        var asked = DatabaseAsking.request(.options, call, uri)
+        asked.query = []
+        return asked
+    }
+
+    /// Whether the answer to ``methodsRequest`` has the method.
+    func isAllowed(by answer: DatabaseAnswer) -> Bool {
+        guard !answer.isProblem, let allow = answer.fields.first(where: { $0.name == "Allow" }) else { return false }
+        return allow.value.split(separator: ",").contains { $0.filter { $0 != " " } == methodName }
+    }
+
     /// Why the database isn't asked; nil where it is.
     func refusal(isLocal: Bool, hasAccessControl: Bool, _ name: String) -> Problem? {
         guard method != nil else {

@@ -16,6 +16,8 @@ final class DatabaseExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var body: HeldBody
     private var isReading = false
+    /// It is being looked whether the resource has the method, before the client is asked for the body.
+    private var isLooking = false
     private var ticket: DatabaseTicket?
     /// The origin that is asked first; nil for none.
     private var origin: (asked: AskedRequest, plan: ForwardPlan)?
@@ -44,9 +46,34 @@ final class DatabaseExchange: Exchange {
             self.body = HeldBody(limit: asked.bodyLimit, body)
         } else if asked.wantsBody {
             isReading = true
-            client?.sendContinue()
+            asked.waitsForContinue ? look() : client?.sendContinue()
             return
         }
+        ask()
+    }
+
+    /// Asks the database which methods the resource has, and the client for the body where its one is among them.
+    private func look() {
+        isLooking = true
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        ticket = database.submit(asked.methodsRequest) { [eventLoop = loop.eventLoop] result in
+            eventLoop.execute {
+                let exchange = bound.value
+                exchange.loop.batch { exchange.takeMethods(result) }
+            }
+        }
+    }
+
+    private func takeMethods(_ result: DatabaseResult) {
+        isLooking = false
+        guard let client else { return }
+        ticket = nil
+        if isReading, case .answer(let answer, _) = result, asked.isAllowed(by: answer) {
+            client.sendContinue()
+            return client.flush()
+        }
+        // What is wrong is found out again, and before anything is read of the body.
+        isReading = false
         ask()
     }
 
@@ -88,6 +115,7 @@ final class DatabaseExchange: Exchange {
     func receiveEnd(trailers: FieldSection?) {
         guard isReading else { return }
         isReading = false
+        guard !isLooking else { return }
         origin == nil ? ask() : forward()
     }
 

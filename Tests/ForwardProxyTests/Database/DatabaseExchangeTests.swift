@@ -41,6 +41,41 @@ import Testing
         #expect(try proxy.exchange("GET", url).body == #"[{"id":1,"a":2}]"#)
     }
 
+    @Test(arguments: [
+        ("PUT", "t", "405"), ("POST", "t/1", "405"), ("POST", "v", "405"), ("PATCH", "v/1", "405"),
+        ("POST", "x", "404"),
+        ("PUT", "t/1?a=1", "100"), ("POST", "t", "100"),
+    ])
+    func `100 Continue doesn't come before a refusal that the schema shows`(
+        method: String, path: String, status: String
+    ) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory, keys: { v: id } }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY, a); CREATE VIEW v AS SELECT id, a FROM t;"])
+        let socket = try proxy.connect()
+        try socket.send(
+            "\(method) http://a.test/\(path) HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/json\r\n"
+                + "Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n")
+        let head = String(decoding: try socket.receive(until: "\r\n"), as: UTF8.self)
+        #expect(head.hasPrefix("HTTP/1.1 \(status) "), "\(head)")
+    }
+
+    @Test func `A body that comes while its method is looked up is not lost`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY, a);"])
+        for number in 1...5 {
+            let answer = try proxy.exchange(
+                "POST", "http://a.test/t", fields: ["Content-Type: application/json", "Expect: 100-continue"],
+                body: #"{"a":\#(number)}"#)
+            #expect((answer.head + answer.body).hasSuffix(#"{"id":\#(number),"a":\#(number)}"#), "\(answer.head)")
+        }
+    }
+
     @Test func `An answer without a body has no type`() throws {
         let proxy = try TestProxy(
             """
