@@ -183,8 +183,10 @@ public final class Database: @unchecked Sendable {
 
     /// Calls another thread for what waits, from one that reads and whose query takes long.
     ///
-    /// - Parameter isFirst: whether it is the first time that this query does.
-    func callHelp(at now: UInt64, isFirst: Bool) {
+    /// - Parameters:
+    ///   - isFirst: whether it is the first time that this query does.
+    ///   - former: the nice value that it had, where it has stepped back.
+    func callHelp(at now: UInt64, isFirst: Bool, former: CInt?) {
         let starts = lock.locked { () -> Bool in
             if isFirst { readers.isHeldUp(true) }
             guard readQueue.count > 0 else { return false }
@@ -195,11 +197,11 @@ public final class Database: @unchecked Sendable {
             }
             return false
         }
-        if starts { startThread(writes: false) }
+        if starts { startThread(writes: false, former: former) }
     }
 
-    private func startThread(writes: Bool) {
-        let worker = Worker(self, writes: writes)
+    private func startThread(writes: Bool, former: CInt? = nil) {
+        let worker = Worker(self, writes: writes, former: former)
         let argument = Unmanaged.passRetained(worker).toOpaque()
         var thread = pthread_t()
         let code = pthread_create(
@@ -230,8 +232,10 @@ public final class Database: @unchecked Sendable {
 
     /// The next thing to do for a thread, which waits for it; nil where the thread has to end.
     ///
-    /// - Parameter wasHeldUp: whether it has called for help with what it did last.
-    func take(writes: Bool, wasHeldUp: Bool) -> Job? {
+    /// - Parameters:
+    ///   - wasHeldUp: whether it has called for help with what it did last.
+    ///   - staysAround: whether it waits for more when nothing is there to do.
+    func take(writes: Bool, wasHeldUp: Bool, staysAround: Bool) -> Job? {
         lock.locked {
             if wasHeldUp { readers.isHeldUp(false) }
             while true {
@@ -246,7 +250,7 @@ public final class Database: @unchecked Sendable {
                     lock.wakeOne(of: Database.writing)
                     continue
                 }
-                if isClosed || isIdle(writes: writes) {
+                if isClosed || isIdle(writes: writes) || !staysAround {
                     // The last connection to close moves the log into the file, which those that read can't.
                     guard writes, readers.count + leaving > 0 else {
                         // From here on another thread is started for what comes.

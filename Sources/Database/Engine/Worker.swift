@@ -14,6 +14,9 @@ final class Worker {
     private var dataVersion: Int64 = 0
     /// It has called for help with what it does.
     private var isHeldUp = false
+    private var weight = ThreadWeight()
+    /// When it began what it does, in nanoseconds of the monotonic clock.
+    private var began: UInt64 = 0
 
     private struct Opened {
         let session: Session
@@ -31,14 +34,19 @@ final class Worker {
         let seeds: [UInt64]?
     }
 
-    init(_ database: Database, writes: Bool) {
+    /// - Parameter former: the nice value that a thread of its own would have, where the one that makes it has stepped
+    ///   back.
+    init(_ database: Database, writes: Bool, former: CInt? = nil) {
         self.database = database
         self.writes = writes
+        weight.inherit(former)
     }
 
     func run() {
-        while let job = database.take(writes: writes, wasHeldUp: isHeldUp) {
+        // A thread that can't get its weight back does what waits, and leaves the rest to another one.
+        while let job = database.take(writes: writes, wasHeldUp: isHeldUp, staysAround: weight.restore()) {
             isHeldUp = false
+            began = monotonicNanoseconds()
             perform(job)
         }
         opened = nil
@@ -49,8 +57,9 @@ final class Worker {
     /// What it does takes long: others can do what waits.
     private func callHelp(at now: UInt64) {
         guard !writes else { return }
-        database.callHelp(at: now, isFirst: !isHeldUp)
+        database.callHelp(at: now, isFirst: !isHeldUp, former: weight.former)
         isHeldUp = true
+        if now > began, now &- began > ThreadWeight.patience { weight.lower() }
     }
 
     private func perform(_ job: Job) {
