@@ -90,6 +90,32 @@ public enum MessageWriter {
         buffer.writeStaticString("\r\n")
     }
 
+    /// Writes a field line with any name and value, whose bytes lie together.
+    ///
+    /// - Throws: ``HTTP1Error/invalidFieldName`` or ``HTTP1Error/invalidFieldValue``; then nothing is written.
+    public static func writeField(
+        bytes name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, to buffer: inout ByteBuffer
+    ) throws(HTTP1Error) {
+        guard isToken(name) else { throw .invalidFieldName }
+        guard value.firstOutsideFieldValue(from: 0, to: value.count) == value.count else { throw .invalidFieldValue }
+        writeLine(name, value, to: &buffer)
+    }
+
+    private static func writeLine(
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, to buffer: inout ByteBuffer
+    ) {
+        let length = name.count &+ value.count &+ 4
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { target in
+            target.copyMemory(from: name)
+            target[name.count] = Byte.colon
+            target[name.count &+ 1] = Byte.space
+            UnsafeMutableRawBufferPointer(rebasing: target[(name.count &+ 2)...]).copyMemory(from: value)
+            target[length &- 2] = Byte.carriageReturn
+            target[length &- 1] = Byte.lineFeed
+            return length
+        }
+    }
+
     /// Writes the empty line that ends a section.
     public static func writeEndOfSection(to buffer: inout ByteBuffer) { buffer.writeStaticString("\r\n") }
 
@@ -104,16 +130,7 @@ public enum MessageWriter {
             for line in section.lines where isIncluded(line) {
                 let name = bytes.rebased(line.nameRange.clamped(to: 0..<bytes.count))
                 let value = bytes.rebased(line.valueRange.clamped(to: 0..<bytes.count))
-                let length = name.count &+ value.count &+ 4
-                buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { target in
-                    target.copyMemory(from: name)
-                    target[name.count] = Byte.colon
-                    target[name.count &+ 1] = Byte.space
-                    UnsafeMutableRawBufferPointer(rebasing: target[(name.count &+ 2)...]).copyMemory(from: value)
-                    target[length &- 2] = Byte.carriageReturn
-                    target[length &- 1] = Byte.lineFeed
-                    return length
-                }
+                writeLine(name, value, to: &buffer)
             }
         }
     }

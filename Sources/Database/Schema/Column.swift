@@ -2,14 +2,24 @@ import Basics
 
 /// A column of a table or view, as the schema declares it.
 struct Column: Sendable, Hashable {
-    var name: String
+    let name: String
     /// As it is written; empty where there is none.
-    var declaredType: String
-    var isNotNull: Bool
+    let declaredType: String
+    let isNotNull: Bool
     /// The expression of its default; nil where there is none.
-    var defaultValue: String?
+    let defaultValue: String?
     /// It is computed from others, and can't be written.
-    var isGenerated: Bool
+    let isGenerated: Bool
+    let affinity: Affinity
+
+    init(name: String, declaredType: String, isNotNull: Bool, defaultValue: String?, isGenerated: Bool) {
+        self.name = name
+        self.declaredType = declaredType
+        self.isNotNull = isNotNull
+        self.defaultValue = defaultValue
+        self.isGenerated = isGenerated
+        affinity = Affinity(declaredType: declaredType)
+    }
 
     /// The default in SQL, for a statement that sets it: what INSERT takes for a text, a bare word or one in double
     /// quotes, would be a column's name there.
@@ -32,8 +42,6 @@ struct Column: Sendable, Hashable {
         let isBare = isWord && !(0x30...0x39).contains(first) && !keywords.contains(text.asciiUppercased)
         return isBare ? text.quotedText : "(\(text))"
     }
-
-    var affinity: Affinity { Affinity(declaredType: declaredType) }
 }
 
 /// What SQLite does with values that are put into a column, and compared with one ("Datatypes In SQLite" §3.1).

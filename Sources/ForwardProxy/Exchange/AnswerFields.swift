@@ -12,7 +12,8 @@ enum AnswerFields {
         var isContent: Bool
 
         var role: RepresentationBuilder.Role {
-            if Array(name.utf8).withUnsafeBytes(RepresentationBuilder.isDigest) { return .digest }
+            var name = name
+            if name.withUTF8({ RepresentationBuilder.isDigest(UnsafeRawBufferPointer($0)) }) { return .digest }
             guard isContent else { return .common }
             return name.equalsIgnoringASCIICase("content-type") ? .type : .content
         }
@@ -70,7 +71,7 @@ enum AnswerFields {
         made.coding = body.coding
         made.etag = first("etag")?.value
         made.lastModified = first("last-modified") == nil ? nil : body.lastModified
-        made.exposed = exposedNames(fields.map(\.name))
+        made.fieldNames = fields.map { $0.name }
         for field in fields { made.add(field.name, field.value, as: field.role) }
         made.addCommon { lines in
             StatusFields.writeHit(rule: position, to: &lines)
@@ -105,7 +106,10 @@ enum AnswerFields {
 extension String {
     /// Whether the names are the same but for the case of ASCII letters.
     func equalsIgnoringASCIICase(_ other: String) -> Bool {
-        utf8.count == other.utf8.count
-            && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        guard utf8.count == other.utf8.count else { return false }
+        var (one, two) = (self, other)
+        return one.withUTF8 { one in
+            two.withUTF8 { UnsafeRawBufferPointer(one).equalsIgnoringCase(UnsafeRawBufferPointer($0)) }
+        }
     }
 }

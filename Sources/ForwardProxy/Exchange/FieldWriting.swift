@@ -4,7 +4,14 @@ import NIOCore
 extension MessageWriter {
     /// Writes a field whose parts were checked when they came in: one that would break the section is left out.
     static func writeField(_ name: String, _ value: some Collection<UInt8>, to lines: inout ByteBuffer) {
-        try? writeField(name: name.utf8, value: value, to: &lines)
+        var name = name
+        let written: Void? = name.withUTF8 { name in
+            value.withContiguousStorageIfAvailable { value in
+                _ = try? writeField(
+                    bytes: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer(value), to: &lines)
+            }
+        }
+        if written == nil { try? writeField(name: name.utf8, value: value, to: &lines) }
     }
 }
 

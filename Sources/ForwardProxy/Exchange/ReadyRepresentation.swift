@@ -49,8 +49,9 @@ final class ReadyRepresentation {
     let mediaType: [UInt8]
     /// The other fields that stay as they are.
     let commonLines: ByteBuffer
-    /// Names for Access-Control-Expose-Headers.
-    let exposed: String
+    private let fieldNames: [String]
+    /// Names for Access-Control-Expose-Headers, made at the first need of them.
+    private(set) lazy var exposed = AnswerFields.exposedNames(fieldNames)
 
     /// Bodies up to this size may stand in one buffer with their head; larger ones are written beside it.
     static let inlineLimit = 8 << 10
@@ -68,7 +69,7 @@ final class ReadyRepresentation {
         linesWithoutType = made.linesWithoutType
         mediaType = made.mediaType
         commonLines = made.commonLines
-        exposed = made.exposed
+        fieldNames = made.fieldNames
         status = made.status
         var head = ByteBuffer()
         if let reason = made.reason {

@@ -31,8 +31,8 @@ struct RepresentationBuilder {
     let body: BodySegments?
     /// Whether the response says how long it is.
     let hasContent: Bool
-    /// Names for Access-Control-Expose-Headers.
-    var exposed = ""
+    /// The names of its fields, for Access-Control-Expose-Headers.
+    var fieldNames: [String] = []
     private(set) var contentLines = ByteBuffer()
     private(set) var partLines = ByteBuffer()
     private(set) var linesWithoutType = ByteBuffer()

@@ -283,7 +283,7 @@ final class TemplateExchange: Exchange {
     ) -> [MustacheValue] {
         var contexts: [MustacheValue] = []
         if let request { contexts.append(.mapping(MustacheMapping([(Array("request".utf8), request)]))) }
-        let values = settings.values.map(MustacheValue.init)
+        let values = settings.pageValues
         guard !rows.isEmpty else { return contexts + (values.map { [$0] } ?? []) }
         var members: [(name: [UInt8], value: MustacheValue)] = []
         if case .mapping(let mapping)? = values {

@@ -1,6 +1,7 @@
 import Basics
 public import Database
 public import HTTPSemantics
+public import Mustache
 import Patterns
 
 /// What a rule says of a database, with its file's defaults.
@@ -15,6 +16,8 @@ public final class DatabaseSettings: Sendable {
     public let path: [UInt8]?
     /// The values of a template; nil for none.
     public let values: JSONValue?
+    /// The same as templates take them.
+    public let pageValues: MustacheValue?
     /// The statements whose rows a template gets.
     public let statements: [NamedStatement]
     /// Whether the rule's text is a template, and not a path.
@@ -39,6 +42,7 @@ public final class DatabaseSettings: Sendable {
         resource = given.resource?.template
         path = given.path
         values = given.values
+        pageValues = given.values.map { MustacheValue($0) }
         statements = given.statements ?? []
         isInline = given.isInline ?? false
     }
