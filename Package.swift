@@ -75,7 +75,8 @@ let package = Package(
         .target(
             name: "Substitution",
             dependencies: [
-                "Archives", "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns", "YAML", nioCore,
+                "Archives", "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns",
+                "YAML", nioCore,
             ],
             swiftSettings: strict),
         .target(
@@ -88,7 +89,8 @@ let package = Package(
         .target(
             name: "ForwardProxy",
             dependencies: [
-                "Archives", "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1", "HTTP2",
+                "Archives", "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1",
+                "HTTP2",
                 "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "TLSTermination", nioCore, nioPosix,
                 nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
