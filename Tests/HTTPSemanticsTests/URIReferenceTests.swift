@@ -1,4 +1,3 @@
-import HTTPSemantics
 import NIOCore
 import ProxyTestKit
 import Testing
