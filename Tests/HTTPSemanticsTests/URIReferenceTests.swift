@@ -24,7 +24,7 @@ struct URIReferenceTests {
         ("g/./h", "http://example.com/b/c/g/h"), ("g/../h", "http://example.com/b/c/h"),
         ("g?y/../x", "http://example.com/b/c/g?y/../x"), ("g#s/../x", "http://example.com/b/c/g"),
         ("http://g/a/../b", "http://g/b"), ("//g/a/./b?c", "http://g/a/b?c"), ("HTTPS://G:443/a", "https://g/a"),
-        ("//g?y", "http://g/?y"), ("/%7Eg", "http://example.com/%7Eg"), ("/a//b", "http://example.com/a//b"),
+        ("//g?y", "http://g/?y"), ("/%7Eg", "http://example.com/~g"), ("/a//b", "http://example.com/a//b"),
         (" /g\t", "http://example.com/g"), ("http:g", nil), ("http:", nil), ("mailto:a@b", nil), ("/g h", nil),
         ("//", nil), ("http://", nil), ("//g:99999/", nil), ("1:x", "http://example.com/b/c/1:x"),
     ]

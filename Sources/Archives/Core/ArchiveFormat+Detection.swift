@@ -10,8 +10,7 @@ extension ArchiveFormat {
         if let format = try ArchiveFormat.detect(start, fileExtension) {
             // Of zips only their names tell more.
             let isZip = format == .har && start.starts(with: "PK".utf8)
-            let isWACZ = try isZip && WACZReader.isWACZ(input.bytes)
-            self = isWACZ ? .wacz : format
+            self = isZip ? (try WACZReader.isWACZ(input.bytes) ? .wacz : format) : format
         } else {
             throw ArchiveProblem(
                 .error, "this is no archive: HAR, MHTML, webarchive, WARC and WACZ are read", at: .file)

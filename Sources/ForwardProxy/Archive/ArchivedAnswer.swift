@@ -77,7 +77,7 @@ extension AnswerFields {
         made.lastModified = first("last-modified").flatMap { field in
             field.value.withUnsafeBytes { HTTPDate.parse($0, now: .max) }
         }
-        made.exposed = exposedNames(fields.map(\.name))
+        made.fieldNames = fields.map { $0.name }
         for field in fields { made.add(field.name, field.value, as: field.role) }
         made.addCommon { lines in
             StatusFields.writeHit(rule: archived.detail, to: &lines)

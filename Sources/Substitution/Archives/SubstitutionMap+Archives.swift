@@ -33,6 +33,7 @@ extension SubstitutionMap {
         guard uri.scheme != .other else { return .unknown }
         return uri.withBytes { url in
             for archive in storage.archives.dropFirst(first) {
+                if let part = part(of: archive, uri, url, method) { return .found(part) }
                 let finder = ArchiveFinder(
                     archive: archive, url: url, pathEnd: uri.pathEnd, method: method.known, methodText: method.bytes,
                     hasBody: hasBody, hasRange: hasRange)
@@ -45,6 +46,17 @@ extension SubstitutionMap {
             }
             return .unknown
         }
+    }
+
+    /// The part of a saved page that a URL names by its identifier, on any of the page's hosts.
+    private func part(
+        of archive: MapArchive, _ uri: TargetURI, _ url: UnsafeRawBufferPointer, _ method: RequestMethod
+    ) -> ArchiveCandidates? {
+        guard !archive.table.contentIDs.isEmpty, method.known == .get || method.known == .head,
+            let number = archive.table.contentIDs.entry(url: url),
+            archive.isOwn(url, pathEnd: uri.pathEnd, host: uri.host, port: uri.port)
+        else { return nil }
+        return ArchiveCandidates(archive: archive, step: ArchiveStep(1), entries: [number], isCertain: true)
     }
 
     /// An entry of the other scheme that redirects to the URL asked for would redirect for ever.
