@@ -56,10 +56,11 @@ let package = Package(
         .target(name: "Curl", dependencies: ["Basics", "CCurl"], swiftSettings: strict),
         .target(name: "Diagnostics", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "YAML", dependencies: ["Basics", "CYAML", "Diagnostics"], swiftSettings: strict),
+        .target(name: "JSON", dependencies: ["Basics", "Diagnostics"], swiftSettings: strict),
         .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
-            name: "Database", dependencies: ["Basics", "CLinux", "CSQLite", "Diagnostics", "Patterns", "SQLite"],
+            name: "Database", dependencies: ["Basics", "CLinux", "CSQLite", "Diagnostics", "Patterns", "JSON", "SQLite"],
             swiftSettings: strict),
         .target(name: "Mustache", dependencies: ["Basics", "Diagnostics"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
@@ -76,7 +77,7 @@ let package = Package(
             name: "Substitution",
             dependencies: [
                 "Archives", "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns",
-                "YAML", nioCore,
+                "JSON", "YAML", nioCore,
             ],
             swiftSettings: strict),
         .target(
@@ -91,7 +92,7 @@ let package = Package(
             dependencies: [
                 "Archives", "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "TLSTermination", nioCore, nioPosix,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "JSON", "TLSTermination", nioCore, nioPosix,
                 nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
@@ -111,9 +112,10 @@ let package = Package(
         .testTarget(name: "BasicsTests", dependencies: ["Basics", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"], swiftSettings: strict),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
         .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
         .testTarget(
-            name: "DatabaseTests", dependencies: ["Basics", "CSQLite", "Database", "Diagnostics", "SQLite"],
+            name: "DatabaseTests", dependencies: ["Basics", "CSQLite", "Database", "Diagnostics", "JSON", "SQLite"],
             swiftSettings: strict),
         .testTarget(
             name: "MustacheTests", dependencies: ["Diagnostics", "Mustache"], exclude: ["Specification"],
@@ -132,7 +134,7 @@ let package = Package(
             dependencies: [
                 "Archives", "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "YAML", nioCore, nioEmbedded,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "YAML", nioCore, nioEmbedded,
                 nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),

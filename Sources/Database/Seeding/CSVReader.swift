@@ -1,4 +1,5 @@
 import Diagnostics
+import JSON
 
 /// Reads CSV (RFC 4180): records end at CRLF, LF or CR, fields at commas.
 struct CSVReader {

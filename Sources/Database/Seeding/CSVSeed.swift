@@ -1,3 +1,4 @@
+import JSON
 import SQLite
 
 /// Fills the table of a file's name from CSV with a header.

@@ -1,3 +1,5 @@
+import JSON
+
 /// What the values of a column have in common, from which its type is chosen.
 struct ColumnShape {
     /// A column's type as CREATE TABLE has it.

@@ -1,4 +1,5 @@
 import Diagnostics
+import JSON
 import SQLite
 
 /// Fills tables from JSON: an object whose members are tables, as json-server's db.json, or an array of the rows of the

@@ -1,4 +1,5 @@
 import CSQLite
+import JSON
 import SQLite
 
 /// Runs scripts.

@@ -1,4 +1,5 @@
 public import Diagnostics
+import JSON
 public import SQLite
 
 /// What is wrong with a seed.

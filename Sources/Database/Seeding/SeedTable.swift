@@ -1,5 +1,6 @@
 import Basics
 import Diagnostics
+import JSON
 import SQLite
 
 /// A table that rows are inserted into.

@@ -1,4 +1,5 @@
 import Diagnostics
+import JSON
 import SQLite
 
 /// A table that isn't there yet, as the rows of a file suggest it.

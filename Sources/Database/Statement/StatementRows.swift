@@ -1,3 +1,5 @@
+public import JSON
+
 /// The rows that a statement gives a template.
 public struct StatementRows: Sendable {
     /// A value as JSON would have it.

@@ -1,4 +1,5 @@
 import Basics
+import JSON
 import SQLite
 
 /// Answers from a statement of the rule's.

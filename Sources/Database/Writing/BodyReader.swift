@@ -1,5 +1,6 @@
 import Basics
 import Diagnostics
+import JSON
 import SQLite
 
 /// Reads the body of a write: the columns that it names, and their values.

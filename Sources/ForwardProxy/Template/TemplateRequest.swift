@@ -1,6 +1,7 @@
 import Basics
 import Database
 import HTTPSemantics
+import JSON
 import Mustache
 import Substitution
 

@@ -5,6 +5,7 @@ import HTTP1Invariants
 import SQLite
 
 @testable import Database
+import JSON
 
 /// Properties of CSV, whatever bytes it is read from, and of the table that is filled from it.
 enum CSVInvariants {

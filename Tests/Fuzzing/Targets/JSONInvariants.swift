@@ -1,5 +1,6 @@
 import Database
 import HTTP1Invariants
+import JSON
 import SQLite
 
 /// Properties of JSON, whatever bytes it is read from.

@@ -1,6 +1,7 @@
 import Database
 import Diagnostics
 import HTTPSemantics
+import JSON
 import YAML
 
 /// Options that some sources have, and others have no use for.

@@ -1,6 +1,7 @@
 import Basics
 public import Database
 public import HTTPSemantics
+public import JSON
 public import Mustache
 import Patterns
 

@@ -3,6 +3,7 @@ import Database
 import Diagnostics
 import Files
 import HTTPSemantics
+import JSON
 import Mustache
 
 extension SubstitutionMap {

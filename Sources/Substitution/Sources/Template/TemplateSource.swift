@@ -1,6 +1,7 @@
 import Database
 import Diagnostics
 import HTTPSemantics
+import JSON
 import Mustache
 import YAML
 

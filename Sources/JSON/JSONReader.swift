@@ -3,8 +3,8 @@ import Diagnostics
 
 /// Reads JSON as RFC 8259 has it, and nothing more.
 ///
-/// Refused are what is not UTF-8, a member that comes twice, a lone surrogate, and more than 64 levels of arrays and
-/// objects. The time that it takes is linear.
+/// Refused are what is not UTF-8, a member that comes twice, a lone surrogate unless it may be replaced, and more than 64
+/// levels of arrays and objects. The time that it takes is linear.
 public struct JSONReader {
     /// What to do with a byte-order mark at the start (RFC 8259 §8.1 leaves it open).
     public enum ByteOrderMark: Sendable {
@@ -12,41 +12,52 @@ public struct JSONReader {
         case skipped
     }
 
+    /// What to do with half a pair of surrogates, which has no UTF-8 (RFC 8259 §8.2 leaves it open).
+    public enum LoneSurrogates: Sendable {
+        case refused
+        /// By U+FFFD. Programs whose strings are UTF-16 write what they have.
+        case replaced
+    }
+
     /// How deep arrays and objects may be nested.
     public static let maximumLevels = 64
 
     let bytes: [UInt8]
     /// The byte that is read next.
-    private(set) var offset = 0
+    public private(set) var offset = 0
     private var levels = 0
+    private let loneSurrogates: LoneSurrogates
 
     /// Reads a text that is one value.
     ///
     /// - Throws: What is wrong with it first, but what is not UTF-8 before all else.
     public static func value(
-        _ bytes: [UInt8], byteOrderMark: ByteOrderMark = .refused
+        _ bytes: [UInt8], byteOrderMark: ByteOrderMark = .refused, loneSurrogates: LoneSurrogates = .refused
     ) throws(JSONError) -> JSONValue {
-        var reader = try JSONReader(bytes, byteOrderMark: byteOrderMark)
+        var reader = try JSONReader(bytes, byteOrderMark: byteOrderMark, loneSurrogates: loneSurrogates)
         let value = try reader.value()
         try reader.end()
         return value
     }
 
     /// A reader that stands at the beginning, for values that are read piece by piece.
-    init(_ bytes: [UInt8], byteOrderMark: ByteOrderMark) throws(JSONError) {
+    public init(
+        _ bytes: [UInt8], byteOrderMark: ByteOrderMark, loneSurrogates: LoneSurrogates = .refused
+    ) throws(JSONError) {
         let markLength = byteOrderMarkLength(bytes)
         if markLength > 0, byteOrderMark == .refused {
             throw JSONError("JSON doesn't begin with a byte-order mark", at: 0)
         }
         if let invalid = firstInvalidUTF8(bytes) { throw JSONError("this is not UTF-8", at: invalid) }
         self.bytes = bytes
+        self.loneSurrogates = loneSurrogates
         offset = markLength
     }
 
     // MARK: Values
 
     /// Reads the next value.
-    mutating func value() throws(JSONError) -> JSONValue {
+    public mutating func value() throws(JSONError) -> JSONValue {
         switch peek() {
         case UInt8(ascii: "{"):
             try open()
@@ -81,12 +92,12 @@ public struct JSONReader {
     }
 
     /// Checks that nothing but blanks follows.
-    mutating func end() throws(JSONError) {
+    public mutating func end() throws(JSONError) {
         guard peek() == nil else { throw JSONError("something follows the value", at: offset) }
     }
 
     /// The next byte that is no blank; nil at the end.
-    mutating func peek() -> UInt8? {
+    public mutating func peek() -> UInt8? {
         while offset < bytes.count {
             switch bytes[offset] {
             case 0x20, 0x09, 0x0A, 0x0D: offset &+= 1
@@ -121,7 +132,7 @@ public struct JSONReader {
     // MARK: Arrays and objects, piece by piece
 
     /// Reads the `[` or `{` that is next.
-    mutating func open() throws(JSONError) {
+    public mutating func open() throws(JSONError) {
         guard levels < JSONReader.maximumLevels else {
             throw JSONError("more than \(JSONReader.maximumLevels) levels", at: offset)
         }
@@ -130,14 +141,14 @@ public struct JSONReader {
     }
 
     /// Whether another element of an array follows, or its end, which is read.
-    mutating func nextElement(isFirst: Bool) throws(JSONError) -> Bool {
+    public mutating func nextElement(isFirst: Bool) throws(JSONError) -> Bool {
         try goesOn(isFirst: isFirst, to: UInt8(ascii: "]"))
     }
 
     /// Reads the name of an object's next member and the colon, or the object's end.
     ///
     /// - Returns: the name and where it stands; nil at the end.
-    mutating func nextName(isFirst: Bool) throws(JSONError) -> (name: [UInt8], offset: Int)? {
+    public mutating func nextName(isFirst: Bool) throws(JSONError) -> (name: [UInt8], offset: Int)? {
         guard try goesOn(isFirst: isFirst, to: UInt8(ascii: "}")) else { return nil }
         guard peek() == UInt8(ascii: "\"") else {
             throw JSONError("a name in double quotes is missing", at: offset)
@@ -216,15 +227,19 @@ public struct JSONReader {
     private mutating func scalar(escapedAt start: Int) throws(JSONError) -> Unicode.Scalar {
         let unit = try hexadecimalDigits()
         if let scalar = Unicode.Scalar(unit) { return scalar }
-        guard unit < 0xDC00, bytes[offset...].starts(with: "\\u".utf8) else {
-            throw JSONError("a lone surrogate", at: start)
+        let end = offset
+        if unit < 0xDC00, bytes[offset...].starts(with: "\\u".utf8) {
+            offset &+= 2
+            let second = try hexadecimalDigits()
+            if 0xDC00...0xDFFF ~= second,
+                let scalar = Unicode.Scalar(0x10000 &+ (unit &- 0xD800) << 10 &+ (second &- 0xDC00))
+            {
+                return scalar
+            }
         }
-        offset &+= 2
-        let second = try hexadecimalDigits()
-        guard 0xDC00...0xDFFF ~= second,
-            let scalar = Unicode.Scalar(0x10000 &+ (unit &- 0xD800) << 10 &+ (second &- 0xDC00))
-        else { throw JSONError("a lone surrogate", at: start) }
-        return scalar
+        guard loneSurrogates == .replaced else { throw JSONError("a lone surrogate", at: start) }
+        offset = end
+        return "\u{FFFD}"
     }
 
     private mutating func hexadecimalDigits() throws(JSONError) -> UInt32 {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Database
+@testable import JSON
 
 @Suite("JSON")
 struct JSONReaderTests {
@@ -111,6 +111,16 @@ struct JSONReaderTests {
             try read("{" + members.joined(separator: ",") + ",\"m5\":0}")
         }
         #expect(error?.message == "the member 'm5' comes twice")
+    }
+
+    @Test(
+        "may have lone surrogates, where they are replaced",
+        arguments: [
+            (#""\ud800""#, "\u{FFFD}"), (#""\udc00x""#, "\u{FFFD}x"), (#""\ud800\u0041""#, "\u{FFFD}A"),
+            (#""\ud800\ud83d\ude00""#, "\u{FFFD}😀"), (#""\ud83d\ude00""#, "😀"), (#""\ud800\n""#, "\u{FFFD}\n"),
+        ])
+    func replacedSurrogates(json: String, text: String) throws {
+        #expect(try JSONReader.value(Array(json.utf8), loneSurrogates: .replaced) == .string(Array(text.utf8)))
     }
 }
 

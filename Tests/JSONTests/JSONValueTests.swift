@@ -1,4 +1,4 @@
-import Database
+import JSON
 import Testing
 
 @Suite("A value of JSON's")
@@ -43,5 +43,21 @@ struct JSONValueTests {
         #expect(object.members.count == 100)
         for number in 0..<100 { #expect(object["m\(number)"] == .bool(number % 2 == 0)) }
         #expect(object["m100"] == nil)
+    }
+
+    @Test("is written as Swift's literals, and read member by member")
+    func literals() {
+        let value: JSONValue = ["a": ["b": [1, -2, "t", true]], "n": .null, "a": 2]
+        #expect(String(decoding: value.text, as: UTF8.self) == #"{"a":{"b":[1,-2,"t",true]},"n":null}"#)
+        let elements = value["a"]?["b"]?.elements ?? []
+        #expect(elements.map(\.integerValue) == [1, -2, nil, nil])
+        #expect(elements.map(\.realValue) == [1, -2, nil, nil])
+        #expect(elements.map(\.stringValue) == [nil, nil, "t", nil])
+        #expect(elements.map(\.stringBytes) == [nil, nil, [0x74], nil])
+        #expect(elements.map(\.boolValue) == [nil, nil, nil, true])
+        #expect(value["n"] == .null)
+        #expect(value["m"] == nil)
+        #expect(value["a"]?.elements == [])
+        #expect(JSONValue("x")["a"] == nil)
     }
 }

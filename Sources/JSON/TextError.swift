@@ -7,7 +7,8 @@ public struct TextError: Error, Sendable, Hashable {
     /// The place, in bytes from the text's first one.
     public let offset: Int
 
-    init(_ message: String, at offset: Int) {
+    /// - Parameter offset: the place, in bytes from the text's first one.
+    public init(_ message: String, at offset: Int) {
         self.message = message
         self.offset = offset
     }
@@ -25,7 +26,7 @@ public struct TextError: Error, Sendable, Hashable {
 public typealias JSONError = TextError
 
 /// Where bytes stop being UTF-8; nil where all are.
-func firstInvalidUTF8(_ bytes: [UInt8]) -> Int? {
+public func firstInvalidUTF8(_ bytes: [UInt8]) -> Int? {
     var index = 0
     while index < bytes.count {
         if bytes[index] < 0x80 {

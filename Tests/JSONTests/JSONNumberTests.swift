@@ -1,4 +1,4 @@
-import Database
+import JSON
 import Testing
 
 @Suite("A number of JSON's")

@@ -1,5 +1,6 @@
 import Basics
 import Diagnostics
+public import JSON
 
 /// Reads bodies of application/x-www-form-urlencoded (https://url.spec.whatwg.org/#urlencoded-parsing), but refuses
 /// what that specification repairs: escapes that are none, and what is not UTF-8.
