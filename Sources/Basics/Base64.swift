@@ -46,8 +46,22 @@ public enum Base64 {
         return bytes
     }
 
+    /// Bytes in the standard alphabet, with padding (RFC 4648 §4).
+    public static func text(_ bytes: some Sequence<UInt8>) -> String {
+        var output: [UInt8] = []
+        append(bytes, character, to: &output)
+        while output.count % 4 != 0 { output.append(UInt8(ascii: "=")) }
+        return String(decoding: output, as: UTF8.self)
+    }
+
     /// Appends bytes in the alphabet for URLs and file names, without padding (RFC 4648 §5).
     public static func appendURLSafe(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
+        append(bytes, urlSafeCharacter, to: &output)
+    }
+
+    private static func append(
+        _ bytes: some Sequence<UInt8>, _ character: (UInt32) -> UInt8, to output: inout [UInt8]
+    ) {
         var bits: UInt32 = 0
         var count: UInt32 = 0
         for byte in bytes {
@@ -55,10 +69,10 @@ public enum Base64 {
             count &+= 8
             while count >= 6 {
                 count &-= 6
-                output.append(urlSafeCharacter(bits >> count & 63))
+                output.append(character(bits >> count & 63))
             }
         }
-        if count > 0 { output.append(urlSafeCharacter(bits << (6 &- count) & 63)) }
+        if count > 0 { output.append(character(bits << (6 &- count) & 63)) }
     }
 
     /// Appends the lowest bytes of a number, the highest of them first.
@@ -74,6 +88,14 @@ public enum Base64 {
         case UInt8(ascii: "+"): 62
         case UInt8(ascii: "/"): 63
         default: nil
+        }
+    }
+
+    private static func character(_ bits: UInt32) -> UInt8 {
+        switch bits {
+        case 62: UInt8(ascii: "+")
+        case 63: UInt8(ascii: "/")
+        default: urlSafeCharacter(bits)
         }
     }
 

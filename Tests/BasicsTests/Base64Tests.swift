@@ -14,6 +14,17 @@ struct Base64Tests {
     }
 
     @Test(
+        "is written with padding",
+        arguments: [
+            ([], ""), ([0x66], "Zg=="), ([0x66, 0x6F], "Zm8="), ([0x66, 0x6F, 0x6F], "Zm9v"), ([0xFB, 0xFF], "+/8="),
+            ([0xFF, 0xFE, 0xFD, 0xFC], "//79/A=="),
+        ] as [([UInt8], String)])
+    func encodes(_ bytes: [UInt8], _ expected: String) {
+        #expect(Base64.text(bytes) == expected)
+        #expect(Base64.decoded(expected.utf8) == bytes)
+    }
+
+    @Test(
         "what is no Base64 is refused",
         arguments: ["Z", "Zg", "Zg=", "Zg===", "=", "====", "Zh==", "Zm9=", "Zm9v=", "Z-_v", "Zg==Zg==", "Zm 9v!"])
     func refuses(_ text: String) {

@@ -79,6 +79,10 @@ public struct CertificateAuthority: Sendable {
     /// The SHA-256 hash of the certificate, by which stores and tools name it.
     public var fingerprint: [UInt8] { Array(SHA256.hash(data: der)) }
 
+    /// The SHA-256 hash of the public key (SubjectPublicKeyInfo in DER, RFC 5280 §4.1.2.7), by which programs can be
+    /// told to trust it.
+    public var keyHash: [UInt8] { Array(SHA256.hash(data: certificate.publicKey.subjectPublicKeyInfoBytes)) }
+
     /// Whether the certificate's name constraints let it sign for a host.
     public func permits(_ host: CertificateHost) -> Bool { scope.contains(host) }
 

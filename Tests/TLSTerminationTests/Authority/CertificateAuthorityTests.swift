@@ -48,6 +48,10 @@ struct CertificateAuthorityTests {
         let key = try ChildProcess.run(["openssl", "pkey", "-in", sandbox.at("ca-key.pem"), "-pubout"])
         let certificate = try ChildProcess.run(["openssl", "x509", "-in", sandbox.at("ca.pem"), "-pubkey", "-noout"])
         #expect(key.output == certificate.output)
+        let hash = try ChildProcess.run([
+            "sh", "-c", "openssl pkey -in '\(sandbox.at("ca-key.pem"))' -pubout -outform der | sha256sum",
+        ])
+        #expect(hash.output.hasPrefix(Hexadecimal.text(authority.keyHash)))
         let print = try ChildProcess.run(
             ["openssl", "x509", "-in", sandbox.at("ca.pem"), "-noout", "-fingerprint", "-sha256"])
         let digits = print.output.lowercased().filter { $0 != ":" }
