@@ -74,6 +74,8 @@ let package = Package(
             dependencies: ["Basics", "CCompression", "Diagnostics", "HTTPSemantics", nioCore, crypto],
             swiftSettings: strict),
         .target(
+            name: "Browser", dependencies: ["Basics", "CLinux", "JSON"], swiftSettings: strict),
+        .target(
             name: "Substitution",
             dependencies: [
                 "Archives", "Basics", "Database", "Diagnostics", "Files", "HTTPSemantics", "Mustache", "Patterns",
@@ -116,6 +118,9 @@ let package = Package(
         .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
         .testTarget(
             name: "DatabaseTests", dependencies: ["Basics", "CSQLite", "Database", "Diagnostics", "JSON", "SQLite"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "BrowserTests", dependencies: ["Basics", "Browser", "JSON", "ProxyTestKit", "subproxy"],
             swiftSettings: strict),
         .testTarget(
             name: "MustacheTests", dependencies: ["Diagnostics", "Mustache"], exclude: ["Specification"],

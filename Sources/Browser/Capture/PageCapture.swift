@@ -1,0 +1,84 @@
+/// Loads a page, scrolls it, freezes it, and looks at what was frozen: steps 2 to 5 of `save`.
+///
+/// What the browser asks for goes through the proxy that it was started with, which records it and, for ``reload``,
+/// answers with the frozen documents.
+public struct PageCapture: Sendable {
+    /// The page's URL, http or https.
+    public var url: String
+    /// Fields and cookies for the URL's host alone. None by default.
+    public var fields: [PageOptions.Pair] = []
+    public var cookies: [PageOptions.Pair] = []
+    /// The size of what is seen of the page. The default is 1280 × 800.
+    public var viewport = Viewport(width: 1280, height: 800)
+    /// How often it is scrolled at most. The default is 100.
+    public var mostScrolls = 100
+    /// What has to be there before it is frozen; a selector of CSS, nil by default.
+    public var selector: String?
+    /// How long is waited then, in milliseconds. The default is 0.
+    public var waitTime = 0
+    /// How long all steps may take together, in milliseconds. The default is 60,000.
+    public var time = 60_000
+    /// Whether a status of 400 and above is as good as another. The default is false.
+    public var allowsAnyStatus = false
+    /// Whether the page is frozen. The default is true; else its scripts are what is recorded.
+    public var isFrozen = true
+
+    public init(url: String) { self.url = url }
+
+    /// What was captured.
+    public struct Result: Sendable {
+        public var load: PageLoad
+        /// No documents where the page is not HTML, or is not to be frozen.
+        public var page: FrozenPage
+        /// What the page has asked for.
+        public var requests: [PageRequest]
+        /// What is left of the time, for ``PageCapture/reload(_:in:)``.
+        public var deadline: Deadline
+    }
+
+    private var options: PageOptions {
+        var options = PageOptions(host: url)
+        options.fields = fields
+        options.cookies = cookies
+        options.viewport = viewport
+        return options
+    }
+
+    /// Loads, scrolls and freezes the page (steps 2 to 4), and closes it.
+    ///
+    /// - Throws: ``BrowserFailure``: `notLoaded`, `timedOut` and what else may happen.
+    public func capture(in session: BrowserSession) throws(BrowserFailure) -> Result {
+        let deadline = Deadline(milliseconds: time)
+        let page = try session.openPage(options)
+        defer { page.close() }
+        var load = try page.load(url, until: deadline)
+        if let refusal = load.refusal(allowsAnyStatus: allowsAnyStatus) { throw refusal }
+        var frozen = FrozenPage(documents: [], title: "", mediaType: load.mediaType, droppedScripts: 0)
+        if !load.isDownload {
+            _ = try page.scroll(
+                atMost: mostScrolls, until: deadline.orEarlier(Deadline(milliseconds: time / 2)))
+            if let selector { try page.wait(for: selector, until: deadline) }
+            if waitTime > 0 { try page.wait(milliseconds: waitTime, until: deadline) }
+            guard !deadline.isOver else { throw BrowserFailure(.timedOut, "\(url) took too long") }
+            let made = try page.freeze(until: deadline)
+            (frozen.title, frozen.mediaType) = (made.title, made.mediaType)
+            load.url = page.url
+            if isFrozen { frozen = made }
+        }
+        return Result(load: load, page: frozen, requests: page.requests, deadline: deadline)
+    }
+
+    /// Loads the frozen page at its own URL, without scripts, in a page that shares no cache with the first (step 5).
+    ///
+    /// - Returns: the page, which is open still: for a picture, and for what it has asked for.
+    public func reload(_ result: Result, in session: BrowserSession) throws(BrowserFailure) -> BrowserPage {
+        var options = options
+        options.cookies = []
+        options.isApart = true
+        options.runsScripts = !isFrozen
+        let page = try session.openPage(options)
+        let load = try page.load(result.load.url, until: result.deadline)
+        if let refusal = load.refusal(allowsAnyStatus: true) { throw refusal }
+        return page
+    }
+}

@@ -1,0 +1,91 @@
+import JSON
+
+/// Sends commands to a browser and takes its answers and events, all on the thread that calls.
+///
+/// Events are handed on in their order, before the answer that came behind them. What is called for an event may send
+/// commands, but wait for none.
+final class DevToolsConnection {
+    private let pipe: MessagePipe
+    private var lastID = 0
+    private var failure: BrowserFailure?
+    /// Called for each event.
+    var onEvent: (DevToolsEvent) -> Void = { _ in }
+    /// Whether a session goes on: a command to one that has ended is never answered.
+    var isAlive: (String) -> Bool = { _ in true }
+
+    init(_ pipe: MessagePipe) { self.pipe = pipe }
+
+    /// Sends a command whose answer nobody waits for.
+    ///
+    /// A failure is thrown by the next call that waits.
+    func send(_ method: String, _ parameters: JSONValue = [:], session: String? = nil) {
+        do throws(BrowserFailure) {
+            _ = try write(method, parameters, session, until: Deadline(milliseconds: 10_000))
+        } catch {
+            failure = failure ?? error
+        }
+    }
+
+    /// Sends a command and waits for its answer.
+    ///
+    /// - Throws: ``BrowserFailure``: `misunderstood` where the browser refuses, or the session has ended.
+    func call(
+        _ method: String, _ parameters: JSONValue = [:], session: String? = nil, until deadline: Deadline
+    ) throws(BrowserFailure) -> JSONValue {
+        let id = try write(method, parameters, session, until: deadline)
+        while let message = try nextMessage(until: deadline) {
+            switch message {
+            case .answer(id, let result): return result
+            case .refusal(id, let text): throw BrowserFailure(.misunderstood, "\(method): \(text)")
+            case .answer, .refusal: break
+            case .event(let event): onEvent(event)
+            }
+            if let session, !isAlive(session) { throw BrowserFailure(.misunderstood, "\(method): the page has gone") }
+        }
+        throw BrowserFailure(.timedOut, "\(method) has no answer")
+    }
+
+    /// Takes events until a condition holds.
+    ///
+    /// - Parameter condition: asked first, behind each event, and at each time that it names itself.
+    /// - Returns: whether it came to hold in time.
+    func wait(until deadline: Deadline, for condition: () -> WaitState) throws(BrowserFailure) -> Bool {
+        while true {
+            let next: Deadline
+            switch condition() {
+            case .holds: return true
+            case .waits: next = deadline
+            case .waitsUntil(let time): next = time.orEarlier(deadline)
+            }
+            if deadline.isOver { return false }
+            if case .event(let event)? = try nextMessage(until: next) { onEvent(event) }
+        }
+    }
+
+    private func write(
+        _ method: String, _ parameters: JSONValue, _ session: String?, until deadline: Deadline
+    ) throws(BrowserFailure) -> Int {
+        if let failure { throw failure }
+        lastID += 1
+        try pipe.send(DevToolsMessage.command(lastID, method, parameters, session: session), until: deadline)
+        return lastID
+    }
+
+    /// - Returns: nil if there is none in time.
+    private func nextMessage(until deadline: Deadline) throws(BrowserFailure) -> DevToolsMessage? {
+        if let failure { throw failure }
+        guard let bytes = try pipe.next(until: deadline) else { return nil }
+        guard let message = DevToolsMessage(bytes) else {
+            throw BrowserFailure(.misunderstood, "the browser's answer is not JSON of its protocol")
+        }
+        return message
+    }
+}
+
+/// What a condition says that is waited for.
+enum WaitState {
+    case holds
+    case waits
+    /// It may hold at that time without anything happening.
+    case waitsUntil(Deadline)
+}

@@ -1,0 +1,138 @@
+import JSON
+
+extension BrowserPage {
+    /// How long one frame has at most, so that one that does not answer holds nothing up.
+    private static let frameTime = 15_000
+    private static let mostFrames = 1000
+    private static let deepestFrame = 32
+
+    /// What a frame shows, as markup.
+    private struct Frozen {
+        var markup: [UInt8]?
+        var title = ""
+        var mediaType = ""
+    }
+
+    /// Makes copies of all documents that need no scripts.
+    ///
+    /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it.
+    public func freeze(until deadline: Deadline) throws(BrowserFailure) -> FrozenPage {
+        let tree = try frameTree(until: deadline)
+        guard let main = tree.frames.first(where: { $0.id == target }) else {
+            throw BrowserFailure(.misunderstood, "the page has no frame")
+        }
+        var page = FrozenPage(documents: [], title: "", mediaType: "", droppedScripts: 0)
+        let frozen = try freeze(main, of: tree, depth: 0, into: &page, until: deadline)
+        page.title = frozen.title
+        page.mediaType = frozen.mediaType
+        if let markup = frozen.markup {
+            page.documents.insert(FrozenPage.Document(url: main.url, markup: markup), at: 0)
+        } else {
+            page.documents = []
+        }
+        return page
+    }
+
+    func frameTree(until deadline: Deadline) throws(BrowserFailure) -> FrameTree {
+        var tree = FrameTree()
+        let parts = sessions.filter { $0.value.kind == .frames }.sorted { $0.value.frame < $1.value.frame }
+        for (id, part) in parts {
+            do throws(BrowserFailure) {
+                let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+                let answer = try connection.call("Page.getFrameTree", session: id, until: limit)
+                tree.add(answer["frameTree"] ?? [:], session: id, parent: part.parent)
+            } catch {
+                try passOver(error, isMain: id == session, until: deadline)
+            }
+        }
+        return tree
+    }
+
+    private func freeze(
+        _ frame: FrameTree.Frame, of tree: FrameTree, depth: Int, into page: inout FrozenPage, until deadline: Deadline
+    ) throws(BrowserFailure) -> Frozen {
+        let limit = depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        let script = try IsolatedScript(
+            FreezeScript.source, in: frame.id, session: frame.session, connection: connection, until: limit)
+        if depth < BrowserPage.deepestFrame {
+            for child in tree.children(of: frame.id).prefix(BrowserPage.mostFrames) {
+                do throws(BrowserFailure) {
+                    let frozen = try freeze(child, of: tree, depth: depth + 1, into: &page, until: deadline)
+                    try mark(child, frozen, in: frame, script, &page, until: deadline)
+                } catch {
+                    try passOver(error, isMain: false, until: deadline)
+                }
+            }
+        }
+        let result = try script.call(
+            "run", until: depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline))
+        page.droppedScripts += result["scripts"]?.integerValue ?? 0
+        return Frozen(
+            markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
+            mediaType: result["contentType"]?.stringValue ?? "")
+    }
+
+    /// Tells the document that a frame stands in what will be there in its place.
+    private func mark(
+        _ child: FrameTree.Frame, _ frozen: Frozen, in frame: FrameTree.Frame, _ script: IsolatedScript,
+        _ page: inout FrozenPage, until deadline: Deadline
+    ) throws(BrowserFailure) {
+        guard let content = FrameContent(child.url, frozen.markup, page: url, known: page.documents) else { return }
+        let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        let owner = try connection.call(
+            "DOM.getFrameOwner", ["frameId": JSONValue(child.id)], session: frame.session, until: limit)
+        let element = try connection.call(
+            "DOM.resolveNode",
+            ["backendNodeId": owner["backendNodeId"] ?? 0, "executionContextId": script.context],
+            session: frame.session, until: limit)
+        let object: JSONValue = ["objectId": element["object"]?["objectId"] ?? .null]
+        let (kind, value): (String, JSONValue)
+        switch content {
+        case .url(let document):
+            (kind, value) = ("url", JSONValue(child.url + child.fragment))
+            if let document { page.documents.append(document) }
+        case .markup(let markup): (kind, value) = ("markup", .string(markup))
+        case .blank(let markup): (kind, value) = ("blank", .string(markup))
+        }
+        _ = try script.call("mark", [object, ["value": JSONValue(kind)], ["value": value]], until: limit)
+    }
+
+    private func passOver(_ failure: BrowserFailure, isMain: Bool, until deadline: Deadline) throws(BrowserFailure) {
+        let isFrame = failure.kind == .misunderstood || failure.kind == .timedOut && !deadline.isOver
+        guard isFrame, !isMain else { throw failure }
+    }
+}
+
+/// What stands for a frame in the document that it is in.
+enum FrameContent: Equatable {
+    /// Its URL; with the document that is to be found there, if it is not known yet.
+    case url(FrozenPage.Document?)
+    /// The document itself, which has no URL of its own, or one that is another document's.
+    case markup([UInt8])
+    /// A document that was never loaded, which stands where nothing else is named.
+    case blank([UInt8])
+
+    /// - Parameters:
+    ///   - markup: nil for what is not HTML.
+    ///   - page: the URL of the page's document.
+    ///   - known: documents of other frames.
+    /// - Returns: nil for what could not be loaded.
+    init?(_ url: String, _ markup: [UInt8]?, page: String, known: [FrozenPage.Document]) {
+        if url.hasPrefix("http:") || url.hasPrefix("https:") {
+            guard let markup else {
+                self = .url(nil)
+                return
+            }
+            let same = known.first { $0.url == url }
+            if url == page || same.map({ $0.markup != markup }) == true {
+                self = .markup(markup)
+            } else {
+                self = .url(same == nil ? FrozenPage.Document(url: url, markup: markup) : nil)
+            }
+        } else if let markup, !url.hasPrefix("chrome") {
+            self = url == "about:blank" ? .blank(markup) : .markup(markup)
+        } else {
+            return nil
+        }
+    }
+}

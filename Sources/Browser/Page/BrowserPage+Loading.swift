@@ -1,0 +1,129 @@
+import Basics
+import JSON
+
+/// How a page's document came.
+public struct PageLoad: Sendable, Hashable {
+    /// Where redirects have led, without a fragment.
+    public var url: String
+    /// The status of the response; nil where there was none.
+    public var status: Int?
+    /// The type without parameters, as the browser takes it.
+    public var mediaType: String
+    /// Why there is no document, as the browser says it, such as `net::ERR_NAME_NOT_RESOLVED`.
+    public var failure: String?
+    /// Whether the browser would have kept it as a file, and shows nothing.
+    public var isDownload: Bool
+
+    /// Why it is not to be saved; nil where it is.
+    ///
+    /// - Parameter allowsAnyStatus: whether a status of 400 and above is as good as another.
+    public func refusal(allowsAnyStatus: Bool) -> BrowserFailure? {
+        if let status, status >= 400, !allowsAnyStatus { return BrowserFailure(.notLoaded, "\(url): status \(status)") }
+        if status == nil || failure != nil && !isDownload && (status ?? 0) < 400 {
+            return BrowserFailure(.notLoaded, "\(url): \(failure ?? "there is no response")")
+        }
+        return nil
+    }
+}
+
+extension BrowserPage {
+    /// For how long nothing is asked for until a page is quiet: 500 ms.
+    static let quietTime: UInt64 = 500_000_000
+    /// After how long without a byte a request is one that waits for news: 10 s.
+    static let patience: UInt64 = 10_000_000_000
+
+    /// How long a page may go on asking for things after its load event, in milliseconds: 15 s.
+    static let restlessTime = 15_000
+
+    /// Loads a URL, until the load event has come and no request was under way for 500 ms.
+    ///
+    /// Requests that stay open by their nature (server-sent events, media), and those of which nothing was seen for
+    /// 10 s, are not waited for. Nor is a page that is never quiet, once 15 s have passed since its load event.
+    ///
+    /// - Throws: ``BrowserFailure``: `timedOut` where that does not happen in time. That nothing was reached is a
+    ///   result.
+    public func load(_ url: String, until deadline: Deadline) throws(BrowserFailure) -> PageLoad {
+        let answer = try connection.call("Page.navigate", ["url": JSONValue(url)], session: session, until: deadline)
+        if let text = answer["errorText"]?.stringValue, !text.isEmpty {
+            let isDownload = answer["isDownload"]?.boolValue == true
+            let document = answer["loaderId"]?.stringValue.flatMap { network.documents[$0] }
+            if document?.status == nil || isDownload || text != "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
+                return PageLoad(
+                    url: url, status: document?.status, mediaType: document?.mediaType ?? "", failure: text,
+                    isDownload: isDownload)
+            }
+        }
+        guard try waitUntilLoaded(until: deadline) else {
+            throw BrowserFailure(.timedOut, "\(url) was not loaded in time")
+        }
+        let restless = Deadline(milliseconds: BrowserPage.restlessTime)
+        guard try waitUntilQuiet(until: restless.orEarlier(deadline)) || !deadline.isOver else {
+            throw BrowserFailure(.timedOut, "\(url) was not quiet in time")
+        }
+        let document = network.documents[loader]
+        return PageLoad(
+            url: self.url.hasPrefix("chrome-error:") ? url : self.url, status: document?.status,
+            mediaType: document?.mediaType ?? "", failure: document?.failure, isDownload: false)
+    }
+
+    /// Waits until the load event of the document that is shown has come.
+    private func waitUntilLoaded(until deadline: Deadline) throws(BrowserFailure) -> Bool {
+        let isLoaded = try connection.wait(until: deadline) { hasCrashed || loadedLoader == loader ? .holds : .waits }
+        try checkLife()
+        return isLoaded
+    }
+
+    /// Waits until the load event of the document that is shown has come, and the network is quiet.
+    ///
+    /// - Returns: false if that is not so in time.
+    func waitUntilQuiet(until deadline: Deadline) throws(BrowserFailure) -> Bool {
+        let isQuiet = try connection.wait(until: deadline) {
+            if hasCrashed { return .holds }
+            guard loadedLoader == loader else { return .waits }
+            return network.state(
+                now: monotonicNanoseconds(), quiet: BrowserPage.quietTime, patience: BrowserPage.patience)
+        }
+        try checkLife()
+        return isQuiet
+    }
+
+    /// Waits for some time, in which the page goes on.
+    public func wait(milliseconds: Int, until deadline: Deadline) throws(BrowserFailure) {
+        _ = try connection.wait(until: Deadline(milliseconds: milliseconds).orEarlier(deadline)) {
+            hasCrashed ? .holds : .waits
+        }
+        try checkLife()
+    }
+
+    func checkLife() throws(BrowserFailure) {
+        if hasCrashed { throw BrowserFailure(.ended, "the page has crashed") }
+    }
+
+    /// A picture of what the page shows, as PNG.
+    ///
+    /// - Parameter isFull: whether it has the whole page and not the viewport alone; it is at most 16,384 pixels high.
+    public func screenshot(isFull: Bool, until deadline: Deadline) throws(BrowserFailure) -> [UInt8] {
+        var parameters: [(String, JSONValue)] = [("format", "png")]
+        if isFull {
+            let metrics = try connection.call("Page.getLayoutMetrics", session: session, until: deadline)
+            let size = metrics["cssContentSize"]
+            func length(_ name: String) -> JSONValue {
+                let pixels = size?[name]?.realValue?.rounded(.up) ?? 1
+                return JSONValue(Int(min(max(pixels, 1), BrowserPage.largestPicture)))
+            }
+            let clip: JSONValue = [
+                "x": 0, "y": 0, "width": length("width"), "height": length("height"), "scale": 1,
+            ]
+            parameters += [("captureBeyondViewport", true), ("clip", clip)]
+        }
+        let answer = try connection.call(
+            "Page.captureScreenshot", .members(parameters), session: session, until: deadline)
+        guard let bytes = answer["data"]?.stringBytes.flatMap({ Base64.decoded($0) }) else {
+            throw BrowserFailure(.misunderstood, "the browser gives no picture")
+        }
+        return bytes
+    }
+
+    /// Beyond it Chromium's pictures repeat or stay empty.
+    private static let largestPicture = 16_384.0
+}

@@ -1,0 +1,82 @@
+import Basics
+import JSON
+
+extension BrowserPage {
+    /// How long each step waits at least: 60 ms.
+    private static let stepTime = 60
+    /// How long it waits for pictures in view.
+    private static let pictureTime = 5000
+
+    /// Scrolls to the page's end by its viewport's height, as long as it grows, and back to the top.
+    ///
+    /// Each step waits until 60 ms have passed and images in view are complete. What scrolls is the document, or else
+    /// its largest element that does.
+    ///
+    /// - Parameters:
+    ///   - steps: how many there are at most.
+    ///   - deadline: when it ends, wherever it is.
+    /// - Returns: the number of steps.
+    public func scroll(atMost steps: Int, until deadline: Deadline) throws(BrowserFailure) -> Int {
+        var done = 0
+        // A page that goes elsewhere takes the script with it.
+        for _ in 0..<3 {
+            do throws(BrowserFailure) {
+                let script = try mainScript(
+                    ScrollScript.source, until: Deadline(milliseconds: BrowserSession.commandTime))
+                try scroll(script, &done, atMost: steps, until: deadline)
+                _ = try script.call("top", until: Deadline(milliseconds: BrowserSession.commandTime))
+                try wait(milliseconds: BrowserPage.stepTime, until: deadline)
+                return done
+            } catch {
+                guard error.kind == .misunderstood else { throw error }
+                _ = try waitUntilQuiet(until: deadline)
+            }
+        }
+        return done
+    }
+
+    private func scroll(
+        _ script: IsolatedScript, _ done: inout Int, atMost steps: Int, until deadline: Deadline
+    ) throws(BrowserFailure) {
+        // A call that began in time may end a little later; the whole has a time of its own.
+        func call(_ name: String) throws(BrowserFailure) -> JSONValue {
+            try script.call(name, until: Deadline(milliseconds: BrowserSession.commandTime))
+        }
+        var height = -1
+        while done < steps, !deadline.isOver {
+            var state = try call("step")
+            done += 1
+            try wait(milliseconds: BrowserPage.stepTime, until: deadline)
+            let pictures = Deadline(milliseconds: BrowserPage.pictureTime).orEarlier(deadline)
+            while try call("imagesAreComplete").boolValue == false, !pictures.isOver {
+                try wait(milliseconds: 20, until: pictures)
+            }
+            state = try call("state")
+            guard state["isAtEnd"]?.boolValue == true else { continue }
+            _ = try waitUntilQuiet(until: deadline)
+            state = try call("state")
+            let new = state["height"]?.integerValue ?? 0
+            if state["isAtEnd"]?.boolValue == true, new == height || new == 0 { return }
+            height = new
+        }
+    }
+
+    /// Waits until an element is there.
+    ///
+    /// - Parameter selector: of CSS.
+    /// - Throws: ``BrowserFailure``: `timedOut`, and `misunderstood` where it is no selector.
+    public func wait(for selector: String, until deadline: Deadline) throws(BrowserFailure) {
+        while true {
+            let script = try mainScript(ScrollScript.source, until: deadline)
+            if try script.call("has", [["value": JSONValue(selector)]], until: deadline).boolValue == true { return }
+            guard !deadline.isOver else {
+                throw BrowserFailure(.timedOut, "no element came that is '\(selector)'")
+            }
+            try wait(milliseconds: 50, until: deadline)
+        }
+    }
+
+    func mainScript(_ source: String, until deadline: Deadline) throws(BrowserFailure) -> IsolatedScript {
+        try IsolatedScript(source, in: target, session: session, connection: connection, until: deadline)
+    }
+}

@@ -1,0 +1,34 @@
+import JSON
+
+/// The frames of a page, those of all processes.
+struct FrameTree {
+    struct Frame {
+        let id: String
+        let parent: String?
+        let session: String
+        /// Without its fragment.
+        let url: String
+        /// With its `#`; empty where there is none.
+        let fragment: String
+    }
+
+    /// Each frame stands behind the one that it is in.
+    private(set) var frames: [Frame] = []
+
+    /// Adds a session's frames, from the answer to Page.getFrameTree.
+    ///
+    /// - Parameter parent: the frame of another session in which they stand.
+    mutating func add(_ tree: JSONValue, session: String, parent: String?) {
+        var open: [(JSONValue, String?)] = [(tree, parent)]
+        while let (node, parent) = open.popLast() {
+            guard let frame = node["frame"], let id = frame["id"]?.stringValue else { continue }
+            frames.append(
+                Frame(
+                    id: id, parent: parent ?? frame["parentId"]?.stringValue, session: session,
+                    url: frame["url"]?.stringValue ?? "", fragment: frame["urlFragment"]?.stringValue ?? ""))
+            open += (node["childFrames"]?.elements ?? []).reversed().map { ($0, id) }
+        }
+    }
+
+    func children(of id: String) -> [Frame] { frames.filter { $0.parent == id } }
+}

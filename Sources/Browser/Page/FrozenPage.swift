@@ -1,0 +1,18 @@
+/// A page that shows the same without scripts.
+public struct FrozenPage: Sendable, Hashable {
+    /// A document with a URL of its own; others are part of those that they stand in.
+    public struct Document: Sendable, Hashable {
+        /// Without a fragment.
+        public var url: String
+        /// In UTF-8.
+        public var markup: [UInt8]
+    }
+
+    /// The page's document first, then those of frames. None where the page is not HTML.
+    public var documents: [Document]
+    public var title: String
+    /// The type of the page's document, such as `text/html`.
+    public var mediaType: String
+    /// How many script elements were left out.
+    public var droppedScripts: Int
+}

@@ -1,0 +1,116 @@
+import JSON
+
+/// What a page has asked for, and whether it is still at it.
+struct NetworkActivity {
+    /// What is kept of an endless page.
+    private static let mostRequests = 100_000
+    /// Kinds that stay open as long as the page does, or that nothing on the page waits for
+    /// (https://chromedevtools.github.io/devtools-protocol/tot/Network/#type-ResourceType).
+    private static let uncounted: Set<String> = [
+        "EventSource", "WebSocket", "WebTransport", "DirectSocket", "Media", "Ping", "CSPViolationReport",
+    ]
+
+    private struct Pending {
+        var session: String?
+        var isCounted: Bool
+        /// The last time at which something was seen of it, in nanoseconds.
+        var lastSign: UInt64
+        var index: Int?
+    }
+
+    /// In the order in which they were made.
+    private(set) var requests: [PageRequest] = []
+    /// The answers to navigations, by loader.
+    private(set) var documents: [String: DocumentAnswer] = [:]
+    private var pending: [String: Pending] = [:]
+    private var lastChange: UInt64
+
+    init(now: UInt64) { lastChange = now }
+
+    /// Takes in an event of the domain Network.
+    mutating func note(_ event: DevToolsEvent, now: UInt64) {
+        guard let id = event.parameters["requestId"]?.stringValue else { return }
+        switch event.name {
+        case "Network.requestWillBeSent": begin(id, event, now)
+        case "Network.responseReceived": receive(id, event.parameters, now)
+        case "Network.dataReceived": pending[id]?.lastSign = now
+        case "Network.loadingFinished": end(id, now)
+        case "Network.loadingFailed":
+            let text = event.parameters["errorText"]?.stringValue ?? "net::ERR_FAILED"
+            if let index = pending[id]?.index { requests[index].failure = text }
+            documents[id]?.failure = text
+            end(id, now)
+        default: break
+        }
+    }
+
+    /// Forgets what a session was asking for that has ended.
+    mutating func end(session: String, now: UInt64) {
+        for (id, request) in pending where request.session == session { end(id, now) }
+    }
+
+    /// Whether nothing was asked for or came to its end for some time.
+    ///
+    /// - Parameters:
+    ///   - quiet: for how long.
+    ///   - patience: a request of which nothing was seen for so long is one that waits for news, and is not counted.
+    func state(now: UInt64, quiet: UInt64, patience: UInt64) -> WaitState {
+        var time = lastChange &+ quiet
+        for request in pending.values where request.isCounted { time = max(time, request.lastSign &+ patience) }
+        return now >= time ? .holds : .waitsUntil(Deadline(nanoseconds: time))
+    }
+
+    private mutating func begin(_ id: String, _ event: DevToolsEvent, _ now: UInt64) {
+        let parameters = event.parameters
+        // What a redirect led away from has the same identifier.
+        if let redirect = parameters["redirectResponse"], let index = pending[id]?.index {
+            requests[index].status = redirect["status"]?.integerValue
+        }
+        let request = parameters["request"] ?? [:]
+        let url = request["url"]?.stringValue ?? ""
+        let kind = parameters["type"]?.stringValue ?? "Other"
+        var new = Pending(
+            session: event.session, isCounted: !NetworkActivity.uncounted.contains(kind), lastSign: now, index: nil)
+        if url.hasPrefix("http:") || url.hasPrefix("https:"), requests.count < NetworkActivity.mostRequests {
+            new.index = requests.count
+            requests.append(PageRequest(method: request["method"]?.stringValue ?? "GET", url: url, kind: kind))
+        }
+        pending[id] = new
+        if kind == "Document", parameters["loaderId"]?.stringValue == id { documents[id] = DocumentAnswer() }
+        if new.isCounted { lastChange = now }
+    }
+
+    private mutating func receive(_ id: String, _ parameters: JSONValue, _ now: UInt64) {
+        guard let response = parameters["response"] else { return }
+        let status = response["status"]?.integerValue
+        pending[id]?.lastSign = now
+        if let index = pending[id]?.index { requests[index].status = status }
+        documents[id]?.status = status
+        documents[id]?.mediaType = response["mimeType"]?.stringValue ?? ""
+    }
+
+    private mutating func end(_ id: String, _ now: UInt64) {
+        guard let request = pending.removeValue(forKey: id) else { return }
+        if request.isCounted { lastChange = now }
+    }
+}
+
+/// A request that a page has made.
+public struct PageRequest: Sendable, Hashable {
+    public var method: String
+    /// Without a fragment.
+    public var url: String
+    /// What it was for, as the DevTools Protocol has it: `Document`, `Image`, `Fetch`.
+    public var kind: String
+    /// Nil where there was no response.
+    public var status: Int?
+    /// What the browser says where it failed, such as `net::ERR_CONNECTION_REFUSED`.
+    public var failure: String?
+}
+
+/// How a navigation was answered.
+struct DocumentAnswer {
+    var status: Int?
+    var mediaType = ""
+    var failure: String?
+}

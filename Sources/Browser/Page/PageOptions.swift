@@ -1,0 +1,51 @@
+/// How a page is opened.
+public struct PageOptions: Sendable, Hashable {
+    /// A field, or a cookie.
+    public struct Pair: Sendable, Hashable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Whether the page's scripts run. The default is true.
+    public var runsScripts = true
+    /// Whether it shares no cache and no storage with other pages; it gets a copy of their cookies. The default is
+    /// false.
+    public var isApart = false
+    /// The URL whose host alone gets ``cookies`` and ``fields``.
+    public var host: String
+    /// Its size. The default is 1280 × 800.
+    public var viewport = Viewport(width: 1280, height: 800)
+    /// Cookies that are set before the page is loaded. None by default.
+    public var cookies: [Pair] = []
+    /// Fields that requests get in place of those of the same names. None by default.
+    public var fields: [Pair] = []
+
+    /// - Parameter host: an http or https URL.
+    public init(host: String) { self.host = host }
+
+    /// The patterns of URLs that get ``fields`` (Fetch.RequestPattern): those of the same scheme, host and port, and,
+    /// where the scheme is http, those that a redirect to https leads to. `*`, `?` and `\` don't stand for themselves.
+    var patterns: [String] {
+        guard !fields.isEmpty, let separator = host.firstRange(of: "://") else { return [] }
+        let scheme = host[..<separator.lowerBound].lowercased()
+        var authority = host[separator.upperBound...].prefix { !"/?#".contains($0) }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        guard !authority.isEmpty, !authority.contains(where: { "*?\\".contains($0) }) else { return [] }
+        let name = authority.lowercased()
+        var patterns = ["\(scheme)://\(name)/*"]
+        if scheme == "http" { patterns.append("https://\(PageOptions.withoutPort(name))/*") }
+        return patterns
+    }
+
+    private static func withoutPort(_ authority: String) -> Substring {
+        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else {
+            return authority[...]
+        }
+        return authority[..<colon]
+    }
+}

@@ -1,0 +1,342 @@
+/// The script that turns a live document into markup that shows the same without scripts.
+///
+/// It runs in an isolated world: the page's scripts can neither see nor change what it uses. Forms and documents name
+/// their controls as properties of their own (https://html.spec.whatwg.org/#dom-document-nameditem), so that what is
+/// read of the live tree is read with the prototypes' accessors. Copies are made in a document without a browsing
+/// context, which loads nothing and constructs no custom elements.
+///
+/// Its value is an object: `mark(element, kind, value)` says what stands for a frame's content (`url`: a document's
+/// URL; `markup`: the content itself; `blank`: content that was never loaded), and `run()` promises the document.
+enum FreezeScript {
+    static let source =
+        #"""
+        (() => {
+        'use strict';
+        const html = 'http://www.w3.org/1999/xhtml', svg = 'http://www.w3.org/2000/svg';
+        const getter = (type, name) => {
+          const read = Object.getOwnPropertyDescriptor(type.prototype, name).get;
+          return object => read.call(object);
+        };
+        const method = (type, name) => {
+          const body = type.prototype[name];
+          return (object, ...rest) => body.apply(object, rest);
+        };
+        const nodeType = getter(Node, 'nodeType'), firstChild = getter(Node, 'firstChild');
+        const nextSibling = getter(Node, 'nextSibling'), parentNode = getter(Node, 'parentNode');
+        const localName = getter(Element, 'localName'), namespaceOf = getter(Element, 'namespaceURI');
+        const attribute = method(Element, 'getAttribute'), shadowRootOf = getter(Element, 'shadowRoot');
+        const textOf = getter(Node, 'textContent'), append = method(Node, 'appendChild');
+        const makeElement = method(Document, 'createElement'), importNode = method(Document, 'importNode');
+        const makeText = method(Document, 'createTextNode'), implementation = getter(Document, 'implementation');
+        const adoptedOf = root => root instanceof Document
+          ? getter(Document, 'adoptedStyleSheets')(root) : root.adoptedStyleSheets;
+        const root = getter(Document, 'documentElement')(document);
+        const contentType = getter(Document, 'contentType')(document);
+        const ownURL = getter(Document, 'URL')(document), baseURL = getter(Node, 'baseURI')(document);
+        const isXML = contentType === 'application/xhtml+xml';
+        const inert = isXML
+          ? implementation(document).createDocument(html, 'html', null)
+          : implementation(document).createHTMLDocument('');
+        const anchor = makeElement(document, 'a');
+        const marks = new Map(), blobImages = new Map();
+        let scripts = 0, headCopy = null, bodyCopy = null, bodyHasSheets = false;
+        const largestBlob = 64 << 20;
+
+        // URLs
+
+        const withoutFragment = url => url.split('#', 1)[0];
+        const isBaseOwn = withoutFragment(ownURL) === withoutFragment(baseURL);
+        const isScriptURL = text => /^javascript:/i.test(text.replace(/[\u0000-\u0020]/g, ''));
+        // An anchor's own resolution encodes queries as the document's encoding has it; URL() would take UTF-8.
+        const absolute = text => {
+          const url = text.trim();
+          if (isBaseOwn && (url === '' || url[0] === '#')) return text;
+          if (/^(?:data|blob|about|cid|mailto|tel):/i.test(url)) return url;
+          anchor.setAttribute('href', url);
+          return anchor.href || text;
+        };
+        const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))/gi,
+          (_, code, line, character) => {
+            if (line) return '';
+            if (!code) return character;
+            const value = parseInt(code, 16);
+            return value === 0 || value > 0x10ffff ? '\ufffd' : String.fromCodePoint(value);
+          });
+        const quotedURL = url => `"${url.replace(/["\\]/g, '\\$&').replace(/[\n\r\f]/g, '')}"`;
+        const string = `"[^"\\\\\\n]*(?:\\\\[\\s\\S][^"\\\\\\n]*)*"|'[^'\\\\\\n]*(?:\\\\[\\s\\S][^'\\\\\\n]*)*'`;
+        const token = new RegExp(
+          `/\\*[\\s\\S]*?(?:\\*/|$)|@import\\s*(${string})|(${string})|\\burl\\(\\s*(?:(${string})|`
+          + `([^"'()\\\\\\s]*(?:\\\\[\\s\\S][^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
+        // Style sheets' text, its URLs absolute (css-syntax-3 §4.3.6). What is data, or of this document, stays.
+        const absoluteCSS = text => text.replace(token, (whole, imported, plain, quoted, bare) => {
+          const raw = imported ?? quoted ?? bare;
+          if (raw === undefined || plain !== undefined) return whole;
+          const url = unescaped(bare !== undefined ? bare : raw.slice(1, -1)).trim();
+          if (url === '' || url[0] === '#' || /^(?:data|about|blob):/i.test(url)) return whole;
+          return (imported ? '@import ' : 'url(') + quotedURL(absolute(url)) + (imported ? '' : ')');
+        });
+        const styleText = text => text.replace(/<(?=\/style)/gi, '\\3c ').replace(/<!--/g, '\\3c !--');
+
+        // Style sheets
+
+        const rulesText = sheet => Array.from(sheet.cssRules, rule => rule.cssText).join('\n');
+        const isAsWritten = (sheet, text) => {
+          const probe = new CSSStyleSheet();
+          probe.replaceSync(text);
+          const rules = Array.from(sheet.cssRules).filter(rule => !(rule instanceof CSSImportRule));
+          return probe.cssRules.length === rules.length
+            && rules.every((rule, index) => rule.cssText === probe.cssRules[index].cssText);
+        };
+        const styleContent = (element, copy) => {
+          const text = textOf(element), sheet = element.sheet;
+          if (!sheet) return text;
+          if (sheet.disabled) copy.setAttribute('media', 'not all');
+          try {
+            return isAsWritten(sheet, text) ? text : rulesText(sheet);
+          } catch {
+            return text;
+          }
+        };
+        const adoptedStyles = scope => Array.from(adoptedOf(scope) ?? []).filter(sheet => !sheet.disabled).map(sheet => {
+          const style = makeElement(inert, 'style');
+          if (sheet.media.mediaText) style.setAttribute('media', sheet.media.mediaText);
+          append(style, makeText(inert, styleText(absoluteCSS(rulesText(sheet)))));
+          return style;
+        });
+
+        // Attributes
+
+        const holders = {
+          href: ['a', 'area', 'link'], action: ['form'], formaction: ['button', 'input'], poster: ['video'],
+          src: ['img', 'iframe', 'frame', 'embed', 'audio', 'video', 'source', 'track', 'input'], data: ['object'],
+          cite: ['blockquote', 'q', 'del', 'ins'], longdesc: ['img', 'frame', 'iframe'],
+          background: ['body', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'td', 'th'],
+        };
+        const copyAttributes = (name, isHTML, copy) => {
+          for (const item of Array.from(copy.attributes)) {
+            const key = item.localName.toLowerCase();
+            if (item.namespaceURI === null && key.startsWith('on')) {
+              copy.removeAttributeNode(item);
+            } else if (key === 'style' && item.namespaceURI === null) {
+              item.value = absoluteCSS(item.value);
+            } else if (key === 'href' && (!isHTML || item.namespaceURI !== null)) {
+              if (isScriptURL(item.value)) copy.removeAttributeNode(item);
+              // A fragment alone names a part of this document, whatever the base is.
+              else if (item.value.trim()[0] !== '#' || name === 'a') item.value = absolute(item.value);
+            } else if (isHTML && holders[key]?.includes(name)) {
+              if (isScriptURL(item.value)) copy.removeAttributeNode(item);
+              else item.value = absolute(item.value);
+            } else if (!isHTML && item.value.includes('url(')) {
+              item.value = absoluteCSS(item.value);
+            }
+          }
+        };
+        const setFlag = (copy, name, isSet) => isSet ? copy.setAttribute(name, '') : copy.removeAttribute(name);
+
+        // Elements
+
+        const pictureOf = (source, type = 'image/png') => {
+          try {
+            if (source instanceof HTMLCanvasElement) return source.toDataURL(type);
+            const canvas = makeElement(document, 'canvas');
+            canvas.width = source.naturalWidth || source.videoWidth;
+            canvas.height = source.naturalHeight || source.videoHeight;
+            if (!canvas.width || !canvas.height) return null;
+            canvas.getContext('2d').drawImage(source, 0, 0);
+            return canvas.toDataURL(type);
+          } catch {
+            return null;
+          }
+        };
+        const placed = ['display', 'position', 'inset', 'float', 'box-sizing', 'width', 'height', 'margin', 'padding',
+          'border', 'z-index', 'transform', 'opacity', 'vertical-align', 'object-fit', 'background', 'visibility'];
+        // Without scripts a canvas shows what stands inside it. What selectors by name gave it is written out.
+        const canvasCopy = element => {
+          const copy = makeElement(inert, 'img');
+          for (const item of Array.from(element.attributes)) copy.setAttributeNS(item.namespaceURI, item.name, item.value);
+          copyAttributes('canvas', true, copy);
+          if (!copy.hasAttribute('alt')) copy.setAttribute('alt', '');
+          copy.setAttribute('width', element.width);
+          copy.setAttribute('height', element.height);
+          const computed = getComputedStyle(element);
+          copy.style.cssText = placed.map(name => `${name}:${computed.getPropertyValue(name)}`).join(';')
+            + ';' + (copy.getAttribute('style') ?? '');
+          const picture = pictureOf(element);
+          if (picture) copy.setAttribute('src', picture);
+          return copy;
+        };
+        const image = (element, copy) => {
+          const written = attribute(element, 'src')?.trim(), later = attribute(element, 'data-src')?.trim();
+          const isLoaded = element.complete && element.naturalWidth > 0 && element.currentSrc;
+          const url = isLoaded ? element.currentSrc : absolute(written || later || '');
+          if (url && !isScriptURL(url)) copy.setAttribute('src', url);
+          for (const name of ['srcset', 'sizes', 'loading']) copy.removeAttribute(name);
+          if (isLoaded && url.startsWith('blob:')) blobImages.set(url, element);
+        };
+        const video = (element, copy) => {
+          const isStream = element.srcObject || (element.currentSrc || '').startsWith('blob:');
+          const picture = isStream && !copy.hasAttribute('poster') && pictureOf(element, 'image/jpeg');
+          if (picture) copy.setAttribute('poster', picture);
+        };
+        const input = (element, copy) => {
+          const type = element.type;
+          if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
+          else if (type !== 'password' && type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
+            copy.setAttribute('value', element.value);
+        };
+        const frame = (element, copy, name) => {
+          const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
+          for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
+          if (!mark) return;
+          // One that waits to be seen shows nothing yet, but names what it will show.
+          if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
+          if (mark.kind === 'url') {
+            copy.setAttribute(place, mark.value);
+          } else if (name === 'iframe') {
+            copy.removeAttribute('src');
+            copy.setAttribute('srcdoc', mark.value);
+          } else {
+            copy.setAttribute(place, 'data:text/html;charset=utf-8,' + encodeURIComponent(mark.value.toWellFormed()));
+          }
+        };
+        const unwantedLinks = ['preload', 'modulepreload', 'prefetch', 'preconnect', 'dns-prefetch'];
+        const unwantedMetas = ['content-security-policy', 'content-security-policy-report-only', 'refresh',
+          'content-type'];
+        const linkIsWanted = (element, copy) => {
+          const tokens = (attribute(element, 'rel') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+          const wanted = tokens.filter(name => !unwantedLinks.includes(name));
+          if (wanted.length === 0 && tokens.length > 0) return false;
+          const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
+          const kept = sheet && !sheet.disabled && isAlternate ? wanted.filter(name => name !== 'alternate') : wanted;
+          if (kept.length < tokens.length) copy.setAttribute('rel', kept.join(' '));
+          if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
+          return true;
+        };
+        const isUnwantedMeta = element =>
+          attribute(element, 'charset') !== null
+          || unwantedMetas.includes((attribute(element, 'http-equiv') ?? '').trim().toLowerCase());
+
+        // The copy of an element; null where it is left out. `inside` says whose children become its own.
+        const elementCopy = (element, inBody) => {
+          const name = localName(element), isHTML = namespaceOf(element) === html;
+          if (name === 'script' && (isHTML || namespaceOf(element) === svg)) {
+            scripts += 1;
+            return null;
+          }
+          const parent = parentNode(element);
+          if (isHTML && (name === 'noscript' || name === 'base' || (name === 'meta' && isUnwantedMeta(element)))) return null;
+          if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
+          if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
+          const copy = importNode(inert, element, false);
+          copyAttributes(name, isHTML, copy);
+          if (!isHTML) return { node: copy, inside: element };
+          if (inBody && (name === 'style' || name === 'link')) bodyHasSheets = true;
+          switch (name) {
+          case 'img': image(element, copy); break;
+          case 'video': video(element, copy); break;
+          case 'input': input(element, copy); break;
+          case 'option': setFlag(copy, 'selected', element.selected); break;
+          case 'iframe': case 'frame': case 'object': case 'embed': frame(element, copy, name); break;
+          case 'link': if (!linkIsWanted(element, copy)) return null; break;
+          case 'style':
+            append(copy, makeText(inert, styleText(absoluteCSS(styleContent(element, copy)))));
+            return { node: copy, inside: null };
+          case 'textarea':
+            append(copy, makeText(inert, (element.value[0] === '\n' ? '\n' : '') + element.value));
+            return { node: copy, inside: null };
+          case 'template':
+            copy.removeAttribute('shadowrootmode');
+            return { node: copy, inside: element.content, into: copy.content };
+          case 'pre': case 'listing':
+            // The parser drops a first line feed.
+            if (textOf(element)[0] === '\n' && firstChild(element) instanceof Text) append(copy, makeText(inert, '\n'));
+            break;
+          case 'head': if (parent === root) headCopy = copy; break;
+          case 'body': if (parent === root) bodyCopy = copy; break;
+          }
+          return { node: copy, inside: element };
+        };
+        const shadowCopy = (shadow, pending) => {
+          const copy = makeElement(inert, 'template');
+          copy.setAttribute('shadowrootmode', 'open');
+          if (shadow.delegatesFocus) copy.setAttribute('shadowrootdelegatesfocus', '');
+          if (shadow.clonable) copy.setAttribute('shadowrootclonable', '');
+          if (shadow.serializable) copy.setAttribute('shadowrootserializable', '');
+          pending.push([shadow, copy.content, false, adoptedStyles(shadow)]);
+          return copy;
+        };
+        const fill = (from, to) => {
+          const pending = [[from, to, false, []]];
+          while (pending.length > 0) {
+            const [source, target, inBody, styles] = pending.pop();
+            for (let child = firstChild(source); child; child = nextSibling(child)) {
+              const type = nodeType(child);
+              if (type === 3 || type === 4 || (type === 8 && !/^-?>|--!?>|<!--|--!$|<!-$/.test(child.data))) {
+                append(target, importNode(inert, child, false));
+              } else if (type === 1) {
+                const copy = elementCopy(child, inBody);
+                if (!copy) continue;
+                append(target, copy.node);
+                const shadow = namespaceOf(child) === html ? shadowRootOf(child) : null;
+                if (shadow) append(copy.node, shadowCopy(shadow, pending));
+                if (copy.inside)
+                  pending.push([copy.inside, copy.into ?? copy.node, inBody || localName(child) === 'body', []]);
+              }
+            }
+            for (const style of styles) append(target, style);
+          }
+        };
+
+        // The document
+
+        const doctypeText = () => {
+          const type = getter(Document, 'doctype')(document);
+          if (!type) return '';
+          const identifiers = type.publicId
+            ? ` PUBLIC "${type.publicId}"` + (type.systemId ? ` "${type.systemId}"` : '')
+            : type.systemId ? ` SYSTEM "${type.systemId}"` : '';
+          return `<!DOCTYPE ${type.name}${identifiers}>`;
+        };
+        const markup = () => {
+          const copy = elementCopy(root, false).node;
+          fill(root, copy);
+          if (localName(root) === 'html' && namespaceOf(root) === html) {
+            if (!headCopy) copy.prepend(headCopy = makeElement(inert, 'head'));
+            const meta = makeElement(inert, 'meta');
+            meta.setAttribute('charset', 'utf-8');
+            headCopy.prepend(meta);
+            for (const style of adoptedStyles(document)) append(bodyHasSheets && bodyCopy ? bodyCopy : headCopy, style);
+          }
+          return doctypeText() + (isXML ? new XMLSerializer().serializeToString(copy) : copy.outerHTML);
+        };
+        const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
+        const blobData = async url => {
+          try {
+            const blob = await (await fetch(url)).blob();
+            if (blob.size > largestBlob) return null;
+            const bytes = new Uint8Array(await blob.arrayBuffer());
+            let binary = '';
+            for (let at = 0; at < bytes.length; at += 0x8000)
+              binary += String.fromCharCode.apply(null, bytes.subarray(at, at + 0x8000));
+            return `data:${mediaType(blob.type).replaceAll(' ', '')};base64,${btoa(binary)}`;
+          } catch {
+            return blobImages.has(url) ? pictureOf(blobImages.get(url)) : null;
+          }
+        };
+        const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
+        return {
+          mark: (element, kind, value) => { marks.set(element, { kind, value }); },
+          run: async () => {
+            const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
+            if (contentType !== 'text/html' && !isXML) return result;
+            const text = markup();
+            const data = new Map();
+            for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url));
+            result.markup = text.replace(blobURL, url => data.get(url) ?? url).toWellFormed();
+            result.scripts = scripts;
+            return result;
+          },
+        };
+        })()
+        """#
+}
