@@ -46,7 +46,7 @@ final class Site: Sendable {
 
     private let origin: ScriptedOrigin
     private let answers: Mutex<[String: Answer]>
-    private let frozen = Mutex<[String: [UInt8]]>([:])
+    private let frozen = Mutex<[String: Answer]>([:])
     private let log = Mutex<[ScriptedOrigin.Request]>([])
 
     /// A picture of 8 × 8 pixels, in SVG, so that its colour can be told.
@@ -80,7 +80,10 @@ final class Site: Sendable {
     /// From now on these documents are what stands at their URLs; requests are counted anew.
     func replace(by page: FrozenPage) {
         frozen.withLock { table in
-            for document in page.documents { table[document.url] = document.markup }
+            for document in page.documents {
+                let type = document == page.documents.first ? page.mediaType : "text/html"
+                table[document.url] = Answer(document.markup, type + "; charset=utf-8")
+            }
         }
         log.withLock { $0 = [] }
     }
@@ -94,8 +97,8 @@ final class Site: Sendable {
         if request.target != "/favicon.ico" { log.withLock { $0.append(request) } }
         let path = String(request.target.prefix { $0 != "?" })
         var answer = answers.withLock { $0[path] } ?? Answer("none", "text/plain", status: "404 Not Found")
-        if let markup = frozen.withLock({ $0["http://\(request.field("Host") ?? "")\(request.target)"] }) {
-            answer = Answer(markup, "text/html; charset=utf-8")
+        if let copy = frozen.withLock({ $0["http://\(request.field("Host") ?? "")\(request.target)"] }) {
+            answer = copy
         }
         if answer.status == "hang" {
             sleep(20)

@@ -238,6 +238,26 @@ extension BrowserTests {
             #expect(frozen.result.page.droppedScripts == 5)
         }
 
+        @Test("XHTML as XML")
+        func xhtml() throws {
+            let page = """
+                <?xml version="1.0"?><!DOCTYPE html>
+                <html xmlns="http://www.w3.org/1999/xhtml"><head><title>X &amp; Y</title><base href="/deep/"/>
+                <style><![CDATA[p > b { color: rgb(1, 2, 3) }]]></style></head><body>
+                <p id="p"><b id="b">x</b><br/></p><img src="i.svg" onload="x()"/>
+                <script><![CDATA[document.getElementById('b').textContent = 'a < b']]></script></body></html>
+                """
+            let site = try Site([
+                "/": Site.Answer(page, "application/xhtml+xml"), "/deep/i.svg": Site.picture(),
+            ])
+            let frozen = try Frozen(site)
+            #expect(frozen.result.page.mediaType == "application/xhtml+xml")
+            #expect(try frozen.text("document.contentType") == "application/xhtml+xml")
+            #expect(try frozen.text("document.title + document.getElementById('b').textContent") == "X & Ya < b")
+            #expect(try frozen.text("getComputedStyle(document.getElementById('b')).color") == "rgb(1, 2, 3)")
+            #expect(site.targets == ["/", "/deep/i.svg"])
+        }
+
         @Test("what hostile markup would break: names of forms, comments, ends of style sheets, types of blobs")
         func hostile() throws {
             let page = """
