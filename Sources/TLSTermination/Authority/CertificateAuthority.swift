@@ -16,6 +16,10 @@ public struct CertificateAuthority: Sendable {
     /// The last second at which it is valid, in seconds since 1970.
     public let notAfter: Int64
 
+    /// The SHA-256 hash of the public key (SubjectPublicKeyInfo in DER, RFC 5280 §4.1.2.7), by which programs can be
+    /// told to trust it.
+    public let keyHash: [UInt8]
+
     let key: Certificate.PrivateKey
     let scope: NameScope
 
@@ -79,10 +83,6 @@ public struct CertificateAuthority: Sendable {
     /// The SHA-256 hash of the certificate, by which stores and tools name it.
     public var fingerprint: [UInt8] { Array(SHA256.hash(data: der)) }
 
-    /// The SHA-256 hash of the public key (SubjectPublicKeyInfo in DER, RFC 5280 §4.1.2.7), by which programs can be
-    /// told to trust it.
-    public var keyHash: [UInt8] { Array(SHA256.hash(data: certificate.publicKey.subjectPublicKeyInfoBytes)) }
-
     /// Whether the certificate's name constraints let it sign for a host.
     public func permits(_ host: CertificateHost) -> Bool { scope.contains(host) }
 
@@ -123,6 +123,7 @@ public struct CertificateAuthority: Sendable {
             pem = document.pemString + "\n"
             scope = try certificate.extensions.nameConstraints.map(NameScope.init) ?? NameScope()
             notAfter = certificate.notAfterSeconds
+            keyHash = Array(SHA256.hash(data: try certificate.publicKey.serializeAsPEM().derBytes))
             guard case .isCertificateAuthority = try certificate.extensions.basicConstraints,
                 try certificate.extensions.keyUsage?.keyCertSign ?? true
             else {
