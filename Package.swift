@@ -60,7 +60,8 @@ let package = Package(
         .target(name: "Patterns", dependencies: ["Basics"], swiftSettings: strict),
         .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
-            name: "Database", dependencies: ["Basics", "CLinux", "CSQLite", "Diagnostics", "Patterns", "JSON", "SQLite"],
+            name: "Database",
+            dependencies: ["Basics", "CLinux", "CSQLite", "Diagnostics", "Patterns", "JSON", "SQLite"],
             swiftSettings: strict),
         .target(name: "Mustache", dependencies: ["Basics", "Diagnostics"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["Basics", nioCore], swiftSettings: strict),
@@ -139,7 +140,8 @@ let package = Package(
             dependencies: [
                 "Archives", "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "YAML", nioCore, nioEmbedded,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "YAML", nioCore,
+                nioEmbedded,
                 nioPosix, nioHPACK, logging,
             ],
             path: "Tests/Fuzzing/Targets", swiftSettings: strict),

@@ -109,7 +109,7 @@ struct ReplayTests {
     func rank() throws {
         let served = try Served(
             [Self.entry("http://a.test/x", "archive"), Self.entry("http://a.test/x", "posted", method: "POST")],
-            map: "archives: [a.har]\nsubstitutions: { http://a.test/x: { text: rule } }\n")
+            map: "archives: [a.har]\nsubstitutions: { http://a.test/x: { text: rule, methods: [GET] } }\n")
         #expect(try served.get("http://a.test/x").text == "rule")
         #expect(try served.binary.exchange("POST", "http://a.test/x").text == "posted")
     }

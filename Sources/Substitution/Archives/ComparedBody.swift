@@ -1,5 +1,5 @@
-import Database
 import HTTPSemantics
+import JSON
 
 /// A request's body in the forms in which it may be equal to another one.
 struct ComparedBody: Sendable {
