@@ -8,9 +8,10 @@ extension ArchiveFormat {
         if name.hasSuffix(".gz") { name = name.dropLast(3) }
         let fileExtension = name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? ""
         if let format = try ArchiveFormat.detect(start, fileExtension) {
+            self = format
+            guard format == .har, start.starts(with: "PK".utf8) else { return }
             // Of zips only their names tell more.
-            let isZip = format == .har && start.starts(with: "PK".utf8)
-            self = isZip ? (try WACZReader.isWACZ(input.bytes) ? .wacz : format) : format
+            if try WACZReader.isWACZ(input.bytes) { self = .wacz }
         } else {
             throw ArchiveProblem(
                 .error, "this is no archive: HAR, MHTML, webarchive, WARC and WACZ are read", at: .file)

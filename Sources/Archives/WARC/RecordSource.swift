@@ -207,6 +207,9 @@ extension RecordSource {
     ///
     /// - Returns: false where there is none.
     func findMember() throws(ArchiveProblem) -> Bool {
+        // What only looked like the beginning of a member may have swallowed that of the next.
+        let used = filePosition - member
+        if position == 0, used > 1, used <= inputLow { inputLow -= used - 1 }
         while true {
             guard try refill() else { break }
             guard let start = input[inputLow..<inputHigh].firstIndex(of: 0x1F) else {

@@ -1,0 +1,130 @@
+import Testing
+
+@testable import Archives
+
+@Suite("A damaged WARC")
+struct WARCDamageTests {
+    /// Three records, each some hundred bytes long.
+    private func text() -> WARCText {
+        var text = WARCText()
+        for number in 1...3 {
+            text.respond(
+                "http://a.example/\(number)", id: number,
+                "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "\(number)", count: 300))
+        }
+        return text
+    }
+
+    private func urls(_ read: ReadArchive) -> [Int] {
+        (0..<read.archive.table.count).compactMap {
+            Int(String(decoding: read.archive.table[$0].url.suffix(1), as: UTF8.self))
+        }
+    }
+
+    @Test("is read without its last record where that is cut short", arguments: [1, 50, 250, 400])
+    func torn(_ cut: Int) throws {
+        let plain = text().plain
+        let read = try ReadArchive(Array(plain.dropLast(cut)), name: "a.warc")
+        // The empty lines behind a record may be missing.
+        #expect(urls(read) == (cut < 4 ? [1, 2, 3] : [1, 2]))
+        #expect(read.warnings.count == (cut < 4 ? 0 : 1))
+        let compressed = try text().compressed()
+        let torn = try ReadArchive(Array(compressed.dropLast(min(cut, 60))), name: "a.warc.gz")
+        #expect(urls(torn).starts(with: [1, 2]) && torn.warnings.count == 1)
+    }
+
+    @Test(
+        "goes on at the next record behind damage",
+        arguments: [
+            // What is replaced in the second record, by what; which records are read then.
+            ("WARC/1.1", "XXXX/1.1", [1, 3]), ("Content-Length: 319", "Content-Length: 999999999", [1, 3]),
+            ("Content-Length: 319", "Content-Length: 719", [1, 3]),
+            ("Content-Length: 319", "Content-Length: 300", [1, 2, 3]),
+            ("Content-Length: 319", "Content-Length: x", [1, 3]),
+            ("Content-Length: 319", "Content-Length: -1", [1, 3]),
+            ("Content-Length: 319", "Content-Length: 9223372036854775807", [1, 3]),
+            ("Content-Length: 319", "Content-Length: 99999999999999999999", [1, 3]),
+        ])
+    func damage(_ old: String, _ new: String, _ numbers: [Int]) throws {
+        var records = text().records
+        let changed = String(decoding: records[1], as: UTF8.self).replacing(old, with: new)
+        #expect(changed != String(decoding: records[1], as: UTF8.self))
+        records[1] = Array(changed.utf8)
+        let plain = try ReadArchive(records.flatMap { $0 }, name: "a.warc")
+        #expect(urls(plain) == numbers)
+        #expect(plain.warnings.count == 1)
+        let compressed = try ReadArchive(try records.flatMap { try gzip($0) }, name: "a.warc.gz")
+        #expect(urls(compressed).contains(1) && urls(compressed).contains(3))
+        #expect(!compressed.warnings.isEmpty)
+    }
+
+    @Test("goes on behind damaged gzip members", arguments: [0, 1, 3, 12, 40, 90])
+    func members(_ offset: Int) throws {
+        var members = try text().records.map { try gzip($0) }
+        members[1][min(offset, members[1].count - 1)] ^= 0xFF
+        let read = try ReadArchive(members.flatMap { $0 }, name: "a.warc.gz")
+        #expect(urls(read).first == 1 && urls(read).last == 3)
+        #expect(!read.warnings.isEmpty)
+    }
+
+    @Test("is read over garbage between members, and behind the last")
+    func garbage() throws {
+        let members = try text().records.map { try gzip($0) }
+        for garbage in [[0], [0x1F], [0x1F, 0x8B], Array("garbage".utf8), [UInt8](repeating: 0x1F, count: 5000)]
+            as [[UInt8]]
+        {
+            let read = try ReadArchive(members.flatMap { $0 + garbage }, name: "a.warc.gz")
+            #expect(urls(read) == [1, 2, 3])
+        }
+    }
+
+    @Test("never ends the reading otherwise than by an error, wherever it is cut or changed")
+    func everywhere() throws {
+        for bytes in [text().plain, try text().compressed(), try gzip(text().plain)] {
+            for index in stride(from: 0, to: bytes.count, by: 3) {
+                for changed in [
+                    Array(bytes[..<index]), bytes[..<index] + [bytes[index] ^ 0x55] + bytes[(index + 1)...],
+                ] {
+                    guard let read = try? ReadArchive(changed, name: "a.warc") else { continue }
+                    for entry in 0..<read.archive.table.count { _ = try? read.body(entry) }
+                    try? read.archive.verify { _ in }
+                }
+            }
+        }
+    }
+
+    @Test("is none without an entry, as ARC, and in formats that aren't read")
+    func refused() throws {
+        var other = WARCText()
+        other.add("warcinfo", "x")
+        let arc = "filedesc://a.arc 0.0.0.0 20200101000000 text/plain 10\n"
+        #expect(problem(other.plain, "a.warc")?.contains("no record of a response") == true)
+        #expect(problem(try other.compressed(), "a.warc.gz")?.contains("no record of a response") == true)
+        #expect(problem(Array(arc.utf8), "a.arc")?.contains("warcio recompress") == true)
+        #expect(problem(try gzip(Array(arc.utf8)), "a.arc.gz")?.contains("warcio recompress") == true)
+        #expect(problem([0x28, 0xB5, 0x2F, 0xFD, 1, 2], "a.warc.zst")?.contains("zstd -d") == true)
+    }
+
+    @Test("has a header block of at most 256 KiB")
+    func longHead() throws {
+        var text = WARCText()
+        text.respond(
+            "http://a.example/1", with: ["X: " + String(repeating: "x", count: 270_000)], "HTTP/1.1 200 OK\r\n\r\n")
+        text.respond(
+            "http://a.example/2", with: ["X: " + String(repeating: "x", count: 250_000)], "HTTP/1.1 200 OK\r\n\r\n")
+        #expect(try urls(ReadArchive(text.plain, name: "a.warc")) == [2])
+        #expect(try urls(ReadArchive(try text.compressed(), name: "a.warc.gz")) == [2])
+    }
+
+    @Test("tells wrong digests and broken chunks when it is verified")
+    func digests() throws {
+        func digest(_ value: String) -> [String] { ["WARC-Block-Digest: sha1:\(value)"] }
+        var text = WARCText()
+        text.respond("http://a.example/1", with: digest("OP3ZUEAEIGC5QPO47I7DR5X4KB6IV5TP"), "HTTP/1.1 200 OK\r\n\r\n")
+        text.respond("http://a.example/2", with: digest("OP3ZUEAEIGC5QPO47I7DR5X4KB6IV5TA"), "HTTP/1.1 200 OK\r\n\r\n")
+        text.respond("http://a.example/3", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc")
+        let verified = try ReadArchive(text.plain, name: "a.warc").archive.verified()
+        #expect(verified.count == 2)
+        #expect(verified.first?.contains("entry 2: ") == true && verified.last?.contains("entry 3: ") == true)
+    }
+}
