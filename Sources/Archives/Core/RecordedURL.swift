@@ -13,6 +13,7 @@ enum RecordedURL {
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
         if bytes.first == UInt8(ascii: "<"), bytes.last == UInt8(ascii: ">") { bytes = bytes.dropFirst().dropLast() }
         if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes = bytes[..<fragment] }
+        if bytes.count == url.count, !bytes.contains(where: isForbidden) { return url }
         guard bytes.contains(where: isForbidden) else { return Array(bytes) }
         var repaired: [UInt8] = []
         for byte in bytes {

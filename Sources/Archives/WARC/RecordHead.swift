@@ -33,16 +33,37 @@ struct RecordHead {
     init?(_ input: UnsafeRawBufferPointer) {
         var lines = HeadLines(input)
         guard lines.next() != nil else { return nil }
-        var fields: [Range<Int>] = []
         var isFolded = false
+        bytes = []
         while let line = lines.next() {
             if input[line.lowerBound] == 0x20 || input[line.lowerBound] == 0x09 { isFolded = true }
-            fields.append(line)
+            add(input, line)
         }
         guard lines.isComplete else { return nil }
-        bytes = Array(input[..<lines.position])
-        if isFolded { fields = unfold(fields) }
-        for field in fields { add(input, field) }
+        let block = input.rebased(0..<lines.position)
+        if isFolded {
+            self = RecordHead(folded: block)
+        } else {
+            bytes = Array(block)
+        }
+    }
+
+    /// A line that begins with a blank goes on with the one before it (WARC 1.1 §4).
+    private init(folded input: UnsafeRawBufferPointer) {
+        bytes = Array(input)
+        var fields: [Range<Int>] = []
+        var lines = HeadLines(input)
+        _ = lines.next()
+        while let line = lines.next() {
+            if input[line.lowerBound] == 0x20 || input[line.lowerBound] == 0x09, let last = fields.popLast() {
+                for index in last.upperBound..<line.lowerBound { bytes[index] = 0x20 }
+                fields.append(last.lowerBound..<line.upperBound)
+            } else {
+                fields.append(line)
+            }
+        }
+        let unfolded = bytes
+        unfolded.withUnsafeBytes { for field in fields { add($0, field) } }
     }
 
     /// The value of a field, such as `head[head.url]`.
@@ -51,22 +72,10 @@ struct RecordHead {
     /// The records that this one belongs to (WARC-Concurrent-To, which may be repeated).
     var concurrentTo: [RecordKey] { targets.compactMap { RecordKey(id: bytes[$0]) } }
 
-    /// A line that begins with a blank goes on with the one before it (WARC 1.1 §4).
-    private mutating func unfold(_ lines: [Range<Int>]) -> [Range<Int>] {
-        var fields: [Range<Int>] = []
-        for line in lines {
-            if bytes[line.lowerBound] == 0x20 || bytes[line.lowerBound] == 0x09, let last = fields.popLast() {
-                for index in last.upperBound..<line.lowerBound { bytes[index] = 0x20 }
-                fields.append(last.lowerBound..<line.upperBound)
-            } else {
-                fields.append(line)
-            }
-        }
-        return fields
-    }
-
     private mutating func add(_ input: UnsafeRawBufferPointer, _ line: Range<Int>) {
-        guard let colon = input[line].firstIndex(of: UInt8(ascii: ":")) else { return }
+        var colon = line.lowerBound
+        while colon < line.upperBound, input[colon] != UInt8(ascii: ":") { colon += 1 }
+        guard colon < line.upperBound else { return }
         var start = colon + 1
         var end = line.upperBound
         while start < end, input[start] == 0x20 || input[start] == 0x09 { start += 1 }

@@ -1,5 +1,6 @@
 import Basics
 import Crypto
+import HTTPSemantics
 
 /// What a record, or a payload, is found by: 128 bits of its identity, whatever its length.
 struct RecordKey: Hashable {
@@ -37,15 +38,23 @@ struct RecordKey: Hashable {
     }
 
     private init?(uuid id: ArraySlice<UInt8>) {
-        guard id.count == 45, Array(id.prefix(9)).starts(withIgnoringCase: "urn:uuid:") else { return nil }
+        guard id.count == 45 else { return nil }
         var words: (UInt64, UInt64) = (0, 0)
         var digits = 0
-        for byte in id.dropFirst(9) where byte != UInt8(ascii: "-") {
-            guard let value = byte.hexValue else { return nil }
-            if digits < 16 { words.0 = words.0 << 4 | UInt64(value) } else { words.1 = words.1 << 4 | UInt64(value) }
-            digits += 1
+        let isUUID = id.withUnsafeBytes { id in
+            guard id.rebased(0..<9).equalsIgnoringCase("urn:uuid:") else { return false }
+            for byte in id.rebased(9..<45) where byte != UInt8(ascii: "-") {
+                guard let value = byte.hexValue else { return false }
+                if digits < 16 {
+                    words.0 = words.0 << 4 | UInt64(value)
+                } else {
+                    words.1 = words.1 << 4 | UInt64(value)
+                }
+                digits &+= 1
+            }
+            return digits == 32
         }
-        guard digits == 32 else { return nil }
+        guard isUUID else { return nil }
         self.init(high: words.0, low: words.1)
     }
 
@@ -64,8 +73,20 @@ struct RecordKey: Hashable {
 
 /// A digest as WARC has it: `sha1:` and the value in Base32 or hexadecimal digits (WARC 1.1 §5.8).
 struct RecordDigest: Equatable {
-    enum Algorithm: String, CaseIterable {
+    enum Algorithm {
         case md5, sha1, sha256
+
+        init?(_ name: UnsafeRawBufferPointer) {
+            if name.equalsIgnoringCase("sha1") || name.equalsIgnoringCase("sha-1") {
+                self = .sha1
+            } else if name.equalsIgnoringCase("sha256") || name.equalsIgnoringCase("sha-256") {
+                self = .sha256
+            } else if name.equalsIgnoringCase("md5") {
+                self = .md5
+            } else {
+                return nil
+            }
+        }
 
         var length: Int {
             switch self {
@@ -81,9 +102,9 @@ struct RecordDigest: Equatable {
 
     /// - Returns: nil for an algorithm that is not known, and for a value that is none of it.
     init?(_ text: ArraySlice<UInt8>) {
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        let name = String(decoding: text[..<colon], as: UTF8.self).lowercased().replacing("-", with: "")
-        guard let algorithm = Algorithm(rawValue: name) else { return nil }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")),
+            let algorithm = text[..<colon].withUnsafeBytes({ Algorithm($0) })
+        else { return nil }
         let digits = text[(colon + 1)...]
         guard
             let value = digits.count == algorithm.length * 2
@@ -112,6 +133,7 @@ struct RecordDigest: Equatable {
     /// RFC 4648 §6, in any case, with or without padding.
     private static func base32(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count)
         var bits: UInt16 = 0
         var count = 0
         for digit in digits {

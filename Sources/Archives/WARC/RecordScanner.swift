@@ -142,7 +142,8 @@ final class RecordScanner {
     }
 
     private func readHead() throws(ArchiveProblem) -> RecordHead? {
-        var wanted = 1024
+        // What is there already is looked at first: mostly it is enough.
+        var wanted = 6
         while true {
             let hasMore = try source.fill(wanted)
             if let head = RecordHead(source.window) {
@@ -151,7 +152,7 @@ final class RecordScanner {
                 return head
             }
             guard hasMore, wanted < RecordHead.mostBytes else { break }
-            wanted = min(max(wanted * 2, source.window.count + 1), RecordHead.mostBytes)
+            wanted = min(max(source.window.count * 2, 2048), RecordHead.mostBytes)
         }
         let isLong = source.window.count >= RecordHead.mostBytes
         let place = source.place

@@ -15,7 +15,8 @@ final class RecordSource {
     /// Where ``window`` begins: in ``bytes``, or in the decoded member.
     private(set) var position: Int
     /// How much is read at once.
-    private var stretch: Int
+    private var stretch = leastStretch
+    private static let leastStretch = 4096
 
     /// Where in ``bytes`` the member begins.
     private(set) var member: Int
@@ -40,7 +41,6 @@ final class RecordSource {
         self.bytes = bytes
         self.range = range
         self.isCompressed = isCompressed
-        stretch = min(room, 16_384)
         buffer = .allocate(byteCount: room, alignment: 16)
         input = .allocate(byteCount: isCompressed ? max(room / 2, 4096) : 0, alignment: 16)
         member = range.lowerBound
@@ -89,8 +89,9 @@ final class RecordSource {
             high = 0
             if !isCompressed {
                 guard rest <= range.upperBound - position else { return false }
-                // Reading a short gap is quicker than asking again; a long one isn't read.
-                stretch = rest < 65_536 ? 131_072 : 16_384
+                // Behind a gap that is longer than what would be read at once, little is needed: the head of the next
+                // record. What goes on without gaps is read in ever larger parts.
+                if rest > stretch { stretch = RecordSource.leastStretch }
                 position += rest
                 return true
             }
@@ -102,7 +103,7 @@ final class RecordSource {
     func seek(_ offset: Int) {
         low = 0
         high = 0
-        stretch = 16_384
+        stretch = RecordSource.leastStretch
         position = offset
     }
 
@@ -130,12 +131,12 @@ final class RecordSource {
 
     private func readOn() throws(ArchiveProblem) -> Bool {
         let from = position + (high - low)
-        let room = min(buffer.count - high, max(stretch, 4096), range.upperBound - from)
+        let room = min(buffer.count - high, stretch, range.upperBound - from)
         guard room > 0 else { return false }
         let read = try bytes.read(at: from, into: .init(rebasing: buffer[high..<high + room]))
         guard read > 0 else { throw .cutShort(at: from) }
         high += read
-        stretch = 131_072
+        stretch = min(2 * stretch, 131_072)
         return true
     }
 }

@@ -158,12 +158,13 @@ struct WARCIndex {
         _ scanner: RecordScanner, _ limits: ArchiveLimits, _ parse: (UnsafeRawBufferPointer, Bool) -> Head?
     ) throws(ArchiveProblem) -> Head? {
         let most = max(limits.headerBytes, 0) + 65_536
-        var wanted = 2048
+        // What is there already is looked at first: mostly it is enough.
+        var wanted = 1
         while true {
             let bytes = try scanner.peek(wanted)
             if let head = parse(bytes, bytes.count >= scanner.rest) { return head }
             guard bytes.count >= wanted, wanted < most else { return nil }
-            wanted = min(max(wanted * 2, bytes.count + 1), most)
+            wanted = min(max(bytes.count * 2, 2048), most)
         }
     }
 }
