@@ -52,6 +52,7 @@ let package = Package(
         .target(name: "CCompression", dependencies: ["CLibrary"]),
         .target(name: "CCurl", dependencies: ["CLibrary"]),
         .target(name: "CSQLite", dependencies: ["CLibrary"]),
+        .target(name: "CConsole", exclude: ["web"]),
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Curl", dependencies: ["Basics", "CCurl"], swiftSettings: strict),
         .target(name: "Diagnostics", dependencies: ["Basics"], swiftSettings: strict),
@@ -84,6 +85,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Sessions", dependencies: ["Basics", "Database", "Diagnostics", "HTTPSemantics", "JSON", "YAML"],
+            swiftSettings: strict),
+        .target(
             name: "TLSTermination", dependencies: ["Basics", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
             swiftSettings: strict),
         .target(name: "TrustStores", dependencies: ["Basics", "TLSTermination", asn1, crypto], swiftSettings: strict),
@@ -95,7 +99,7 @@ let package = Package(
             dependencies: [
                 "Archives", "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "JSON", "TLSTermination", nioCore, nioPosix,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "JSON", "CConsole", "Sessions", "TLSTermination", nioCore, nioPosix,
                 nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
@@ -104,7 +108,7 @@ let package = Package(
             dependencies: [
                 "Archives", "Authentication", "Basics", "Curl", "Diagnostics", "Files", "ForwardProxy",
                 "HTTPSemantics",
-                "Substitution",
+                "Sessions", "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],
             swiftSettings: strict,
@@ -140,7 +144,7 @@ let package = Package(
             dependencies: [
                 "Archives", "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "YAML", nioCore,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "Sessions", "YAML", nioCore,
                 nioEmbedded,
                 nioPosix, nioHPACK, logging,
             ],
@@ -158,6 +162,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ArchivesTests", dependencies: ["Archives", "HTTPSemantics", "ProxyTestKit", nioCore],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SessionsTests", dependencies: ["Basics", "Diagnostics", "Sessions", "ProxyTestKit"],
             swiftSettings: strict),
         .testTarget(name: "FilesTests", dependencies: ["Files", "HTTPSemantics", nioCore], swiftSettings: strict),
         .testTarget(

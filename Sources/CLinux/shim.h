@@ -5,9 +5,11 @@
 // Functions return the negated errno where the call fails, so that no caller reads errno late.
 
 #include <errno.h>
+#include <linux/inet_diag.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <linux/stat.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -201,6 +203,64 @@ static inline int linux_is_delivered_here(const void *address, size_t length) {
     default:
         return error < 0 ? error : -EPROTO;
     }
+}
+
+// sock_diag(7), SOCK_DIAG_BY_FAMILY: whose the socket of a TCP connection is, as seen from its own end: its address and
+// port come first. 0, with the user's number in this process's namespace; -ENOENT where the kernel has no such socket
+// that somebody holds open, or knows nothing of the question.
+//
+// Addresses are of 4 bytes (IPv4) or of 16 (IPv6), in network order; ports are numbers.
+static inline int linux_socket_user(
+    const void *source, uint16_t source_port, const void *destination, uint16_t destination_port, size_t length,
+    uint32_t *user) {
+    const int ipv4 = 2, ipv6 = 10, netlink = 16, raw_closed_by_exec = 3 | 02000000, not_blocking = 0x40, tcp = 6;
+    // TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2 and TCP_CLOSE_WAIT: somebody may still read from it.
+    const unsigned int readable = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 8;
+    struct {
+        struct nlmsghdr header;
+        struct inet_diag_req_v2 question;
+    } request;
+    if (length != 4 && length != 16) return -EAFNOSUPPORT;
+    memset(&request, 0, sizeof request);
+    request.header.nlmsg_len = sizeof request;
+    request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    request.header.nlmsg_flags = NLM_F_REQUEST;
+    request.question.sdiag_family = (unsigned char)(length == 4 ? ipv4 : ipv6);
+    request.question.sdiag_protocol = (unsigned char)tcp;
+    request.question.idiag_states = readable;
+    request.question.id.idiag_sport = (uint16_t)(source_port << 8 | source_port >> 8);
+    request.question.id.idiag_dport = (uint16_t)(destination_port << 8 | destination_port >> 8);
+    memcpy(request.question.id.idiag_src, source, length);
+    memcpy(request.question.id.idiag_dst, destination, length);
+    request.question.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+    request.question.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+
+    int descriptor = (int)syscall(SYS_socket, netlink, raw_closed_by_exec, NETLINK_SOCK_DIAG);
+    if (descriptor < 0) return -errno;
+    union {
+        struct nlmsghdr header;
+        unsigned char bytes[4096];
+    } answer;
+    long count = syscall(SYS_sendto, descriptor, &request, sizeof request, 0, NULL, 0);
+    if (count >= 0) count = syscall(SYS_recvfrom, descriptor, &answer, sizeof answer, not_blocking, NULL, NULL);
+    int error = count < 0 ? errno : 0;
+    close(descriptor);
+    if (error != 0) return -error;
+
+    if (answer.header.nlmsg_type == NLMSG_ERROR && count >= (long)NLMSG_LENGTH(sizeof(struct nlmsgerr))) {
+        error = ((struct nlmsgerr *)NLMSG_DATA(&answer.header))->error;
+        return error < 0 ? error : -EPROTO;
+    }
+    if (answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY
+        || count < (long)NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return -EPROTO;
+    const struct inet_diag_msg *found = NLMSG_DATA(&answer.header);
+    // A listener of that port stands in for a connection that is gone, and a socket that nobody holds open any more
+    // (inode 0) is nobody's, which the kernel calls root's.
+    if (found->idiag_state > 15 || (readable >> found->idiag_state & 1) == 0 || found->idiag_inode == 0) return -ENOENT;
+    if (found->id.idiag_sport != request.question.id.idiag_sport
+        || found->id.idiag_dport != request.question.id.idiag_dport) return -ENOENT;
+    *user = found->idiag_uid;
+    return 0;
 }
 
 #endif

@@ -102,6 +102,7 @@ struct RootCommand: ParsableCommand {
         version: "subproxy \(programVersion)",
         subcommands: [
             ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, ReplayCommand.self,
+            SessionCommand.self,
             AuthorityCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)

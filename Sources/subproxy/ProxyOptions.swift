@@ -5,6 +5,7 @@ import ForwardProxy
 import HTTPSemantics
 import Logging
 import NIOCore
+import Sessions
 import Substitution
 
 /// The options of `serve` and `run` that say what the proxy does.
@@ -162,6 +163,8 @@ struct ProxyOptions: ParsableArguments {
     @Flag(help: "Let clients on this machine reach the metadata services of clouds (169.254.169.254 and others).")
     var allowMetadata = false
 
+    @OptionGroup var console: ConsoleOptions
+
     @Option(
         help: ArgumentHelp("Event loops. (default: one a core, at most four)", valueName: "number"),
         transform: OptionValue.count(1...256))
@@ -279,6 +282,8 @@ struct ProxyOptions: ParsableArguments {
         configuration.allowsPrivateForRemote = allowPrivateOrigins
         configuration.allowsMetadata = allowMetadata
         if let threads { configuration.threads = threads }
+        configuration.consoleUsers = try console.userNumbers()
+        configuration.sessionsFolder = console.sessionsFolder(besideFirstOf: maps)?.path
         configuration.limits = limits.limits
         configuration.version = programVersion
         configuration.logFormat = logs.logFormat ?? .text

@@ -153,7 +153,7 @@ extension LoopContext {
 
     /// Refuses a request for a host that no archive has, where nothing else is to answer.
     private func missedHost(_ asked: AskedRequest, _ client: any ExchangeClient) -> ArchivedRequest {
-        guard decider.isOffline, !decider.isOwnSite(asked.uri) else { return .notMine }
+        guard decider.isOffline, !decider.isOwn(asked.uri) else { return .notMine }
         exchangeMetrics.archiveMisses &+= 1
         proxy.configuration.replay?.noteMiss(asked, ArchiveMiss.Reason.host.rawValue, [])
         client.fail(.inNoArchive)

@@ -132,6 +132,7 @@ final class Decider: Sendable {
     ///
     /// - Parameter rule: the rule that answers by its conditions, if any.
     func decision(on asked: AskedRequest, rule: Rule?, scratch: inout LookupScratch) -> Decision {
+        if asked.uri.isOfConsole, isOwn(asked.uri) { return .ownSite }
         if let rule = preflightRule(for: asked, &scratch) { return .preflight(rule) }
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
@@ -252,9 +253,7 @@ final class Decider: Sendable {
     private func hasBeenHere(_ fields: FieldSection) -> Bool { identity?.isNamed(in: fields) ?? false }
 
     /// Whether the target is this proxy itself, by name; addresses that a name leads to are judged when connecting.
-    func isOwnSite(_ uri: TargetURI) -> Bool { isOwn(uri) }
-
-    private func isOwn(_ uri: TargetURI) -> Bool {
+    func isOwn(_ uri: TargetURI) -> Bool {
         uri.scheme == .http
             && uri.withBytes { bytes in
                 let authority = uri.hostRange.lowerBound..<uri.pathStart

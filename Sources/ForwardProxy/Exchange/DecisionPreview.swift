@@ -95,8 +95,8 @@ public struct DecisionPreview: Sendable {
             switch map.answer(match, uri: uri, scratch: scratch) {
             case .origin(let target):
                 self.init(
-                    asked, to: target?.ofRootPage ?? uri, reason, rule.position, "the rule forwards the request",
-                    decider)
+                    asked, to: target?.ofRootPage ?? uri, reason, rule.position,
+                    DecisionPreview.forwarding(by: rule), decider)
             case .refused(let why): self.init(.noUsableURL(rule: rule.position, why))
             case .file, .content, .database, .template, .answers: self.init(.internalError)
             }
@@ -184,8 +184,8 @@ public struct DecisionPreview: Sendable {
             switch decider.forwarding(RequestCacheControl(fields)) {
             case .forward(let reason):
                 self.init(
-                    asked, to: target?.ofRootPage ?? asked.uri, reason, rule.position, "the rule forwards the request",
-                    decider)
+                    asked, to: target?.ofRootPage ?? asked.uri, reason, rule.position,
+                    DecisionPreview.forwarding(by: rule), decider)
             case .refuse(let error): self.init(error)
             default: self.init(.internalError)
             }
@@ -337,6 +337,12 @@ public struct DecisionPreview: Sendable {
                 "the map does not name the host for https, so the bytes are relayed, and no request in them is seen; "
                     + "a rule with an https URL, or 'intercept', has it decrypted", status: 200)
         }
+    }
+
+    private static func forwarding(by rule: Rule) -> String {
+        let delay = rule.options.delay == .zero ? "" : ", after \(rule.options.delay)"
+        let rate = rule.options.rate.map { ", and passes the response's body on at \($0) bytes a second" } ?? ""
+        return "the rule forwards the request" + delay + rate
     }
 
     private static func hasBody(_ fields: FieldSection) -> Bool {

@@ -41,6 +41,10 @@ extension LoopContext {
     }
 
     func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
+        if uri.isOfConsole, decider.isOwn(uri) {
+            open(record(request, url: uri), request.head, on: client)
+            return answerOwnSite(request, uri, client)
+        }
         let match = map.lookup(uri, head: request.head, scratch: &scratch)
         if let match {
             let rule = map.rule(match.id)
@@ -221,7 +225,8 @@ extension LoopContext {
         }
         let rule = use.rule
         let plan = ForwardPlan(
-            reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers)
+            reason: reason, outcome: .forwarded, detail: rule.position, headers: rule.options.headers,
+            pace: ForwardPlan.Pace(rule.options))
         switch use.source(scratch) {
         case .origin(let other): return forward(request, asked, to: other?.ofRootPage ?? asked.uri, client, plan)
         case .refused(let why):

@@ -30,6 +30,7 @@ struct ErrorResponse {
         default: break
         }
         lines.writeStaticString("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+        if error.isOfConsole || status == 401 { OwnPage.writeIsolation(to: &lines) }
         if prefersHTML { ErrorPage.writePolicy(to: &lines) }
         if error.answersCORS, let fields {
             CORSFields.write(for: fields, exposed: "Date, Via", to: &lines)

@@ -54,6 +54,8 @@ protocol ExchangeClient: BodyReceiver {
     var takesSerialisedResponse: Bool { get }
     /// Whether the header section is sent as a header block of HTTP/2.
     var takesFieldBlocks: Bool { get }
+    /// Whose the client's socket is, as far as the kernel tells; nil where that can't be asked.
+    var owner: ClientOwner? { get }
     /// The connections to origins that are this client's connection's alone; nil unless they stand for a user.
     var ownConnections: OwnConnections? { get set }
     /// The log's record of the exchange under way, which ``LoopContext/open(_:_:on:)`` begins.

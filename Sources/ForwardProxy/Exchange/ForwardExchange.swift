@@ -11,6 +11,22 @@ struct ForwardPlan {
     var detail: String
     /// Fields that the rule sets or removes on the origin's response.
     var headers: [RuleOptions.FieldChange] = []
+    /// How long the request waits before it goes out, and at what rate the response's body is passed on.
+    var pace = Pace()
+
+    /// What a rule asks for that forwards.
+    struct Pace {
+        var delay = Duration.zero
+        /// Bytes a second; nil for no limit.
+        var rate: Int?
+    }
+}
+
+extension ForwardPlan.Pace {
+    init(_ options: RuleOptions) {
+        delay = options.delay
+        rate = options.rate
+    }
 }
 
 /// Hands one request to the origin and its response to the client, both as streams with bounded memory.
@@ -27,6 +43,8 @@ final class ForwardExchange: OriginExchange {
     private var fallback: ((ProxyError) -> Void)?
     private var hasStarted = false
     private let passage = BodyPassage()
+    private var paced: PacedBody?
+    private var delay: Scheduled<Void>?
     var trailers: ByteBuffer?
 
     init(
@@ -41,19 +59,29 @@ final class ForwardExchange: OriginExchange {
         loop = client.loop
     }
 
-    /// Sends the request on.
+    /// Sends the request on, after the rule's delay; what comes of its body meanwhile waits in the transfer.
     func begin(_ transfer: any OriginTransport) {
         self.transfer = transfer
-        transfer.start(sink: self)
+        guard plan.pace.delay != .zero else { return transfer.start(sink: self) }
+        let time = TimeAmount.nanoseconds(plan.pace.delay.nanosecondsClamped)
+        delay = loop.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
+            delay = nil
+            self.transfer?.start(sink: self)
+        }
     }
 
     // MARK: The client's side
 
     func clientBecameWritable() {
+        paced?.clientBecameWritable()
         passage.acknowledge(to: transfer)
     }
 
     func clientIsGone() {
+        delay?.cancel()
+        delay = nil
+        paced?.cancel()
+        paced = nil
         passage.end(client)
         client = nil
         fallback = nil
@@ -77,10 +105,17 @@ final class ForwardExchange: OriginExchange {
         }
         passage.begin(response)
         client.start(response)
+        guard let rate = plan.pace.rate, response.body != .none else { return }
+        paced = PacedBody(rate: rate, client: client, transfer: transfer)
     }
 
     private func end(_ failure: ProxyError?) {
         transfer = nil
+        if let paced, !paced.hasEnded {
+            // What has come of the body is still to be passed on.
+            return paced.end { [self] in end(failure) }
+        }
+        paced = nil
         passage.end(client)
         guard let client else { return }
         guard let failure else {
@@ -118,6 +153,7 @@ final class ForwardExchange: OriginExchange {
 
     func originSentBody(_ body: ByteBuffer) {
         guard let client else { return }
+        if let paced { return paced.append(body) }
         passage.pass(body, to: client, from: transfer)
     }
 

@@ -23,6 +23,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var note: String?
     /// Whether a script of another origin may read it, as a rule's answer.
     var answersCORS = false
+    /// Whether it is about a page of the console's, so that its own page is kept from other sites too.
+    var isOfConsole = false
     /// The value of Allow that a 405 carries (RFC 9110 §15.5.6).
     public var allow: String?
     /// Seconds after which another attempt may do better, as Retry-After says them (RFC 9110 §10.2.3).

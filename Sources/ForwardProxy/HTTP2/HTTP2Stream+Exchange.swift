@@ -14,6 +14,8 @@ extension HTTP2Stream: ExchangeClient {
         get { connection.ownConnections }
         set { connection.ownConnections = newValue }
     }
+    /// The proxy's own site is not asked for in a tunnel.
+    var owner: ClientOwner? { nil }
     var takesSerialisedResponse: Bool { !state.awaitsContinue }
     var takesFieldBlocks: Bool { true }
 

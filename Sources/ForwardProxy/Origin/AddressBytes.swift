@@ -41,6 +41,11 @@ struct AddressBytes: Sendable, Equatable {
         return remote.isLoopback || remote == local.flatMap { AddressBytes($0) }
     }
 
+    /// Whether a text is an address of loopback.
+    static func isLoopback(_ text: String) -> Bool {
+        (try? SocketAddress(ipAddress: text, port: 0)).flatMap { AddressBytes($0) }?.isLoopback ?? false
+    }
+
     static func port(_ address: UnsafePointer<sockaddr>) -> UInt16 {
         switch CInt(address.pointee.sa_family) {
         case AF_INET, AF_INET6:

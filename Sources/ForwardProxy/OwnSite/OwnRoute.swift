@@ -55,6 +55,8 @@ struct OwnRequest {
     let path: [UInt8]
     /// Whether the client speaks TLS with the proxy.
     let isEncrypted: Bool
+    /// Whether the client's address is one of loopback.
+    let isFromLoopback: Bool
     /// Who asks, as far as what each client has of its own goes.
     let client: TurnClient
 
@@ -73,9 +75,14 @@ enum OwnAudience: CaseIterable {
     case thisMachineAndUsers
     /// Clients of this machine alone.
     case thisMachine
+    /// Clients of this machine whose socket is the proxy's own user's, or one of `--console-users`, and with `--auth`
+    /// such as have credentials.
+    case owners
 
     enum Verdict {
         case admitted, credentialsNeeded, refused
+        /// The kernel has to say whose the client is.
+        case ownerNeeded
     }
 
     /// - Parameters:
@@ -84,9 +91,14 @@ enum OwnAudience: CaseIterable {
     ///   - isProxied: whether the request was for the proxy to pass on, by its form: then it has been asked for
     ///     Proxy-Authorization before.
     func judge(isLocal: Bool, hasAccessControl: Bool, isProxied: Bool) -> Verdict {
+        guard self != .owners else {
+            if hasAccessControl, isProxied { return .admitted }
+            if isLocal { return .ownerNeeded }
+            return hasAccessControl ? .credentialsNeeded : .refused
+        }
         guard !isLocal else { return .admitted }
         switch self {
-        case .anybody: return .admitted
+        case .anybody, .owners: return .admitted
         case .thisMachine: return .refused
         case .users where !hasAccessControl: return .admitted
         case .thisMachineAndUsers where !hasAccessControl: return .refused

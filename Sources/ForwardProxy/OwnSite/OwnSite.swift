@@ -16,6 +16,9 @@ extension OwnRoute {
         },
         OwnRoute(.exact("/ca.pem"), for: .anybody) { loop, _ in loop.answer(with: .certificate) },
         OwnRoute(.exact("/ca.mobileconfig"), for: .anybody) { loop, _ in loop.answer(with: .configurationProfile) },
+        OwnRoute(.below("/console/"), for: .anybody) { _, request in ConsoleFile.answer(request) },
+        OwnRoute(.exact("/session/restore"), for: .anybody) { _, _ in .page(SessionPage.restoring) },
+        OwnRoute(.below("/sessions/"), for: .owners) { loop, request in loop.sessionPage(request) },
     ]
 }
 
@@ -62,26 +65,49 @@ extension LoopContext {
     private func answerOwn(
         _ request: Request, path: [UInt8], isProxied: Bool, _ client: any ExchangeClient
     ) -> (any Exchange)? {
+        let isConsole = ConsolePath.contains(path)
+        // What is in the query of such a page is nobody's but its reader's.
+        if isConsole { client.record?.omitQuery() }
         func refuse(_ error: ProxyError) -> (any Exchange)? {
-            client.fail(error)
+            client.fail(isConsole ? error.ofConsole : error)
             return nil
         }
         guard namesProxy(request) else { return refuse(.misdirected) }
         let route: OwnRoute
         switch OwnRoute.find(path, request.head.methodBytes, isProxied: isProxied, among: ownRoutes) {
         case .success(let found): route = found
-        case .failure(let error): return refuse(error)
+        case .failure(let error):
+            // Whoever is not admitted learns nothing of what there is.
+            guard let hidden = ownRoutes.first(where: { $0.matches(path: path) }), hidden.audience == .owners else {
+                return refuse(error)
+            }
+            return admit(to: hidden, request, isProxied: isProxied, client) { _ in
+                refuse(SessionPath(path) == nil ? .noSuchSession : error)
+            }
+        }
+        return admit(to: route, request, isProxied: isProxied, client) { [self] in
+            answer(by: route, $0, path: path, isProxied: isProxied, client)
+        }
+    }
+
+    /// Begins an exchange if the client belongs to the route's audience.
+    private func admit(
+        to route: OwnRoute, _ request: Request, isProxied: Bool, _ client: any ExchangeClient,
+        begin: @escaping (Request) -> (any Exchange)?
+    ) -> (any Exchange)? {
+        func refuse(_ error: ProxyError) -> (any Exchange)? {
+            client.fail(route.audience == .owners ? error.ofConsole : error)
+            return nil
         }
         switch route.audience.judge(
             isLocal: client.isLocal, hasAccessControl: proxy.access != nil, isProxied: isProxied)
         {
-        case .refused: return refuse(.localOnly)
+        case .refused: return refuse(route.audience == .owners ? .notAdmitted : .localOnly)
         case .credentialsNeeded:
             guard let access = proxy.access else { return refuse(.internalError) }
-            return access.admit(request, client, by: .authorization) { [self] in
-                answer(by: route, $0, path: path, isProxied: isProxied, client)
-            }
-        case .admitted: return answer(by: route, request, path: path, isProxied: isProxied, client)
+            return access.admit(request, client, by: .authorization, begin: begin)
+        case .ownerNeeded: return admitOwner(request, client, begin: begin)
+        case .admitted: return begin(request)
         }
     }
 
@@ -91,6 +117,7 @@ extension LoopContext {
         let exchange = OwnPageExchange(client, isHead: request.isHead)
         let asked = OwnRequest(
             request: request, path: path, isEncrypted: client.isEncrypted,
+            isFromLoopback: AddressBytes.isLoopback(client.address),
             client: TurnClient(
                 ownSite: request.head.fields, address: client.address, isProxied: isProxied,
                 hasAccessControl: proxy.access != nil))
@@ -98,7 +125,7 @@ extension LoopContext {
         case .page(let page): exchange.begin(page)
         case .later(let page): exchange.begin(page)
         case .error(let error):
-            client.fail(error)
+            client.fail(ConsolePath.contains(path) ? error.ofConsole : error)
             return nil
         }
         return exchange.isOver ? nil : exchange

@@ -41,7 +41,7 @@ extension LoopContext {
 
 extension FieldSection {
     /// The values of the lines of a name, as text.
-    fileprivate func texts(named name: String) -> [String] {
+    func texts(named name: String) -> [String] {
         var values: [String] = []
         forEach(named: Array(name.utf8)) { values.append(String(decoding: $0, as: UTF8.self)) }
         return values

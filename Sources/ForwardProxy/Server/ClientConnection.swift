@@ -19,6 +19,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     let isEncrypted: Bool
     var record: ExchangeRecord?
     var ownConnections: OwnConnections?
+    /// Made at first need, which most connections never have.
+    private(set) lazy var owner = channel.map { ClientOwner($0) }
     var state = ConnectionState()
     var parser: RequestParser
     var exchange: (any Exchange)?

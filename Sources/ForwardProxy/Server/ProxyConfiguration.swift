@@ -113,6 +113,10 @@ public struct ProxyConfiguration: Sendable {
     public var allowsMetadata = false
     /// Event loops; the default is one for each core, at most four.
     public var threads = max(1, min(System.coreCount, 4))
+    /// The numbers of the local users, besides the proxy's own, who may look at sessions; the default is none.
+    public var consoleUsers: Set<UInt32> = []
+    /// The folder of saved sessions; nil where there is none.
+    public var sessionsFolder: String?
     public var limits = ProxyLimits()
     public var logFormat = LogFormat.text
     /// Where the program's own messages go, whose losses the metrics count too.

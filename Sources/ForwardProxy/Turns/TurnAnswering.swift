@@ -44,7 +44,8 @@ extension LoopContext {
                 headers.append(RuleOptions.FieldChange(name: "Cache-Control", value: Array("no-store".utf8)))
             }
             let plan = ForwardPlan(
-                reason: reason, outcome: .forwarded, detail: use.rule.position, headers: headers)
+                reason: reason, outcome: .forwarded, detail: use.rule.position, headers: headers,
+                pace: ForwardPlan.Pace(use.rule.options))
             return forward(request, asked, to: target?.ofRootPage ?? asked.uri, client, plan)
         default: client.fail(.internalError)
         }

@@ -125,6 +125,11 @@ extension SubstitutionMap {
         for condition in options.fieldConditions {
             reasons.append("the request field \(condition.nameText) is \(condition.value.description)")
         }
+        switch options.navigation {
+        case true?: reasons.append("the request loads a document (navigation)")
+        case false?: reasons.append("the request loads no document (navigation: false)")
+        case nil: break
+        }
         return reasons
     }
 
@@ -179,6 +184,11 @@ extension SubstitutionMap {
             return condition.isNamed(in: fields)
                 ? "for the request field \(name), which is not \(condition.value.description)"
                 : "for the request field \(name), which is missing"
+        case .navigation(wanted: true):
+            return "for it loads no document: the rule wants 'Sec-Fetch-Mode: navigate', or, from a client without "
+                + "Sec-Fetch fields, 'Upgrade-Insecure-Requests: 1'"
+        case .navigation(wanted: false):
+            return "for it loads a document, and the rule has 'navigation: false'"
         }
     }
 }

@@ -219,6 +219,9 @@ struct RuleFinder {
         for condition in options.fieldConditions where !condition.holds(in: fields) {
             return .field(condition)
         }
+        if let navigation = options.navigation, Navigation.isOne(fields) != navigation {
+            return .navigation(wanted: navigation)
+        }
         return nil
     }
 
@@ -266,4 +269,6 @@ struct RuleFinder {
 enum ConditionFailure {
     case method, query
     case field(FieldCondition)
+    /// The request is a document's load, or none, and the rule wants the other.
+    case navigation(wanted: Bool)
 }

@@ -80,7 +80,7 @@ struct MapStorage: Sendable {
 
         init(_ options: RuleOptions) {
             methods = options.methods.known
-            hasFieldConditions = !options.fieldConditions.isEmpty
+            hasFieldConditions = !options.fieldConditions.isEmpty || options.navigation != nil
             switch options.query {
             case .exact: query = .exact
             case .ignore: query = .ignore

@@ -5,6 +5,7 @@ import YAML
 enum OptionName: String, CaseIterable {
     case methods, query
     case requestHeaders = "request-headers"
+    case navigation
     case status, type, headers, cors, delay, rate
     case bypass, missing, when, retain
 

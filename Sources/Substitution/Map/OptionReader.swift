@@ -12,6 +12,7 @@ struct OptionReader {
         case .methods: given.methods = methods(value)
         case .query: given.query = query(value)
         case .requestHeaders: given.fieldConditions = fieldConditions(value)
+        case .navigation: given.navigation = navigation(value)
         case .status: given.status = status(value)
         case .type: given.type = mediaType(value)
         case .headers: given.headers = FieldChangeReader(diagnostics: diagnostics).read(value)
@@ -105,6 +106,13 @@ struct OptionReader {
             conditions.append(FieldCondition(name: lowercased, value: WildcardText(text.bytes)))
         }
         return conditions
+    }
+
+    private func navigation(_ value: YAMLNode) -> Bool? {
+        guard let scalar = value.scalar else { return refuse("'navigation' is true or false", value) }
+        if let boolean = scalar.boolValue { return boolean }
+        let hint = scalar.isYAML11Boolean ? "; for \(scalar) write true or false" : ""
+        return refuse("'navigation' is true or false\(hint)", value)
     }
 
     // MARK: Reply

@@ -58,6 +58,8 @@ public final class RuleOptions: Sendable {
     let methods: MethodSet
     let query: QueryCondition
     let fieldConditions: [FieldCondition]
+    /// Whether the request has to be a document's load, or must not be one; nil where that takes no part.
+    let navigation: Bool?
     /// The status that the map sets; nil where it sets none: 200, or 302 for a redirect, or 403 for a block.
     public let status: Int?
     /// The media type that the map sets, parameters included; nil where it sets none.
@@ -88,6 +90,7 @@ public final class RuleOptions: Sendable {
         methods = given.methods ?? .retrieval
         query = given.query ?? .ignore
         fieldConditions = given.fieldConditions ?? []
+        navigation = given.navigation
         status = given.status
         type = given.type.flatMap { MediaType($0) }
         headers = given.headers ?? []
@@ -118,6 +121,7 @@ struct GivenOptions: Hashable, Sendable {
     var methods: MethodSet?
     var query: QueryCondition?
     var fieldConditions: [FieldCondition]?
+    var navigation: Bool?
     var status: Int?
     var type: String?
     var headers: [RuleOptions.FieldChange]?
@@ -145,6 +149,7 @@ struct GivenOptions: Hashable, Sendable {
         merged.methods = methods ?? defaults.methods ?? source.kind.methods(self)
         merged.query = query ?? defaults.query ?? source.kind.query(isExact: isExact)
         merged.fieldConditions = fieldConditions ?? defaults.fieldConditions
+        merged.navigation = navigation ?? defaults.navigation
         merged.status = status ?? defaults.status.flatMap { source.kind.accepts(status: $0) ? $0 : nil }
         merged.type = type ?? defaults.type
         merged.headers = GivenOptions.merged(headers, over: defaults.headers)

@@ -30,7 +30,7 @@ struct ForwardSource: SourceKind {
 
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect {
         switch option {
-        case .status, .type, .cors, .delay, .rate: .none("")
+        case .status, .type, .cors: .none("")
         default: usualEffect(of: option)
         }
     }

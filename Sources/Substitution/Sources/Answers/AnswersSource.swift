@@ -94,7 +94,7 @@ struct AnswersSource: SourceKind {
         if name == option { return "an answer in turn has no 'answers' of its own" }
         if name == CompanionName.repetition.rawValue { return "'repeat' is for all answers; write it beside 'answers'" }
         switch OptionName(rawValue: name) {
-        case .methods, .query, .requestHeaders:
+        case .methods, .query, .requestHeaders, .navigation:
             return "'\(name)' is a condition, and an answer in turn has none; write it beside 'answers'"
         case .bypass, .when, .cors: return "'\(name)' is for all answers; write it beside 'answers'"
         case .status, .type, .headers, .delay, .rate, .missing, .retain, nil: return nil
