@@ -9,7 +9,7 @@ ARGS ?=
 # kills the program.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection json csv \
-	script template query har mhtml webarchive
+	script template query har mhtml webarchive session
 SOAK_SECONDS ?= 600
 KILLS ?= 200
 
@@ -18,10 +18,11 @@ PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev zlib1g-d
 	ca-certificates
 # Of systemd the tests take systemd-analyze; it does not have to run.
 TEST_PACKAGES = curl sqlite3 python3 python3-requests python3-prometheus-client strace faketime iproute2 git \
-	openssl libnss3-tools default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE)
-# Ubuntu has Chromium as a snap alone: with 'make test CHROMIUM_PACKAGE=' the tests with a browser are skipped, unless
-# CHROMIUM names one.
+	openssl libnss3-tools default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE) $(FIREFOX_PACKAGE)
+# Ubuntu has Chromium and Firefox as snaps alone: with 'make test CHROMIUM_PACKAGE= FIREFOX_PACKAGE=' the tests with a
+# browser are skipped, unless CHROMIUM and FIREFOX name one.
 CHROMIUM_PACKAGE ?= chromium
+FIREFOX_PACKAGE ?= firefox-esr
 DEB_PACKAGES = build-essential debhelper dpkg-dev
 DEB_TEST_PACKAGES = debootstrap lintian curl python3 openssl
 

@@ -29,4 +29,6 @@ public enum InstalledProgram {
     /// The browser that tests drive: what CHROMIUM names, or Debian's; a path at which there is none where it is
     /// missing.
     public static let chromium = getenv("CHROMIUM").map { String(cString: $0) } ?? "/usr/bin/chromium"
+    /// The other one: what FIREFOX names, or Debian's.
+    public static let firefox = getenv("FIREFOX").map { String(cString: $0) } ?? "/usr/bin/firefox-esr"
 }

@@ -1,5 +1,5 @@
 import Basics
-import Database
+import JSON
 import Diagnostics
 
 /// Reads the files in which Firefox keeps its windows (`sessionstore.jsonlz4`, `recovery.jsonlz4`, `previous.jsonlz4`):

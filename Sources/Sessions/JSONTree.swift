@@ -1,4 +1,4 @@
-import Database
+import JSON
 import Diagnostics
 import YAML
 

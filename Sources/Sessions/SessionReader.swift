@@ -53,12 +53,12 @@ struct SessionReader {
             throw SessionError("\(repeated) comes twice", at: repeated.span)
         }
         if let history = root["history"] {
-            let urls = try list(history, "history")
+            let urls = try limited(history, "history")
             return try session(urls, titles: [], offset: root["currentPage"], named: "currentPage", history.span)
         }
         if let list = root["urls"] {
-            let urls = try self.list(list, "urls")
-            let titles = try root["titles"].map { node throws(SessionError) in try self.list(node, "titles") } ?? []
+            let urls = try limited(list, "urls")
+            let titles = try root["titles"].map { node throws(SessionError) in try elements(node, "titles") } ?? []
             guard titles.count <= urls.count else {
                 throw SessionError("there are more titles than URLs", at: titles[urls.count].span)
             }
@@ -154,12 +154,13 @@ struct SessionReader {
         return session
     }
 
-    private func list(_ node: YAMLNode, _ name: String) throws(SessionError) -> [YAMLNode] {
-        try limited(node, name)
+    private func elements(_ node: YAMLNode, _ name: String) throws(SessionError) -> [YAMLNode] {
+        guard let elements = node.elements else { throw SessionError("'\(name)' is a list", at: node.span) }
+        return elements
     }
 
     private func limited(_ node: YAMLNode, _ name: String) throws(SessionError) -> [YAMLNode] {
-        guard let elements = node.elements else { throw SessionError("'\(name)' is a list", at: node.span) }
+        let elements = try elements(node, name)
         guard !elements.isEmpty else { throw SessionError("'\(name)' is empty", at: node.span) }
         guard elements.count <= SavedSession.mostEntries else {
             throw SessionError(

@@ -91,13 +91,13 @@ struct RootCommand: ParsableCommand {
 
             EXIT STATUS:
               0   done; 'run' exits with the status of its command
-              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice
-              64  an option can't be used
-              65  a map or the file of --auth has errors, or --tls-cert and --tls-key don't fit
-              66  the file of --auth, --tls-cert or --tls-key can't be read
+              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice; no such session
+              64  an option or a session's name can't be used
+              65  a map or the file of --auth has errors, --tls-cert and --tls-key don't fit, or a file is no session
+              66  the file of --auth, --tls-cert or --tls-key, or that of a session, can't be read
               69  an address can't be listened on
               71  the system refused something that every start needs, such as a thread
-              73  the log file can't be opened
+              73  the log file can't be opened, or a session can't be written
             """,
         version: "subproxy \(programVersion)",
         subcommands: [

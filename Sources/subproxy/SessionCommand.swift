@@ -58,7 +58,8 @@ extension SessionName {
     static func named(_ text: String) throws -> SessionName {
         guard let name = SessionName(text) else {
             throw OptionValueError(
-                "no name of a session: letters, digits, '.', '_' and '-', the first one a letter or a digit, 64 at most")
+                "no name of a session: letters, digits, '.', '_' and '-', the first one a letter or a digit, 64 at most"
+            )
         }
         return name
     }

@@ -57,7 +57,7 @@ class Firefox:
         self.buffer = b''
         self.number = 0
         self.receive()
-        self.call('WebDriver:NewSession', capabilities={'alwaysMatch': {'acceptInsecureCerts': True}})
+        self.call('WebDriver:NewSession', acceptInsecureCerts=True)
         self.call('WebDriver:SetTimeouts', script=30000, pageLoad=60000)
 
     def connect(self, profile):

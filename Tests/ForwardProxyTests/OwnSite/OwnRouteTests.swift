@@ -34,7 +34,9 @@ struct OwnRouteTests {
         }
     }
 
-    @Test("a client of this machine is admitted to every page", arguments: OwnAudience.allCases)
+    @Test(
+        "a client of this machine is admitted to every page but its user's own",
+        arguments: OwnAudience.allCases.filter { $0 != .owners })
     func local(audience: OwnAudience) {
         for hasAccessControl in [false, true] {
             for isProxied in [false, true] {
@@ -43,6 +45,19 @@ struct OwnRouteTests {
                         == .admitted)
             }
         }
+    }
+
+    @Test("a page for owners asks the kernel on this machine, and for credentials where there are some")
+    func owners() {
+        let audience = OwnAudience.owners
+        #expect(audience.judge(isLocal: true, hasAccessControl: false, isProxied: false) == .ownerNeeded)
+        #expect(audience.judge(isLocal: true, hasAccessControl: false, isProxied: true) == .ownerNeeded)
+        #expect(audience.judge(isLocal: true, hasAccessControl: true, isProxied: false) == .ownerNeeded)
+        // It has given credentials already, as everybody has who sends in absolute-form.
+        #expect(audience.judge(isLocal: true, hasAccessControl: true, isProxied: true) == .admitted)
+        #expect(audience.judge(isLocal: false, hasAccessControl: true, isProxied: true) == .admitted)
+        #expect(audience.judge(isLocal: false, hasAccessControl: true, isProxied: false) == .credentialsNeeded)
+        #expect(audience.judge(isLocal: false, hasAccessControl: false, isProxied: false) == .refused)
     }
 
     @Test(

@@ -44,7 +44,7 @@ struct OwnSiteTests {
         #expect(refused.body.contains("The proxy's own pages answer GET and HEAD."))
         #expect(refused.body.contains("Use GET."))
         let none = try own(proxy, "/none")
-        #expect(none.body.contains("/, /proxy.pac, /metrics, /healthz, /reset, /ca.pem and /ca.mobileconfig."))
+        #expect(none.body.contains("/, /proxy.pac, /metrics, /healthz, /reset, /ca.pem, /ca.mobileconfig, /console/,"))
     }
 
     @Test("what the proxy answers for itself is its own in the log and the metrics, and nothing that was substituted")

@@ -44,6 +44,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case mhtml
     /// A saved page as a webarchive, in either form of property list.
     case webarchive
+    /// A saved session in YAML or JSON, or a file of Firefox's.
+    case session
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -69,6 +71,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .har: try HARInvariants.check(bytes)
         case .mhtml: try SavedPageInvariants.checkMHTML(bytes)
         case .webarchive: try SavedPageInvariants.checkWebarchive(bytes)
+        case .session: try SessionInvariants.check(bytes)
         }
     }
 }
