@@ -71,12 +71,12 @@ extension EndToEnd {
                 //site.test/page: { file: page.html }
                 //site.test/thing: \(thing)
                 //site.test/picture: \(picture.replacing("image/*", with: "*image/*"))
-                http://127.0.0.1:9/page: { file: page.html }
-                http://127.0.0.1:9/thing: \(thing)
-                http://127.0.0.1:9/picture: \(picture.replacing("image/*", with: "*image/*"))
+                http://127.0.0.1:18080/page: { file: page.html }
+                http://127.0.0.1:18080/thing: \(thing)
+                http://127.0.0.1:18080/picture: \(picture.replacing("image/*", with: "*image/*"))
                 """, files: ["page.html": Self.page], options: ["--ca-dir", authority.path])
             // http beyond loopback has no field of Fetch Metadata; loopback and https have.
-            let urls = ["http://site.test/page", "http://127.0.0.1:9/page", "https://site.test/page"]
+            let urls = ["http://site.test/page", "http://127.0.0.1:18080/page", "https://site.test/page"]
             let result = try run(served, urls.flatMap { ["--kinds", $0] })
             let expected = ["http/1.1", "http/1.1", "h2"].map {
                 Kinds(frame: "document", fetch: "part", image: "image", version: $0, top: "document")

@@ -36,6 +36,11 @@ extension EndToEnd {
             var back: [String]
         }
 
+        private struct Pressed: Decodable {
+            var pressed: [String]
+            var isStrict: Bool
+        }
+
         private struct Unclicked: Decodable {
             var shown: String
             var script: String
@@ -159,6 +164,15 @@ extension EndToEnd {
             .program(InstalledProgram.firefox, of: "firefox-esr"), arguments: ["restore", "fragment"])
         func firefox(_ scenario: String) throws { check(try run(.firefox, scenario)) }
 
+        @Test(
+            "Firefox's Back button goes by the pages that were not clicked, where its settings say so",
+            .program(InstalledProgram.firefox, of: "firefox-esr"))
+        func firefoxButton() throws {
+            let result: Pressed = try run(.firefox, "button")
+            let strict = [Self.urls[0], "http://before.test/"]
+            #expect(result.pressed == (result.isStrict ? strict : [Self.urls[1], Self.urls[0]]))
+        }
+
         private func checkFifty(_ fifty: Fifty) {
             #expect(fifty.count == 50 && fifty.index == 25)
             #expect(fifty.shown == "http://b.test/page25?n=25#f25")
@@ -223,7 +237,7 @@ extension EndToEnd {
               attempt('script', import('\(base)/console/session.js')),
               attempt('image', image),
             ]).then(() => {
-              outcome.seen = [...frames].filter((frame) => {
+              outcome.seen = Array.from({length: frames.length}, (_, index) => frames[index]).filter((frame) => {
                 try { return frame.location.href !== 'about:blank' } catch { return false }
               }).length;
               document.title = 'done';

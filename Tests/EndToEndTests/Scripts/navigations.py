@@ -49,8 +49,10 @@ def leave(browser, options):
     browser.navigate(vetoed)
     wait(lambda: browser.url() == vetoed)
     result['vetoed'] = browser.evaluate('document.body.innerText')
-    browser.browser.call('Page.reload', browser.session, ignoreCache=True)
     browser.screenshot(os.path.join(options.screenshots, 'vetoed.png'))
+    browser.evaluate('window.isOld = true')
+    browser.browser.call('Page.reload', browser.session, ignoreCache=True)
+    wait(lambda: browser.evaluate("window.isOld === undefined && document.readyState === 'complete'"))
     result['reloaded'] = browser.evaluate('document.body.innerText')
     return result
 

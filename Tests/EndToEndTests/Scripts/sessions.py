@@ -2,9 +2,10 @@
 """Restores sessions in a headless browser through a proxy, as a user would, and prints as JSON what became of them.
 
 usage: sessions.py --browser chromium|firefox --program PATH --proxy 127.0.0.1:PORT --profile FOLDER --screenshots FOLDER
-       --scenario restore|fragment|unclicked|fifty|pages|hostile [--session JSON] [--other URL]
+       --scenario restore|fragment|button|unclicked|fifty|pages|hostile [--session JSON] [--other URL]
 
-Chromium's own Back is Alt and the left arrow; Firefox's is what its button calls. Standard library only.
+Chromium's own Back is Alt and the left arrow; in Firefox the pages go back by themselves, and one scenario presses its
+button. Standard library only.
 """
 import argparse
 import base64
@@ -50,7 +51,16 @@ class Chromium:
         return self.entries()[1][self.entries()[0]]
 
     def entries(self):
-        history = self.browser.call('Page.getNavigationHistory', self.session)
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                history = self.browser.call('Page.getNavigationHistory', self.session)
+                break
+            except RuntimeError:
+                # Between two pages there is none.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
         return history['currentIndex'], [entry['url'] for entry in history['entries']]
 
     def click(self, selector):
@@ -117,10 +127,14 @@ class FirefoxBrowser(Firefox):
             'return [list.index, urls]')
 
     def back(self):
-        self.chrome('gBrowser.goBack()')
+        self.evaluate('void setTimeout(() => history.back())')
 
     def forward(self):
-        self.chrome('gBrowser.goForward()')
+        self.evaluate('void setTimeout(() => history.forward())')
+
+    def button(self):
+        """What the Back button does, by whichever of its rules."""
+        self.chrome('document.getElementById("Browser:Back").doCommand()')
 
     def reload(self):
         self.call('WebDriver:Refresh')
@@ -162,6 +176,17 @@ def step(browser, name):
         return here == before and '/session' not in here
     wait(still, 10)
     return browser.url()
+
+
+def button(browser, options):
+    """After the click: where Firefox's Back button leads."""
+    browser.navigate('http://before.test/')
+    browser.navigate(f'http://{options.proxy}/sessions/shop')
+    ready(browser)
+    browser.click('#restore')
+    restored(browser, options.proxy)
+    return {'pressed': [step(browser, 'button') for _ in range(2)],
+            'isStrict': browser.chrome("return Services.prefs.getBoolPref('browser.navigation.requireUserInteraction')")}
 
 
 def restore(browser, options):
@@ -276,7 +301,7 @@ def main():
     options = parser.parse_args()
     browser = {'chromium': Chromium, 'firefox': FirefoxBrowser}[options.browser](options)
     scenarios = {
-        'restore': restore, 'fragment': restore, 'unclicked': unclicked, 'fifty': fifty, 'pages': pages,
+        'restore': restore, 'fragment': restore, 'button': button, 'unclicked': unclicked, 'fifty': fifty, 'pages': pages,
         'hostile': hostile}
     try:
         print(json.dumps(scenarios[options.scenario](browser, options)))
