@@ -85,7 +85,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Sessions", dependencies: ["Basics", "Database", "Diagnostics", "HTTPSemantics", "JSON", "YAML"],
+            name: "Sessions", dependencies: ["Basics", "Diagnostics", "HTTPSemantics", "JSON", "YAML"],
             swiftSettings: strict),
         .target(
             name: "TLSTermination", dependencies: ["Basics", nioCore, nioPosix, nioSSL, certificates, asn1, crypto],
@@ -99,7 +99,8 @@ let package = Package(
             dependencies: [
                 "Archives", "Authentication", "Basics", "CLinux", "Curl", "Database", "Diagnostics", "Files", "HTTP1",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "JSON", "CConsole", "Sessions", "TLSTermination", nioCore, nioPosix,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "Substitution", "JSON", "CConsole", "Sessions",
+                "TLSTermination", nioCore, nioPosix,
                 nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
@@ -144,7 +145,8 @@ let package = Package(
             dependencies: [
                 "Archives", "CSQLite", "Database", "Diagnostics", "Files", "ForwardProxy", "HTTP1", "HTTP1Invariants",
                 "HTTP2",
-                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "Sessions", "YAML", nioCore,
+                "HTTPCaching", "HTTPSemantics", "Mustache", "SQLite", "Substitution", "JSON", "Sessions", "YAML",
+                nioCore,
                 nioEmbedded,
                 nioPosix, nioHPACK, logging,
             ],

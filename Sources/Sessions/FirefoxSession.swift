@@ -1,6 +1,6 @@
 import Basics
-import JSON
 import Diagnostics
+import JSON
 
 /// Reads the files in which Firefox keeps its windows (`sessionstore.jsonlz4`, `recovery.jsonlz4`, `previous.jsonlz4`):
 /// eight bytes of a mark, the length, and JSON that LZ4 has compressed as one block.

@@ -1,5 +1,5 @@
-import JSON
 import Diagnostics
+import JSON
 import YAML
 
 /// Reads JSON as a tree that knows its places, by their offsets: JSON's own reader is stricter than YAML's is about it,

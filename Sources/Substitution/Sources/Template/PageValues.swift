@@ -1,4 +1,4 @@
-public import Database
+public import JSON
 public import Mustache
 
 extension MustacheValue {
