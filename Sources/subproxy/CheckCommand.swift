@@ -1,3 +1,4 @@
+import Archives
 import ArgumentParser
 import Substitution
 
@@ -31,6 +32,7 @@ struct CheckCommand: ProgramCommand {
         messages += result.map?.checkDatabases() ?? []
         messages += result.map?.checkArchives() ?? []
         for message in messages { StandardStream.error.writeLine(message.rendering) }
+        for note in result.map?.archives.flatMap(CheckCommand.unusable) ?? [] { StandardStream.error.writeLine(note) }
         let omitted = files.map { max(0, $0.missing + $0.unusable - $0.diagnostics.count) } ?? 0
         if omitted > 0 {
             StandardStream.error.writeLine("subproxy: \(counted(omitted, "further message")) not shown")
@@ -43,6 +45,22 @@ struct CheckCommand: ProgramCommand {
         let names = maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")
         StandardStream.output.writeLine("\(names): \(map.detailedSummary), \(verdict(messages, omitted))")
         return .success
+    }
+
+    /// Why entries can't answer: ten of each reason, and how many more there are.
+    private static func unusable(_ archive: MapArchive) -> [String] {
+        var counts: [Unusable: Int] = [:]
+        var notes: [String] = []
+        for number in 0..<archive.table.count where archive.isCounted(number) {
+            guard let reason = archive.table[number].unusable else { continue }
+            counts[reason, default: 0] += 1
+            guard counts[reason, default: 0] <= 10 else { continue }
+            notes.append("\(archive.archive.name): note: entry \(number + 1) can't answer: \(reason.words)")
+        }
+        for (reason, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 10 {
+            notes.append("\(archive.archive.name): note: \(count - 10) more entries can't answer: \(reason.words)")
+        }
+        return notes
     }
 
     private func verdict(_ messages: [MapDiagnostic], _ omitted: Int) -> String {

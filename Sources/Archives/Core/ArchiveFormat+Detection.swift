@@ -67,10 +67,10 @@ extension ArchiveInput {
     /// Whether a file that may be a map is an archive instead: maps are YAML, of which JSON is a part, and YAML says
     /// nothing in its first bytes. Does I/O.
     public var isArchive: Bool {
-        guard let format = try? ArchiveFormat(of: self), let start = try? bytes.read(at: 0, upTo: 4096) else {
-            // What is refused as an archive is no map either.
-            return (try? bytes.read(at: 0, upTo: 4)) == [0x28, 0xB5, 0x2F, 0xFD]
-        }
+        guard let start = try? bytes.read(at: 0, upTo: 4096) else { return false }
+        // What is refused as an archive is no map either.
+        if start.starts(with: "PK\u{3}\u{4}".utf8) || start.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) { return true }
+        guard let format = try? ArchiveFormat(of: self) else { return false }
         let lowercased = name.lowercased()
         switch format {
         case .har:

@@ -17,8 +17,10 @@ enum ArchivedRequest {
 struct ArchiveAsking {
     let request: Request
     let asked: AskedRequest
-    let candidates: ArchiveCandidates
+    var candidates: ArchiveCandidates
     let client: TurnClient
+    /// The map that the candidates are of.
+    let map: SubstitutionMap
     /// Whether the answer goes without the Access-Control fields that were recorded.
     let isCrossOrigin: Bool
 
@@ -27,6 +29,7 @@ struct ArchiveAsking {
         self.asked = asked
         self.candidates = candidates
         self.client = TurnClient(request, client)
+        map = client.loop.map
         isCrossOrigin =
             candidates.archive.options.cors == .auto && request.head.fields.contains(.origin)
     }
@@ -74,11 +77,11 @@ extension LoopContext {
 
     /// By which number the answer of the only candidate is kept: behind those of the rules.
     private func id(_ candidates: ArchiveCandidates) -> RuleID {
-        id(candidates.archive, candidates.entries.first ?? 0)
+        id(candidates, candidates.entries.first ?? 0)
     }
 
-    func id(_ archive: MapArchive, _ number: Int) -> RuleID {
-        RuleID(UInt32(truncatingIfNeeded: map.ruleIDCount &+ archive.firstNumber &+ number))
+    private func id(_ candidates: ArchiveCandidates, _ number: Int) -> RuleID {
+        RuleID(UInt32(truncatingIfNeeded: map.ruleIDCount &+ map.entryNumber(candidates, number)))
     }
 
     private func ready(_ candidates: ArchiveCandidates, _ uri: TargetURI) -> ReadyAnswer? {
@@ -138,7 +141,9 @@ extension LoopContext {
         _ asked: AskedRequest, _ archive: MapArchive, hasCandidates: Bool, _ request: Request,
         _ client: any ExchangeClient
     ) -> ArchivedRequest {
-        let miss = map.archiveMiss(asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates)
+        let isTold = archive.missing != .forward || proxy.configuration.replay != nil
+        let miss = map.archiveMiss(
+            asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates, isTold: isTold)
         exchangeMetrics.archiveMisses &+= 1
         proxy.configuration.replay?.noteMiss(asked, miss.reason.rawValue, miss.nearest)
         guard miss.missing != .forward else { return .notMine }
@@ -195,9 +200,12 @@ extension LoopContext {
         let answer = ReadyAnswer(
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
-        guard asking.isKept, let file = entry.content, proxy.files.holds(file) else { return answer }
+        // The numbers of another map name other entries.
+        guard asking.isKept, asking.map === map, let file = entry.content, proxy.files.holds(file) else {
+            return answer
+        }
         let tolerance = Array((answer.archived?.tolerance ?? "").utf8)
-        let id = id(asking.archive, number)
+        let id = id(asking.candidates, number)
         if tolerance.isEmpty {
             answers.insert(answer, for: id)
         } else {
@@ -218,7 +226,7 @@ extension LoopContext {
         if asking.candidates.step.isOtherScheme, asking.asked.uri.scheme == .https, EntryFields.isHTML(fields) {
             fields.append(RecordedField("Content-Security-Policy", "upgrade-insecure-requests"))
         }
-        EntryFields.move(&fields, by: archive.settings)
+        EntryFields.move(&fields, of: exchange, by: archive.settings)
         let isHeadOnly = exchange.method == "HEAD"
         let archived = ArchivedAnswer(
             archive, number, asking.candidates.step, tolerance: asking.tolerance(number), fields: fields,
@@ -255,11 +263,15 @@ enum EntryFields {
     }
 
     /// Moves what Location names, as the entries are moved (`as`).
-    static func move(_ fields: inout [RecordedField], by settings: ArchiveSettings) {
-        guard !settings.moved.isEmpty else { return }
+    static func move(_ fields: inout [RecordedField], of exchange: RecordedExchange, by settings: ArchiveSettings) {
+        guard !settings.moved.isEmpty, let base = try? TargetURI(absolute: ByteBuffer(bytes: exchange.url)) else {
+            return
+        }
         for index in fields.indices where fields[index].isNamed("location") || fields[index].isNamed("content-location")
         {
-            if let moved = settings.moved(fields[index].value[...]) { fields[index].value = moved }
+            let named = fields[index].value.withUnsafeBytes { URIReference.resolve($0, against: base) }
+            guard let url = named?.withBytes({ Array($0) }) else { continue }
+            fields[index].value = settings.moved(url[...]) ?? url
         }
     }
 }

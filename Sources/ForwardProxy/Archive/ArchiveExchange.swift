@@ -16,6 +16,8 @@ final class ArchiveExchange: Exchange {
     private var isReading = false
     /// The origin that is asked first; nil for none.
     private var origin: ForwardPlan?
+    /// The first archive whose candidates had another body: it says what a miss gets.
+    private var missed: MapArchive?
 
     /// Larger bodies are not compared, and equal any.
     static let comparedBytes = 1 << 20
@@ -46,10 +48,13 @@ final class ArchiveExchange: Exchange {
     }
 
     func receive(_ bytes: ByteBuffer) {
-        guard isReading, !body.append(bytes) else { return }
+        guard isReading else { return }
+        if let origin, body.bytes.count + bytes.readableBytes > ArchiveExchange.comparedBytes {
+            isReading = false
+            return forward(origin, and: bytes)
+        }
+        guard !body.append(bytes) else { return }
         isReading = false
-        // What does not fit can't be sent on either, so the archive answers at once.
-        origin = nil
         choose()
     }
 
@@ -66,7 +71,9 @@ final class ArchiveExchange: Exchange {
     // MARK: The origin
 
     /// Sends the request to the origin, with the body that has come; where it fails, the archive answers.
-    private func forward(_ plan: ForwardPlan) {
+    ///
+    /// - Parameter more: bytes that are not held any more, as more follow: such a body is not compared, and equals any.
+    private func forward(_ plan: ForwardPlan, and more: ByteBuffer? = nil) {
         guard let client else { return }
         origin = nil
         self.client = nil
@@ -77,11 +84,15 @@ final class ArchiveExchange: Exchange {
                 client.resume {
                     let fallback = ArchiveExchange(asking, client)
                     fallback.body = HeldBody(limit: ArchiveExchange.comparedBytes, held)
+                    if let more { _ = fallback.body.append(more) }
                     fallback.choose()
                     return fallback.isOver ? nil : fallback
                 }
             }
-            return ArchiveExchange.handOn(request, held, to: exchange)
+            guard let more else { return ArchiveExchange.handOn(request, held, to: exchange) }
+            exchange?.receive(ByteBuffer(bytes: held))
+            exchange?.receive(more)
+            return exchange
         }
     }
 
@@ -122,12 +133,13 @@ final class ArchiveExchange: Exchange {
     /// No entry of the archive has an equal body: the next archive may have one.
     private func lookOn() {
         guard let client else { return }
-        let missed = asking.archive
-        let finding = loop.map.findArchived(
+        let missed = missed ?? asking.archive
+        self.missed = missed
+        let finding = asking.map.findArchived(
             asking.asked.uri, method: asking.asked.method, hasBody: request.hasBody,
-            hasRange: request.head.fields.contains(.range), from: loop.map.place(of: missed) + 1)
+            hasRange: request.head.fields.contains(.range), from: asking.candidates.place + 1)
         if case .found(let candidates) = finding {
-            asking = ArchiveAsking(request, asking.asked, candidates, client)
+            asking.candidates = candidates
             return choose()
         }
         self.client = nil
@@ -176,12 +188,18 @@ final class ArchiveExchange: Exchange {
             return
         }
         client.resume {
-            guard entry.content == nil, !request.isHead, entry.exchange.method != "HEAD" else {
+            let hasLength = entry.exchange.method != "HEAD" || entry.exchange.value("content-length") != nil
+            guard (entry.content == nil && entry.exchange.method != "HEAD") || !hasLength else {
                 return loop.serve(answer, request, client)
+            }
+            let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
+            guard plan.status != 304, plan.status != 412 else {
+                plan.send(to: client, isHead: request.isHead)
+                return nil
             }
             let stream = ArchiveStream(answer, entry, number, asking, client)
             stream.begin()
-            return stream
+            return stream.isOver ? nil : stream
         }
         client.flush()
     }

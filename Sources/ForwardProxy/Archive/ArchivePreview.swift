@@ -56,7 +56,7 @@ public struct ArchivePreview: Sendable {
                 for: ArchiveRequest(fields, isHead: method.known == .head, body: body), details)
             guard !chosen.isEmpty else {
                 last = last ?? candidates.archive
-                from = map.place(of: candidates.archive) + 1
+                from = candidates.place + 1
                 continue
             }
             let number =

@@ -74,7 +74,18 @@ final class ArchiveStream: Exchange {
         reader = Reader(asking.archive.archive, number, entry.exchange.body)
     }
 
+    /// Whether nothing is left to send.
+    var isOver: Bool { client == nil }
+
     func begin() {
+        if asking.request.isHead, let client {
+            self.client = nil
+            var head = start()
+            head.body = .none
+            client.start(head)
+            client.finish(trailers: nil)
+            return
+        }
         let delay = answer.options.delay
         guard delay != .zero else { return readNext() }
         timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanosecondsClamped)) {
@@ -152,7 +163,8 @@ final class ArchiveStream: Exchange {
     private func start() -> ResponseStart {
         let representation = answer.first
         var lines = representation.contentLines
-        let size = entry.exchange.body.codings.isEmpty ? entry.exchange.body.size : nil
+        let isKnown = entry.exchange.body.codings.isEmpty && entry.exchange.method != "HEAD"
+        let size = isKnown ? entry.exchange.body.size : nil
         if let size { MessageWriter.writeField("Content-Length", decimal: size, to: &lines) }
         lines.writeImmutableBuffer(representation.commonLines)
         if answer.answersCORS {

@@ -52,7 +52,10 @@ extension AnswerFields {
             fields.append(Field(name: "Content-Encoding", value: Array(coding.name.description.utf8), isContent: true))
         }
         if status == 200, !archived.isHeadOnly {
-            fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
+            // Of a body that is decoded while it is sent no part is given.
+            if body.bytes != nil {
+                fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
+            }
             if !body.etag.isEmpty, !fields.contains(where: { $0.name.equalsIgnoringASCIICase("etag") }) {
                 fields.append(Field(name: "ETag", value: body.etag, isContent: false))
             }

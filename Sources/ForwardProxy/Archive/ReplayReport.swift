@@ -20,11 +20,12 @@ public final class ReplayReport: Sendable {
     }
 
     private struct State {
-        var answered: [String: Set<Int>] = [:]
+        var answered: [UInt64: Set<Int>] = [:]
         var answers: [String: Int] = [:]
         var misses: [MissKey: Int] = [:]
         var list: [Miss] = []
-        var more = 0
+        /// Hashes of the misses that are not kept, so that each counts once.
+        var others: Set<Int> = []
         var missCount = 0
     }
 
@@ -42,7 +43,7 @@ public final class ReplayReport: Sendable {
         let kind = archived.step.kind
         state.withLock { state in
             state.answers[kind, default: 0] += 1
-            if !isKnown { state.answered[archived.archive.path, default: []].insert(archived.number) }
+            if !isKnown { state.answered[archived.archive.generation, default: []].insert(archived.number) }
         }
     }
 
@@ -70,13 +71,13 @@ public final class ReplayReport: Sendable {
                 state.misses[key] = state.list.count
                 state.list.append(miss)
             } else {
-                state.more += 1
+                if state.others.count < 1_000_000 { state.others.insert(key.hashValue) }
             }
         }
     }
 
-    /// The misses so far, and how many further different or repeated ones are not among them.
-    public var misses: (list: [Miss], more: Int) { state.withLock { ($0.list, $0.more) } }
+    /// The misses so far, and how many further different ones there were.
+    public var misses: (list: [Miss], more: Int) { state.withLock { ($0.list, $0.others.count) } }
 
     /// How many requests were missed.
     public var missCount: Int { state.withLock { $0.missCount } }
@@ -85,5 +86,5 @@ public final class ReplayReport: Sendable {
     public func answers(_ kind: String) -> Int { state.withLock { $0.answers[kind] ?? 0 } }
 
     /// The entries of an archive that have answered, by their numbers from 0.
-    public func answered(_ archive: MapArchive) -> Set<Int> { state.withLock { $0.answered[archive.path] ?? [] } }
+    public func answered(_ archive: MapArchive) -> Set<Int> { state.withLock { $0.answered[archive.generation] ?? [] } }
 }

@@ -107,6 +107,7 @@ public final class ProxyServer: Sendable {
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
         core.databases.keep(only: map)
         core.turns.keep(only: map.answerIdentities)
+        core.sequences.reset()
         let named = NamedFiles(map)
         core.files.unpin { !named.contains($0) }
     }

@@ -29,9 +29,11 @@ public struct ArchiveStep: Sendable, Hashable {
 /// The entries of an archive that may answer a request.
 public struct ArchiveCandidates: Sendable {
     public let archive: MapArchive
+    /// The archive's place among those of the map.
+    public internal(set) var place = 0
     public let step: ArchiveStep
     /// Their numbers from 0, in the order of the archive; one at least.
-    public let entries: [Int]
+    public internal(set) var entries: [Int]
     /// Whether nothing else of the request has to be looked at: there is one, and it is not told by bodies or ranges.
     public let isCertain: Bool
 }
@@ -65,16 +67,26 @@ struct ArchiveFinder {
 
     /// Steps 1 to 3.
     private func bySameURL(_ asked: SplitQuery) -> ArchiveCandidates? {
+        let hash = ArchiveIndex.looseHash(url, pathEnd: pathEnd, index.rules)
+        // Most requests are for a URL as it was recorded, which takes no parameters apart.
+        var same: [Int] = []
+        index.loose.forEach(hash) { number in
+            let isSame = ArchiveFinder.withURL(table[number]) { recorded, _ in URLText.equal(recorded, url) }
+            if isSame, mayAnswer(number) { same.append(number) }
+            return same.count < ArchiveFinder.most
+        }
+        if !same.isEmpty, index.rules.redacted.isEmpty, let candidates = candidates(ArchiveStep(1), same) {
+            return candidates
+        }
         // By step, those of the same scheme before those of the other.
         var found: [[Int]] = Array(repeating: [], count: 6)
         let isSecure = ArchiveIndex.isSecure(url)
-        var looks = 0
-        index.loose.forEach(ArchiveIndex.looseHash(url, pathEnd: pathEnd, index.rules)) { number in
-            looks += 1
-            guard let step = step(of: number, asked), mayAnswer(number) else { return looks < ArchiveFinder.most }
+        index.loose.forEach(hash) { number in
+            guard let step = step(of: number, asked), mayAnswer(number) else { return true }
             let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
-            found[(step - 1) * 2 + (isOther ? 1 : 0)].append(number)
-            return looks < ArchiveFinder.most
+            let place = (step - 1) * 2 + (isOther ? 1 : 0)
+            if found[place].count < ArchiveFinder.most { found[place].append(number) }
+            return true
         }
         let last = archive.mode == .strict ? 0 : 5
         for place in 0...last where !found[place].isEmpty {
@@ -89,6 +101,8 @@ struct ArchiveFinder {
             guard hasSamePath(url, pathEnd) else { return nil }
             let query = UnsafeRawBufferPointer(rebasing: url[pathEnd...])
             if URLText.equal(query, UnsafeRawBufferPointer(rebasing: self.url[self.pathEnd...])) { return 1 }
+            // Strictly the same URL has the same text; only a value that was taken out equals others.
+            if archive.mode == .strict, index.rules.redacted.isEmpty { return nil }
             return SplitQuery(url, pathEnd: pathEnd, index.rules).step(of: asked)
         }
     }
@@ -137,11 +151,9 @@ struct ArchiveFinder {
         guard let asked = ImageSize(url, pathEnd: pathEnd), let images = index.images else { return nil }
         let isSecure = ArchiveIndex.isSecure(url)
         var best: [(entry: Int, size: Int)?] = [nil, nil]
-        var looks = 0
         images.forEach(asked.hash) { number in
-            looks += 1
             let image = ArchiveFinder.withURL(table[number]) { ImageSize($0, pathEnd: $1) }
-            guard let image, image.text == asked.text, mayAnswer(number) else { return looks < ArchiveFinder.most }
+            guard let image, image.text == asked.text, mayAnswer(number) else { return true }
             let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
             let place = isOther ? 1 : 0
             let known = best[place]?.size ?? -1
@@ -150,7 +162,7 @@ struct ArchiveFinder {
                 image.size >= asked.size
                 ? known < asked.size || image.size < known : known < asked.size && image.size > known
             if isBetter { best[place] = (number, image.size) }
-            return looks < ArchiveFinder.most
+            return true
         }
         for place in 0...1 {
             if let found = best[place] { return candidates(ArchiveStep(6, isOtherScheme: place == 1), [found.entry]) }
@@ -185,6 +197,8 @@ struct ArchiveFinder {
     private func mayAnswer(_ number: Int) -> Bool {
         let entry = table[number]
         guard entry.isUsable, archive.counts(number) else { return false }
+        // Scripts of other origins ask the proxy, which knows what the archive has.
+        guard method != .options || archive.options.cors == .off else { return false }
         guard !entry.isPartial || hasRange else { return false }
         return answers(entry)
     }
@@ -203,6 +217,10 @@ struct ArchiveFinder {
         if !hasBody, archive.mode != .nearest {
             entries.removeAll { table[$0].hasRequestBody }
             guard !entries.isEmpty else { return nil }
+        }
+        // What changes something has to be noted, whatever tells it apart.
+        guard method == .get || method == .head else {
+            return ArchiveCandidates(archive: archive, step: step, entries: entries, isCertain: false)
         }
         let isCertain =
             entries.count == 1 && !hasBody && !table[entries[0]].isPartial

@@ -49,7 +49,8 @@ struct ArchiveIndex: Sendable {
     /// Entries with a method that changes something, in the order of the archive: they divide what GETs see.
     let changes: [UInt32]
 
-    init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode) {
+    /// - Parameter isQuery: whether a POST asks for something only (GraphQL); reads the entry.
+    init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode, isQuery: (Int) -> Bool) {
         var rules = ParameterRules(ignored: settings.ignoredParameters)
         let count = table.count
         rules.redacted = ArchiveIndex.redactedNames(table)
@@ -67,7 +68,11 @@ struct ArchiveIndex: Sendable {
                 ArchiveIndex.withURL(of: index, table) { ImageSize($0, pathEnd: $1)?.hash } ?? nil
             } : nil
         let unsafe: Set<String> = ["POST", "PUT", "PATCH", "DELETE"]
-        changes = (0..<count).filter { unsafe.contains(table[$0].method) && table[$0].isUsable }.map { UInt32($0) }
+        changes = (0..<count).filter { number in
+            let entry = table[number]
+            guard unsafe.contains(entry.method), entry.isUsable else { return false }
+            return !(entry.method == "POST" && entry.hasRequestBody && isQuery(number))
+        }.map { UInt32($0) }
     }
 
     private static func withURL<Result>(

@@ -37,11 +37,13 @@ public struct ArchiveMiss: Sendable, Hashable {
 extension MapArchive {
     /// Why a request finds no entry here, and what comes nearest. Takes time in proportion to the archive: for what is
     /// missed, not for what is answered.
-    func miss(_ uri: TargetURI, method: RequestMethod, hasCandidates: Bool) -> ArchiveMiss {
+    ///
+    /// - Parameter isTold: whether anybody reads what comes nearest.
+    func miss(_ uri: TargetURI, method: RequestMethod, hasCandidates: Bool, isTold: Bool) -> ArchiveMiss {
         uri.withBytes { url in
             let look = MissLook(archive: self, url: url, pathEnd: uri.pathEnd, method: method)
             return ArchiveMiss(
-                reason: hasCandidates ? .body : look.reason(), nearest: look.nearest(), missing: missing,
+                reason: hasCandidates ? .body : look.reason(), nearest: isTold ? look.nearest() : [], missing: missing,
                 archive: shortName)
         }
     }
@@ -55,7 +57,7 @@ private struct MissLook {
     let method: RequestMethod
 
     /// The most entries that are looked at for those of the same last segment.
-    private static let most = 200_000
+    private static let most = 20_000
 
     private var asked: SplitQuery { SplitQuery(url, pathEnd: pathEnd, archive.index.rules) }
 

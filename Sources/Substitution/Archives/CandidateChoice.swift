@@ -99,14 +99,27 @@ extension ArchiveCandidates {
 extension MapArchive {
     /// The entries that change something on the path of another entry, above or below it, in order.
     public func changes(around number: Int) -> [Int] {
-        index.changes.prefix(100_000).map { Int($0) }.filter { change in
-            change != number && MapArchive.isRelated(table[change], table[number]) && !isGraphQLQuery(change)
+        guard !index.changes.isEmpty else { return [] }
+        return relatedChanges.withLock { known in
+            if let found = known[number] { return found }
+            if known.count >= 10_000 { known = [:] }
+            let found = index.changes.map { Int($0) }.filter { change in
+                change != number && MapArchive.isRelated(table[change], table[number])
+            }
+            known[number] = found
+            return found
         }
     }
 
-    /// Whether an entry's method changes something.
+    /// Whether an entry's method changes something: GraphQL's queries don't, though they are POSTs.
     public func changesSomething(_ number: Int) -> Bool {
-        ["POST", "PUT", "PATCH", "DELETE"].contains(table[number].method) && !isGraphQLQuery(number)
+        // In order, so it is found by halves.
+        var (low, high) = (0, index.changes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Int(index.changes[middle]) < number { low = middle + 1 } else { high = middle }
+        }
+        return low < index.changes.count && Int(index.changes[low]) == number
     }
 
     /// Whether one path is the other, or is above it.
@@ -121,13 +134,5 @@ extension MapArchive {
                     || long[short.count] == UInt8(ascii: "/")
             }
         }
-    }
-
-    /// A GraphQL query changes nothing, though it is a POST.
-    private func isGraphQLQuery(_ number: Int) -> Bool {
-        guard table[number].method == "POST", table[number].hasRequestBody,
-            let details = try? loadDetails([number]).first
-        else { return false }
-        return details.body?.isGraphQLQuery ?? false
     }
 }

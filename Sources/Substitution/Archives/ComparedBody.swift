@@ -47,7 +47,7 @@ struct ComparedBody: Sendable {
         case (.object(let mine), .object(let theirs)):
             mine.members.count == theirs.members.count
                 && mine.members.allSatisfy { member in
-                    theirs.members.first { $0.name == member.name }.map { equals(member.value, $0.value) } ?? false
+                    theirs[member.name].map { equals(member.value, $0) } ?? false
                 }
         case (.array(let mine), .array(let theirs)):
             mine.count == theirs.count && zip(mine, theirs).allSatisfy { equals($0, $1) }

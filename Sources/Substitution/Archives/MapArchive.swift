@@ -24,17 +24,13 @@ public final class MapArchive: Sendable {
     let index: ArchiveIndex
     /// The hosts of its entries.
     public let hosts: [NamedHost]
-    /// The number of its first entry among those of all archives of the map.
-    public internal(set) var firstNumber: Int {
-        get { numbering.withLock { $0 } }
-        set { numbering.withLock { $0 = newValue } }
-    }
 
-    private let numbering = Mutex(0)
     private let isUnchanged: @Sendable () -> Bool
     /// Of those that `urls` counts; empty where all do.
     private let counted: [Bool]
     private let details = Mutex(KeptDetails())
+    /// What ``changes(around:)`` has found.
+    let relatedChanges = Mutex<[Int: [Int]]>([:])
 
     private static let generations = Atomic<UInt64>(1)
 
@@ -63,7 +59,11 @@ public final class MapArchive: Sendable {
                     }
                 }
             } ?? []
-        index = ArchiveIndex(table, settings, mode: mode)
+        index = ArchiveIndex(table, settings, mode: mode) { number in
+            // A POST that can't be read is one that may change something.
+            guard let exchange = try? archive.exchange(number), let body = exchange.requestBody else { return false }
+            return ComparedBody(body, type: []).isGraphQLQuery
+        }
         hosts = MapArchive.hosts(of: table, counted, mode)
     }
 

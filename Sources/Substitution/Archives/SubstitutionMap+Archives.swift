@@ -32,12 +32,19 @@ extension SubstitutionMap {
     ) -> ArchiveFinding {
         guard uri.scheme != .other else { return .unknown }
         return uri.withBytes { url in
-            for archive in storage.archives.dropFirst(first) {
-                if let part = part(of: archive, uri, url, method) { return .found(part) }
+            for (place, archive) in storage.archives.enumerated().dropFirst(first) {
+                if var part = part(of: archive, uri, url, method) {
+                    part.place = place
+                    return .found(part)
+                }
                 let finder = ArchiveFinder(
                     archive: archive, url: url, pathEnd: uri.pathEnd, method: method.known, methodText: method.bytes,
                     hasBody: hasBody, hasRange: hasRange)
-                if let candidates = finder.find(), !isRedirectToItself(candidates, url) { return .found(candidates) }
+                guard var candidates = finder.find() else { continue }
+                removeRedirectsToItself(&candidates, url)
+                guard !candidates.entries.isEmpty else { continue }
+                candidates.place = place
+                return .found(candidates)
             }
             let host = uri.host
             for archive in storage.archives
@@ -59,26 +66,30 @@ extension SubstitutionMap {
         return ArchiveCandidates(archive: archive, step: ArchiveStep(1), entries: [number], isCertain: true)
     }
 
-    /// An entry of the other scheme that redirects to the URL asked for would redirect for ever.
-    private func isRedirectToItself(_ candidates: ArchiveCandidates, _ url: UnsafeRawBufferPointer) -> Bool {
-        guard candidates.step.isOtherScheme, candidates.entries.count == 1, let number = candidates.entries.first,
-            (300..<400).contains(candidates.archive.table[number].status)
-        else { return false }
-        return candidates.archive.redirects(number, to: url)
+    /// Entries of the other scheme that redirect to the URL asked for would redirect for ever.
+    private func removeRedirectsToItself(_ candidates: inout ArchiveCandidates, _ url: UnsafeRawBufferPointer) {
+        guard candidates.step.isOtherScheme else { return }
+        let archive = candidates.archive
+        candidates.entries.removeAll { number in
+            (300..<400).contains(archive.table[number].status) && archive.redirects(number, to: url)
+        }
     }
 
     /// Why no archive answers a request, and what comes nearest.
     ///
-    /// - Parameter hasCandidates: whether there were entries whose body was another.
+    /// - Parameters:
+    ///   - hasCandidates: whether there were entries whose body was another.
+    ///   - isTold: whether anybody reads what comes nearest, which takes time.
     public func archiveMiss(
-        _ uri: TargetURI, method: RequestMethod, of archive: MapArchive, hasCandidates: Bool = false
+        _ uri: TargetURI, method: RequestMethod, of archive: MapArchive, hasCandidates: Bool = false,
+        isTold: Bool = true
     ) -> ArchiveMiss {
-        archive.miss(uri, method: method, hasCandidates: hasCandidates)
+        archive.miss(uri, method: method, hasCandidates: hasCandidates, isTold: isTold)
     }
 
-    /// The place of an archive among ``archives``.
-    public func place(of archive: MapArchive) -> Int {
-        storage.archives.firstIndex { $0 === archive } ?? storage.archives.count
+    /// The number of an entry among those of all archives of the map.
+    public func entryNumber(_ candidates: ArchiveCandidates, _ number: Int) -> Int {
+        storage.archiveStarts[candidates.place] + number
     }
 
     /// Whether an archive answers the URL by this method: for a preflight.

@@ -79,6 +79,11 @@ struct MapLoader {
         builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
         builder.storage.intercepted = intercept
         builder.storage.archives = archives
+        var start = 0
+        for archive in archives {
+            builder.storage.archiveStarts.append(start)
+            start += archive.table.count
+        }
         let map = SubstitutionMap(
             builder.storage, warnings: diagnostics, fileSystem: options.fileSystem, limits: options.limits)
         return MapLoadResult(map: map, diagnostics: diagnostics)
@@ -195,7 +200,6 @@ struct MapLoader {
         let archive = try opening.open(name, path: path, settings) { problems.append($0) }
         for message in ArchiveMessages.grouped(problems, file: name) { add(message) }
         guard let archive else { return }
-        archive.firstNumber = archives.reduce(0) { $0 + $1.table.count }
         archives.append(archive)
     }
 

@@ -106,6 +106,9 @@ struct MapStorage: Sendable {
     var intercepted: [Intercepted] = []
     /// In the order in which the files that name them were read.
     var archives: [MapArchive] = []
+    /// Of each archive the number of its first entry among those of all. An archive may be one of several maps, its
+    /// numbers are the map's.
+    var archiveStarts: [Int] = []
     /// How many rules the files have; the two schemes of a `//` key count once.
     var ruleCount = 0
 
