@@ -73,7 +73,7 @@ let package = Package(
             name: "Files", dependencies: ["Basics", "HTTPSemantics", "CLinux", nioCore, crypto], swiftSettings: strict),
         .target(
             name: "Archives",
-            dependencies: ["Basics", "CCompression", "Diagnostics", "HTTPSemantics", nioCore, crypto],
+            dependencies: ["Basics", "CCompression", "Diagnostics", "HTTPSemantics", "YAML", nioCore, crypto],
             swiftSettings: strict),
         .target(
             name: "Browser", dependencies: ["Basics", "CLinux", "JSON"], swiftSettings: strict),

@@ -2,12 +2,17 @@
 public struct ArchiveBytes: Sendable {
     /// How many there are.
     public let count: Int
+    /// A text that another state of the file does not have; nil where that is not known.
+    public let version: String?
     private let readInto: @Sendable (UnsafeMutableRawBufferPointer, Int) -> Int
 
     /// - Parameter read: fills the buffer from an offset on; returns how many bytes it read, 0 at the end, and a
     ///   negative number where they can't be read.
-    public init(count: Int, read: @escaping @Sendable (UnsafeMutableRawBufferPointer, Int) -> Int) {
+    public init(
+        count: Int, version: String? = nil, read: @escaping @Sendable (UnsafeMutableRawBufferPointer, Int) -> Int
+    ) {
         self.count = count
+        self.version = version
         readInto = read
     }
 

@@ -50,8 +50,21 @@ extension ArchiveFormat {
         case "webarchive": return .webarchive
         case "warc": return .warc
         case "wacz": return .wacz
-        default: return looksLikeMessage(text) ? .mhtml : nil
+        case "yaml", "yml": return .recording
+        default: return looksLikeMessage(text) ? .mhtml : beginsAsList(text) ? .recording : nil
         }
+    }
+
+    /// Whether the first line of YAML that says anything begins a list.
+    static func beginsAsList(_ text: ArraySlice<UInt8>) -> Bool {
+        for line in text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            let line = line.drop { $0 == 0x20 }
+            guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: "%") else { continue }
+            if line.starts(with: "---".utf8) { continue }
+            let second = line.dropFirst().first ?? 0x20
+            return first == UInt8(ascii: "[") || (first == UInt8(ascii: "-") && (second == 0x20 || second == 0x09))
+        }
+        return false
     }
 
     /// Whether it begins as a message does: a field of those that MHTML's writers put first.
@@ -79,7 +92,9 @@ extension ArchiveInput {
         case .mhtml:
             if [".mhtml", ".mht", ".mhtm", ".eml"].contains(where: { lowercased.hasSuffix($0) }) { return true }
             return String(decoding: start, as: UTF8.self).lowercased().contains("mime-version:")
-        case .webarchive, .warc, .wacz, .recording: return true
+        case .webarchive, .warc, .wacz: return true
+        case .recording:
+            return lowercased.split(separator: "/").last == "recording.yaml" || ArchiveFormat.beginsAsList(start[...])
         }
     }
 

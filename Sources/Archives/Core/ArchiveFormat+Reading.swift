@@ -7,8 +7,7 @@ extension ArchiveFormat {
         case .webarchive: return try WebarchiveReader.read(input, into: &contents)
         case .warc: return try WARCReader(input, into: &contents)
         case .wacz: return try WACZReader(input, into: &contents)
-        case .recording:
-            throw ArchiveProblem(.error, "archives of this kind (\(rawValue)) are not read yet")
+        case .recording: return try RecordingReader.read(input, into: &contents)
         }
     }
 }

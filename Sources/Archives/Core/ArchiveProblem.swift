@@ -14,6 +14,8 @@ public struct ArchiveProblem: Error, Sendable, Equatable {
     /// The number of the entry that it is about, from 1.
     public var entry: Int?
     public var message: String
+    /// The line of the source that it is about, and a line with a mark under what is meant; nil for none.
+    public var excerpt: String?
 
     public init(_ severity: Severity, _ message: String, at place: Place = .file, entry: Int? = nil) {
         self.severity = severity
@@ -30,7 +32,9 @@ public struct ArchiveProblem: Error, Sendable, Equatable {
             case .line(let line, let column): "\(file):\(line):\(column)"
             case .offset(let offset): "\(file)@\(offset)"
             }
-        return "\(name): \(severity == .error ? "error" : "warning"): \(entry.map { "entry \($0): " } ?? "")\(message)"
+        let headline =
+            "\(name): \(severity == .error ? "error" : "warning"): \(entry.map { "entry \($0): " } ?? "")\(message)"
+        return excerpt.map { "\(headline)\n\($0)" } ?? headline
     }
 
     static func error(_ message: String, at offset: Int) -> ArchiveProblem {

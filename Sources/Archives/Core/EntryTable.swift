@@ -107,6 +107,8 @@ public struct EntryTable: Sendable {
     /// The files inside of a WACZ, each with the index of its first entry.
     public private(set) var members: [(name: String, first: Int)] = []
     public private(set) var usableCount = 0
+    /// Whether `extra` of an entry's place is the line that it stands on.
+    var isNumberedByLine = false
 
     public init() {}
 
@@ -115,11 +117,15 @@ public struct EntryTable: Sendable {
     /// - Parameter index: from 0; the number that people see is one more.
     public subscript(index: Int) -> Entry { Entry(record: records[index], table: self) }
 
-    /// What is behind `FILE` in an entry's position: `#17`, or `:data.warc.gz#12` in a WACZ.
+    /// What is behind `FILE` in an entry's position: `#17`, `:data.warc.gz#12` in a WACZ, `:LINE` in a recording.
     public func number(_ index: Int) -> String {
+        if isNumberedByLine { return ":\(records[index].place.extra)" }
         guard let member = members.last(where: { $0.first <= index }) else { return "#\(index + 1)" }
         return ":\(member.name)#\(index - member.first + 1)"
     }
+
+    /// The entry whose ``number(_:)`` is one of these.
+    public func entry(numbered texts: [String]) -> Int? { (0..<count).first { texts.contains(number($0)) } }
 
     mutating func begin(member: String) { members.append((member, count)) }
 

@@ -54,6 +54,9 @@ public struct RecordedBody: Sendable, Equatable {
     public var codings: [String] = []
     /// Whether it is not the bytes that the origin sent: then no ETag is made from them.
     public var isRewritten = false
+    /// Of a body that is in a file of its own, a text that another state of that file does not have; nil where the
+    /// archive's own file has it.
+    public var version: String?
 
     public init() {}
 }

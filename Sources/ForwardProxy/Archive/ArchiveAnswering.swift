@@ -200,10 +200,10 @@ extension LoopContext {
         let answer = ReadyAnswer(
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
-        // The numbers of another map name other entries.
-        guard asking.isKept, asking.map === map, let file = entry.content, proxy.files.holds(file) else {
-            return answer
-        }
+        // The numbers of another map name other entries; and an edit of a file of its own counts at once.
+        guard asking.isKept, asking.map === map, entry.exchange.body.version == nil, let file = entry.content,
+            proxy.files.holds(file)
+        else { return answer }
         let tolerance = Array((answer.archived?.tolerance ?? "").utf8)
         let id = id(asking.candidates, number)
         if tolerance.isEmpty {

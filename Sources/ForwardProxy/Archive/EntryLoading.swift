@@ -28,15 +28,17 @@ struct EntryLoader: Sendable {
     let root: FolderRoot
     let mode: RetentionMode
 
-    /// What the body is retained as: another name for each state of each archive.
-    private var name: [UInt8] { Array("\(archive.generation)/\(number)".utf8) }
+    /// What the body is retained as: another name for each state of each archive, and of a file that it is in.
+    private func name(_ body: RecordedBody) -> [UInt8] {
+        Array("\(archive.generation)/\(number)\(body.version.map { "/\($0)" } ?? "")".utf8)
+    }
 
     /// Reads the entry, and its body where that may be in memory.
     func load() throws(EntryFailure) -> LoadedEntry {
         do throws(ArchiveProblem) {
             let exchange = try archive.archive.exchange(number)
             var entry = LoadedEntry(exchange: exchange)
-            if let held = files.held(root, name) {
+            if let held = files.held(root, name(exchange.body)) {
                 entry.content = held
                 entry.isOnlyCoded = held.variants.first?.coding != nil
             } else if (exchange.body.size ?? 0) <= files.limits.file {
@@ -60,7 +62,7 @@ struct EntryLoader: Sendable {
         }
         guard !exchange.body.codings.isEmpty else {
             let content = MadeContent(coding: nil, etag: tag(stored), body: ByteBuffer(bytes: stored))
-            entry.content = files.keep([content], as: name, below: root, mode: mode)
+            entry.content = files.keep([content], as: name(exchange.body), below: root, mode: mode)
             return
         }
         let coding =
@@ -73,11 +75,11 @@ struct EntryLoader: Sendable {
                 limits: archive.archive.limits)
             guard let decoded = try whole(stream, limit: limit) else { return }
             let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
-            entry.content = files.keep([plain] + (coded.map { [$0] } ?? []), as: name, below: root, mode: mode)
+            entry.content = files.keep([plain] + (coded.map { [$0] } ?? []), as: name(exchange.body), below: root, mode: mode)
         } catch {
             // A client that takes the coding can have it all the same.
             guard let coded else { throw error }
-            entry.content = files.keep([coded], as: name, below: root, mode: mode)
+            entry.content = files.keep([coded], as: name(exchange.body), below: root, mode: mode)
             entry.isOnlyCoded = true
         }
     }

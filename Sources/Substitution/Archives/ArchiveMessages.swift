@@ -1,4 +1,4 @@
-import Archives
+public import Archives
 import Diagnostics
 
 /// Words what is wrong with an archive.
@@ -40,5 +40,16 @@ enum ArchiveMessages {
         let entry = problem.entry.map { "entry \($0): " } ?? ""
         return MapDiagnostic(
             Diagnostic(severity, entry + problem.message, file: file), rendering: problem.description(file: file))
+    }
+}
+
+extension Archive {
+    /// What reading its index has warned of: ten of a kind, the others counted.
+    public var messages: [MapDiagnostic] {
+        var problems = warnings
+        if furtherWarnings > 0 {
+            problems.append(ArchiveProblem(.warning, "\(furtherWarnings) further warnings are not shown"))
+        }
+        return ArchiveMessages.grouped(problems, file: name)
     }
 }

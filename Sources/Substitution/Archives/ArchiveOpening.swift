@@ -36,16 +36,18 @@ public final class ArchiveFile: Sendable {
     }
 
     /// A text that differs for each state of each file.
-    var state: String {
-        let identity = file.identity
-        return "\(identity.device) \(identity.inode) \(identity.size) \(identity.modified) \(identity.changed)"
+    var state: String { ArchiveFile.state(file.identity) }
+
+    private static func state(_ identity: FileIdentity) -> String {
+        "\(identity.device) \(identity.inode) \(identity.size) \(identity.modified) \(identity.changed)"
     }
 
     /// Opens a file below the archive's folder, without links on the way.
     func sibling(_ path: String) -> ArchiveBytes? {
         guard let opened = try? folder.open(Array(path.utf8)) else { return nil }
         let sibling = Sibling(opened)
-        return ArchiveBytes(count: sibling.file.identity.size) { buffer, offset in
+        let version = ArchiveFile.state(sibling.file.identity)
+        return ArchiveBytes(count: sibling.file.identity.size, version: version) { buffer, offset in
             (try? sibling.file.read(at: offset, into: buffer)) ?? -1
         }
     }
@@ -101,7 +103,8 @@ struct ArchiveOpening {
             }
             return MapArchive(
                 archive, settings: settings, path: path, signature: signature, defaults: defaults,
-                isUnchanged: { file.isUnchanged })
+                // A recording's list is in memory.
+                isUnchanged: { archive.format == .recording || file.isUnchanged })
         } catch {
             report(error)
             return nil

@@ -32,7 +32,11 @@ struct ComparedBody: Sendable {
             if let json, let other = asked.json { ComparedBody.equals(json, other) } else { false }
         case .form: isForm && asked.isForm && hasSamePairs(asked, rules)
         case .multipart:
-            if let mine = withoutBoundary, let other = asked.withoutBoundary { mine == other } else { false }
+            if let mine = parts, let other = asked.parts {
+                mine.count == other.count && zip(mine, other).allSatisfy(ComparedBody.equalParts)
+            } else {
+                false
+            }
         case .graphQL:
             if let mine = graphQL, let other = asked.graphQL { mine == other } else { false }
         }
@@ -72,8 +76,8 @@ struct ComparedBody: Sendable {
 
     // MARK: Multipart
 
-    /// The body with its boundary taken out; nil where it is no multipart one.
-    private var withoutBoundary: [UInt8]? {
+    /// The body cut at its boundary; nil where it is no multipart one.
+    private var parts: [ArraySlice<UInt8>]? {
         guard type.lowercasedText.hasPrefix("multipart/") else { return nil }
         guard let parameter = type.lowercasedText.range(of: "boundary=") else { return nil }
         var boundary = Array(type[parameter...].prefix { $0 != UInt8(ascii: ";") })
@@ -82,7 +86,15 @@ struct ComparedBody: Sendable {
             boundary = Array(boundary.dropFirst().dropLast())
         }
         guard !boundary.isEmpty else { return nil }
-        return bytes.removing(Array("--".utf8) + boundary)
+        return bytes.cut(at: Array("--".utf8) + boundary)
+    }
+
+    /// Whether parts are equal; a recorded content of `REDACTED` equals any.
+    private static func equalParts(_ recorded: ArraySlice<UInt8>, _ asked: ArraySlice<UInt8>) -> Bool {
+        if recorded == asked { return true }
+        let ending = Array("\r\n\r\n".utf8) + ParameterRules.redactedValue + [0x0D, 0x0A]
+        guard recorded.count >= ending.count, recorded.suffix(ending.count).elementsEqual(ending) else { return false }
+        return asked.starts(with: recorded.dropLast(ending.count - 4))
     }
 
     // MARK: GraphQL
@@ -160,20 +172,21 @@ extension [UInt8] {
         }
     }
 
-    /// Without each occurrence of a text. Linear: where its first byte stands, it is compared once.
-    fileprivate func removing(_ text: [UInt8]) -> [UInt8] {
-        var rest: [UInt8] = []
-        rest.reserveCapacity(count)
+    /// What stands between the occurrences of a text. Linear: where its first byte stands, it is compared once.
+    fileprivate func cut(at text: [UInt8]) -> [ArraySlice<UInt8>] {
+        var parts: [ArraySlice<UInt8>] = []
+        var start = 0
         var index = 0
         while index < count {
             if self[index] == text[0], count - index >= text.count, self[index..<index + text.count].elementsEqual(text)
             {
+                parts.append(self[start..<index])
                 index += text.count
+                start = index
             } else {
-                rest.append(self[index])
                 index += 1
             }
         }
-        return rest
+        return parts + [self[start...]]
     }
 }

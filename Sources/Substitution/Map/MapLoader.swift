@@ -96,7 +96,7 @@ struct MapLoader {
         name: String, chain: [(name: String, identity: String)], includedBy: (file: String, item: IncludedMap)?
     ) {
         let stream = includedBy == nil ? options.streams[name] : nil
-        let name = stream?.name ?? name
+        let name = stream?.name ?? (includedBy == nil ? file(of: name) : name)
         let path = stream?.name ?? options.fileSystem.absolutePath(name)
         let identity = stream?.name ?? options.fileSystem.identity(path)
         if let start = chain.firstIndex(where: { $0.identity == identity }) {
@@ -151,6 +151,15 @@ struct MapLoader {
         }
     }
 
+    /// The file that a name of the command line stands for: a folder's is its map, else its recording.
+    private func file(of name: String) -> String {
+        let path = options.fileSystem.absolutePath(name)
+        guard options.fileSystem.kind(path, []) == .folder else { return name }
+        let files = ["substitutions.yaml", "recording.yaml"]
+        let file = files.first { options.fileSystem.kind(path, Array($0.utf8)) != nil }
+        return file.map { PathText.joined(name, $0) } ?? name
+    }
+
     /// Reads a file's text into the map; the files that it includes.
     private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File, isStream: Bool) -> [IncludedMap] {
         let parser = YAMLEventParser(bytes, limits: options.limits)
@@ -181,9 +190,12 @@ struct MapLoader {
         return reader.includes
     }
 
-    /// Opens an archive that a map names.
+    /// Opens an archive that a map names; a folder's is its recording.
     private mutating func open(_ named: NamedArchive, folder: String, _ found: FileDiagnostics) {
-        let name = PathText.joined(folder, named.path)
+        var name = PathText.joined(folder, named.path)
+        if options.fileSystem.kind(options.fileSystem.absolutePath(name), []) == .folder {
+            name = PathText.joined(name, "recording.yaml")
+        }
         do throws(MapFileError) {
             try open(name, named.settings)
         } catch {

@@ -46,6 +46,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case webarchive
     /// A saved session in YAML or JSON, or a file of Firefox's.
     case session
+    /// The list of a recording.
+    case recording
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -68,6 +70,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .script: try ScriptInvariants.check(bytes)
         case .template: try TemplateInvariants.check(bytes)
         case .query: try QueryInvariants.check(bytes)
+        case .recording: try RecordingInvariants.check(bytes)
         case .har: try HARInvariants.check(bytes)
         case .mhtml: try SavedPageInvariants.checkMHTML(bytes)
         case .webarchive: try SavedPageInvariants.checkWebarchive(bytes)

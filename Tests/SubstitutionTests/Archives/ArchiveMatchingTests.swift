@@ -91,6 +91,8 @@ struct ArchiveMatchingTests {
             ("application/json", #"{"password":"x","a":1}"#, "#2"),
             ("application/x-www-form-urlencoded", "y=2&x=1&_=123", "#3"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nv\r\n--zz--\r\n", "#4"),
+            ("multipart/form-data; boundary=zz", "--zz\r\nA: c\r\n\r\nsecret\r\n--zz--\r\n", "#6"),
+            ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nsecret\r\n--zz--\r\n", "miss body"),
             (
                 "application/json",
                 #"{"query":"query  Get($i: ID) { item(id: $i) { id } }","operationName":"Get","variables":{"i":1}}"#,
@@ -111,6 +113,8 @@ struct ArchiveMatchingTests {
             Recorded(
                 "POST", "https://a.example/c",
                 body: #"{"query":"query Get { item { id name } }","operationName":"Get","variables":{"i":1}}"#),
+            Recorded("POST", "https://a.example/c", body: "--aa\r\nA: c\r\n\r\nREDACTED\r\n--aa--\r\n")
+                .with(type: "multipart/form-data; boundary=aa"),
         ])
         #expect(try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: body) == found)
     }

@@ -1,0 +1,117 @@
+import HTTPSemantics
+
+/// Writes entries of `recording.yaml`: lists of what was asked and answered, with the options of a rule.
+enum RecordingEntry {
+    /// Where a body is.
+    enum Body {
+        /// There was none, or it is empty.
+        case empty
+        /// It was not recorded.
+        case missing
+        /// In a file, by its path below the recording's folder.
+        case file([UInt8])
+    }
+
+    /// An entry's lines.
+    ///
+    /// - Parameters:
+    ///   - requestBody: where the request's body is, if it is in a file.
+    static func text(_ exchange: RecordedExchange, _ body: Body, requestBody: [UInt8]?) -> [UInt8] {
+        var lines: [UInt8] = []
+        func add(_ text: String, _ value: [UInt8]) { lines += Array(text.utf8) + value + [0x0A] }
+        add("- url: ", value(exchange.url, in: .block))
+        if exchange.method != "GET" { add("  method: ", value(Array(exchange.method.utf8), in: .block)) }
+        if let request = request(exchange, file: requestBody) { add("  request: ", request) }
+        if exchange.status != 200 { add("  status: ", Array("\(exchange.status)".utf8)) }
+        let fields = fields(exchange, body)
+        if !fields.isEmpty { add("  headers:", []) }
+        for field in fields { add("    - ", field) }
+        switch body {
+        case .empty: break
+        case .missing: add("  file: ", Array("null".utf8))
+        case .file(let path): add("  file: ", value(path, in: .block))
+        }
+        return lines
+    }
+
+    // MARK: Request
+
+    /// `{ headers: [Content-Type: application/json], json: { sort: name } }`; nil where there is nothing to say.
+    private static func request(_ exchange: RecordedExchange, file: [UInt8]?) -> [UInt8]? {
+        var members: [[UInt8]] = []
+        let fields = exchange.requestFields.filter { !isOfConnection($0) }
+            .compactMap { line($0, in: .flow) }
+        if !fields.isEmpty {
+            members.append(Array("headers: [".utf8) + Array(fields.joined(separator: Array(", ".utf8))) + [0x5D])
+        }
+        if let file {
+            members.append(Array("file: ".utf8) + value(file, in: .flow))
+        } else if let body = exchange.requestBody {
+            members.append(inline(body))
+        }
+        guard !members.isEmpty else { return nil }
+        return Array("{ ".utf8) + Array(members.joined(separator: Array(", ".utf8))) + Array(" }".utf8)
+    }
+
+    private static func inline(_ body: [UInt8]) -> [UInt8] {
+        if let json = JSONInYAML.flow(body) { return Array("json: ".utf8) + json }
+        if let text = YAMLText.scalar(body, in: .flow, keepsType: true) { return Array("text: ".utf8) + text }
+        return Array("base64: ".utf8) + base64(body)
+    }
+
+    // MARK: Fields
+
+    /// The response's fields, each as `Name: value`.
+    private static func fields(_ exchange: RecordedExchange, _ body: Body) -> [[UInt8]] {
+        var lines = exchange.fields.filter { isKept($0, exchange) }.compactMap { line($0, in: .block) }
+        if case .file = body, exchange.value("content-type") == nil {
+            // Else it would be that of the file's name.
+            lines.append(Array("Content-Type: null".utf8))
+        }
+        return lines
+    }
+
+    private static func isKept(_ field: RecordedField, _ exchange: RecordedExchange) -> Bool {
+        if field.isNamed("content-length") { return exchange.method == "HEAD" }
+        return !isOfConnection(field) && !timed.contains(field.name.map(\.asciiLowercased))
+    }
+
+    /// Fields that are times of an exchange, or say how it went: they would make each recording another one.
+    private static let timed: Set<[UInt8]> = Set(
+        [
+            "date", "age", "expires", "via", "cache-status", "proxy-status", "server-timing", "x-runtime",
+            "x-response-time", "x-timer",
+        ].map { Array($0.utf8) })
+
+    /// Fields of the connection, and of how the message was sent on it.
+    private static func isOfConnection(_ field: RecordedField) -> Bool {
+        let name = field.name.map(\.asciiLowercased)
+        return connection.contains(name) || name.starts(with: "proxy-".utf8) || name.first == UInt8(ascii: ":")
+            || !OutgoingFields.isValid(field)
+    }
+
+    private static let connection: Set<[UInt8]> = Set(
+        ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "host", "__hhaa__", "expect"]
+            .map { Array($0.utf8) })
+
+    private static func line(_ field: RecordedField, in context: YAMLText.Context) -> [UInt8]? {
+        // It follows from the request's body.
+        if context == .flow, field.isNamed("content-length") { return nil }
+        guard let name = YAMLText.key(field.name) else { return nil }
+        return name + Array(": ".utf8) + value(field.value, in: context)
+    }
+
+    /// A text, or where it is none, `{ base64: … }`.
+    private static func value(_ text: [UInt8], in context: YAMLText.Context) -> [UInt8] {
+        YAMLText.scalar(text, in: context) ?? Array("{ base64: ".utf8) + base64(text) + Array(" }".utf8)
+    }
+
+    /// In quotes, since a text may read as a number.
+    static func base64(_ bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = [UInt8(ascii: "\"")]
+        var encoder = Base64Encoder()
+        encoder.encode(bytes, into: &text)
+        encoder.finish(into: &text)
+        return text + [UInt8(ascii: "\"")]
+    }
+}

@@ -1,0 +1,123 @@
+import Basics
+import Glibc
+
+/// The files of a recording's folder, as they are written: one writer at a time.
+final class RecordingFiles {
+    private let folder: CInt
+    /// The mode of new files: 0600 where they may have credentials.
+    private let mode: mode_t
+    private let folderMode: mode_t
+    /// The list of entries, once it has been opened.
+    private(set) var list: CInt = -1
+    private static let scratch = ".recording-part"
+
+    /// Opens a folder, which is made if there is none.
+    init(_ path: String, isPrivate: Bool) throws(SystemError) {
+        mode = isPrivate ? 0o600 : 0o666
+        folderMode = isPrivate ? 0o700 : 0o777
+        if mkdir(path, folderMode) != 0, errno != EEXIST { throw SystemError() }
+        folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw SystemError() }
+        // What a writer that was killed has left.
+        unlinkat(folder, RecordingFiles.scratch, 0)
+    }
+
+    deinit {
+        close(folder)
+        if list >= 0 { close(list) }
+    }
+
+    /// Makes a file with these bytes, unless there is one.
+    func make(_ name: String, _ bytes: [UInt8]) throws(SystemError) {
+        let descriptor = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { return }
+            throw SystemError()
+        }
+        defer { close(descriptor) }
+        try RecordingFiles.write(bytes, to: descriptor)
+    }
+
+    /// Opens the list of entries, which is made if there is none.
+    func openList(_ name: String) throws(SystemError) {
+        let descriptor = openat(folder, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard descriptor >= 0 else { throw SystemError() }
+        list = descriptor
+    }
+
+    // MARK: Bodies
+
+    /// Begins a file that has no name of its own yet.
+    func begin() throws(SystemError) -> CInt {
+        let descriptor = openat(
+            folder, RecordingFiles.scratch, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard descriptor >= 0 else { throw SystemError() }
+        return descriptor
+    }
+
+    /// Gives the file that was begun its name; its folders are made.
+    ///
+    /// - Returns: false where something has the name.
+    func finish(as path: [UInt8]) throws(SystemError) -> Bool {
+        try makeFolders(of: path)
+        let name = String(decoding: path, as: UTF8.self)
+        if linkat(folder, RecordingFiles.scratch, folder, name, 0) == 0 {
+            discard()
+            return true
+        }
+        if errno == EEXIST { return false }
+        // A file system without links. (link(2))
+        guard errno == EPERM || errno == ENOTSUP || errno == EMLINK else { throw SystemError() }
+        var status = stat()
+        if fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return false }
+        guard renameat(folder, RecordingFiles.scratch, folder, name) == 0 else { throw SystemError() }
+        return true
+    }
+
+    /// Takes away the file that was begun.
+    func discard() { unlinkat(folder, RecordingFiles.scratch, 0) }
+
+    private func makeFolders(of path: [UInt8]) throws(SystemError) {
+        for index in path.indices where path[index] == UInt8(ascii: "/") {
+            let folders = String(decoding: path[..<index], as: UTF8.self)
+            if mkdirat(folder, folders, folderMode) != 0, errno != EEXIST, errno != ENOTDIR { throw SystemError() }
+        }
+    }
+
+    /// Opens a file for reading; nil where there is none.
+    func open(_ path: [UInt8]) -> CInt? {
+        let name = String(decoding: path, as: UTF8.self)
+        let descriptor = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
+    /// Reads a file whole; nil where there is none.
+    func contents(_ path: [UInt8], limit: Int) -> [UInt8]? {
+        guard let descriptor = open(path) else { return nil }
+        defer { close(descriptor) }
+        return try? FileReading.contents(of: descriptor, upTo: limit)
+    }
+
+    /// The bytes of a file; nil where there is none.
+    func size(_ path: [UInt8]) -> Int? {
+        var status = stat()
+        let name = String(decoding: path, as: UTF8.self)
+        guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int(status.st_size)
+    }
+
+    /// Writes all of some bytes.
+    static func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Glibc.write(descriptor, buffer.baseAddress.map { $0 + written }, buffer.count - written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw count == 0 ? SystemError(ENOSPC) : SystemError() }
+            written += count
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Basics
+import HTTPSemantics
+
+/// Takes credentials out of exchanges before they are written: the values of some fields, and of parameters in queries,
+/// forms and JSON of requests become `REDACTED`, which equals any value when a request is matched.
+public struct Redaction: Sendable {
+    /// What stands in the place of a value.
+    public static let mark = Array("REDACTED".utf8)
+    /// The name that stands for the standard ones.
+    public static let standardName = "default"
+
+    /// Fields whose values are taken out, in lower case.
+    static let standardFields = [
+        "cookie", "set-cookie", "authorization", "proxy-authorization", "x-api-key", "x-auth-token", "x-csrf-token",
+        "x-xsrf-token",
+    ]
+    /// Parameters whose values are taken out, in lower case.
+    static let standardParameters = [
+        "access_token", "refresh_token", "id_token", "token", "api_key", "apikey", "password", "passwd", "secret",
+        "client_secret", "assertion", "samlrequest", "samlresponse", "code_verifier", "signature", "sig",
+    ]
+
+    private let fields: Set<[UInt8]>
+    let parameters: RedactedNames
+    private let ownParameters: RedactedNames
+
+    /// - Parameter names: of fields, parameters and members of JSON, in any case; `default` stands for the standard ones.
+    ///   Those that are named beside it are looked for in JSON of responses too.
+    public init(names: some Sequence<String>) {
+        let names = names.map { Array($0.utf8).map(\.asciiLowercased) }
+        let own = Set(names.filter { !$0.elementsEqual(Redaction.standardName.utf8) && !$0.isEmpty })
+        let hasStandard = names.contains { $0.elementsEqual(Redaction.standardName.utf8) }
+        func joined(_ standard: [String]) -> Set<[UInt8]> {
+            own.union(hasStandard ? standard.map { Array($0.utf8) } : [])
+        }
+        fields = joined(Redaction.standardFields)
+        parameters = RedactedNames(joined(Redaction.standardParameters))
+        ownParameters = RedactedNames(own)
+    }
+
+    /// Whether bodies of responses are changed: what is JSON of them has to be in memory for that.
+    public var changesResponses: Bool { !ownParameters.isEmpty }
+
+    /// The exchange without what is to be taken out.
+    public func redacted(_ exchange: RecordedExchange) -> RecordedExchange {
+        var exchange = exchange
+        exchange.url = url(exchange.url)
+        exchange.requestFields = exchange.requestFields.map(requestField)
+        exchange.fields = exchange.fields.map(responseField)
+        if let body = exchange.requestBody {
+            exchange.requestBody = requestBody(body, type: Redaction.type(exchange.requestFields))
+        }
+        return exchange
+    }
+
+    static func type(_ fields: [RecordedField]) -> [UInt8] { fields.first { $0.isNamed("content-type") }?.value ?? [] }
+
+    // MARK: URLs and fields
+
+    /// A URL without the values of some parameters in its query, and in its fragment, where a redirect may have one.
+    public func url(_ url: [UInt8]) -> [UInt8] {
+        guard let start = url.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
+            return url
+        }
+        var result = Array(url[...start])
+        var rest = url[(start + 1)...]
+        if url[start] == UInt8(ascii: "?"), let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
+            result += parameters.redactedPairs(rest[..<hash]) + [UInt8(ascii: "#")]
+            rest = rest[(hash + 1)...]
+        }
+        return result + parameters.redactedPairs(rest)
+    }
+
+    func requestField(_ field: RecordedField) -> RecordedField {
+        if isNamed(field) { return RecordedField(field.name, Redaction.mark) }
+        guard field.isNamed("referer") else { return field }
+        return RecordedField(field.name, url(field.value))
+    }
+
+    func responseField(_ field: RecordedField) -> RecordedField {
+        if isNamed(field) {
+            let isCookie = field.isNamed("set-cookie")
+            return RecordedField(field.name, isCookie ? Redaction.cookie(field.value) : Redaction.mark)
+        }
+        guard field.isNamed("location") || field.isNamed("content-location") else { return field }
+        return RecordedField(field.name, url(field.value))
+    }
+
+    private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name.map(\.asciiLowercased)) }
+
+    /// A cookie with its name and attributes (RFC 6265 §4.1.1).
+    private static func cookie(_ value: [UInt8]) -> [UInt8] {
+        let pair = value.prefix { $0 != UInt8(ascii: ";") }
+        let name = pair.firstIndex(of: UInt8(ascii: "=")).map { Array(pair[...$0]) } ?? []
+        return name + mark + Array(value[pair.endIndex...])
+    }
+
+    // MARK: Bodies
+
+    /// The body of a request: a form, a multipart form, or JSON.
+    public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] {
+        let media = type.withUnsafeBytes { MediaType($0) }
+        let essence = media.map { Array($0.essence) } ?? []
+        if essence.elementsEqual("application/x-www-form-urlencoded".utf8) {
+            return parameters.redactedPairs(body[...])
+        }
+        if essence.elementsEqual("multipart/form-data".utf8), let boundary = media?.parameter("boundary") {
+            return parameters.redactedParts(body, boundary: boundary)
+        }
+        return JSONRedaction.redacted(body, parameters) ?? body
+    }
+
+    /// The body of a response, decoded: members that were named beside the standard ones are taken out of JSON.
+    public func responseBody(_ body: [UInt8]) -> [UInt8] { JSONRedaction.redacted(body, ownParameters) ?? body }
+
+    /// Whether a response's body is one that ``responseBody(_:)`` may change, by its type.
+    public func mayChange(_ exchange: RecordedExchange) -> Bool {
+        changesResponses && Redaction.isJSON(exchange)
+    }
+
+    /// Whether a response is JSON by its type.
+    static func isJSON(_ exchange: RecordedExchange) -> Bool {
+        guard let value = exchange.value("content-type"), let type = value.withUnsafeBytes({ MediaType($0) }) else {
+            return false
+        }
+        let essence = String(decoding: type.essence, as: UTF8.self)
+        return essence.hasSuffix("/json") || essence.hasSuffix("+json") || essence.hasSuffix("ndjson")
+            || essence == "application/json-seq"
+    }
+
+    /// How many members of a response's JSON look like credentials: those with a standard name and a text that is none of
+    /// ``mark``.
+    public static func credentialCount(_ body: [UInt8]) -> Int {
+        JSONRedaction.places(body, RedactedNames(Set(standardParameters.map { Array($0.utf8) }))).count { place in
+            let value = body[place]
+            return value.first == UInt8(ascii: "\"") && value.count > 2
+                && !value.dropFirst().dropLast().elementsEqual(mark)
+        }
+    }
+}

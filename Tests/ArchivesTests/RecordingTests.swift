@@ -1,0 +1,277 @@
+import Glibc
+import HTTPSemantics
+import ProxyTestKit
+import Testing
+
+@testable import Archives
+
+/// Opens the recording in a folder, its files as they are.
+func openRecording(_ path: String, _ name: String = "recording.yaml") throws -> Archive {
+    let bytes = try contents("\(path)/\(name)")
+    return try Archive.open(
+        ArchiveInput(
+            name: "\(path)/\(name)", bytes: ArchiveBytes(bytes),
+            sibling: { file in (try? contents("\(path)/\(file)")).map { ArchiveBytes($0) } }))
+}
+
+/// The bytes of a file.
+func contents(_ path: String) throws -> [UInt8] {
+    guard let file = fopen(path, "r") else { throw SystemCallError() }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = fread(&piece, 1, piece.count, file)
+        guard count > 0 else { return bytes }
+        bytes += piece[..<count]
+    }
+}
+
+@Suite("Recordings")
+struct RecordingTests {
+    private let folder = TemporaryFolder()
+    private var path: String { folder.at("r") }
+
+    private static func exchange(
+        _ url: String, _ method: String = "GET", status: Int = 200, fields: [(String, String)] = []
+    ) -> RecordedExchange {
+        var exchange = RecordedExchange()
+        exchange.method = method
+        exchange.url = Array(url.utf8)
+        exchange.status = status
+        exchange.fields = fields.map { RecordedField($0, $1) }
+        return exchange
+    }
+
+    private func append(_ writer: inout RecordingWriter, _ exchange: RecordedExchange, _ body: String) throws {
+        try writer.append(exchange) { MemoryStream(Array(body.utf8)) }
+    }
+
+    private func list() throws -> String { String(decoding: try contents("\(path)/recording.yaml"), as: UTF8.self) }
+
+    @Test("have the form of the documentation")
+    func form() throws {
+        var writer = try RecordingWriter(folder: path)
+        var exchange = Self.exchange(
+            "https://api.example.com/items?page=2", "POST", status: 201,
+            fields: [
+                ("Date", "Mon, 23 Nov 2026 05:00:00 GMT"), ("Content-Type", "application/json"),
+                ("Set-Cookie", "sid=REDACTED; Path=/"), ("Content-Length", "2"), ("Connection", "close"),
+            ])
+        exchange.requestFields = [
+            RecordedField("Host", "api.example.com"), RecordedField("Content-Type", "application/json"),
+        ]
+        exchange.requestBody = Array(#"{"sort":"name"}"#.utf8)
+        try append(&writer, exchange, "[]")
+        try append(&writer, Self.exchange("https://api.example.com/"), "")
+        #expect(
+            try list() == RecordingWriter.beginning + """
+                - url: https://api.example.com/items?page=2
+                  method: POST
+                  request: { headers: [Content-Type: application/json], json: { sort: name } }
+                  status: 201
+                  headers:
+                    - Content-Type: application/json
+                    - Set-Cookie: sid=REDACTED; Path=/
+                  file: files/api.example.com/items,page=2.POST.json
+                - url: https://api.example.com/
+
+                """)
+        #expect(try contents("\(path)/files/api.example.com/items,page=2.POST.json") == Array("[]".utf8))
+        let map = String(decoding: try contents("\(path)/substitutions.yaml"), as: UTF8.self)
+        #expect(map.contains("\narchives: [recording.yaml]\n") && map.contains("\nsubstitutions:\n"))
+    }
+
+    @Test("give back what was written, whatever bytes it has")
+    func roundTrip() throws {
+        var generator = SeededGenerator(seed: 7)
+        var exchanges: [(RecordedExchange, [UInt8])] = []
+        let texts = [
+            "", "a", "null", "~", "yes", "12", "a: b", "a #b", "- a", "{x}", "'", "\"", "é", "\u{2028}", "\u{85}", "*a",
+            "a:", "\u{FEFF}x", "😀", "a, b", "%a", "<<", "0x10", ".5", "https://a/b",
+        ]
+        let bodies =
+            texts.map { Array($0.utf8) } + [
+                [0xFF, 0x00], Array("{\"a\" : 1}".utf8), Array("{\"a\":1,\"b\":[true,null,\"x\",-1.50,{}]}".utf8),
+                Array("[]".utf8), Array("{\"null\":\"null\",\"1\":\"1\",\"a b\":\"\\u00e9\"}".utf8),
+                Array("a\nb\r\n\tc\u{7}".utf8), [UInt8](repeating: 0x61, count: 70_000),
+            ]
+        for number in 0..<300 {
+            var exchange = Self.exchange("https://a.example/\(number % 50)?x=\(number)", ["GET", "POST"][number % 2])
+            exchange.status = [200, 404, 304, 500][number % 4]
+            for _ in 0..<Int.random(in: 0..<4, using: &generator) {
+                let text = texts.randomElement(using: &generator) ?? ""
+                let value = Array(text.utf8).filter { $0 >= 0x20 && $0 != 0x7F }
+                exchange.fields.append(RecordedField(Array("X-A".utf8), value))
+                exchange.requestFields.append(RecordedField(Array("x!1".utf8), value))
+            }
+            exchange.fields.append(RecordedField(Array("X-Latin".utf8), [0x61, 0xE9, 0x62]))
+            if number % 3 == 0 { exchange.requestBody = bodies.randomElement(using: &generator) }
+            if number % 7 == 0 { exchange.body.isMissing = true }
+            let body = exchange.body.isMissing ? [] : bodies.randomElement(using: &generator) ?? []
+            exchange.fields.append(RecordedField("Content-Type", "text/plain"))
+            exchanges.append((exchange, body))
+        }
+        var writer = try RecordingWriter(folder: path)
+        for (exchange, body) in exchanges { try writer.append(exchange) { MemoryStream(body) } }
+        let archive = try openRecording(path)
+        #expect(archive.table.count == exchanges.count && archive.warnings.isEmpty)
+        for (index, (exchange, body)) in exchanges.enumerated() {
+            let read = try archive.exchange(index)
+            #expect(read.method == exchange.method && read.url == exchange.url && read.status == exchange.status)
+            #expect(read.fields == exchange.fields, "\(index)")
+            #expect(read.requestFields == exchange.requestFields)
+            #expect(read.requestBody == exchange.requestBody)
+            #expect(read.body.isMissing == exchange.body.isMissing)
+            #expect(try archive.body(index) == body)
+        }
+    }
+
+    @Test("have one file for equal bytes of one type, and go on where another writer has ended")
+    func files() throws {
+        let page = Self.exchange("https://a.example/a", fields: [("Content-Type", "text/plain; charset=utf-8")])
+        do {
+            var writer = try RecordingWriter(folder: path)
+            try append(&writer, page, "same")
+        }
+        var writer = try RecordingWriter(folder: path)
+        #expect(writer.count == 1)
+        try append(&writer, Self.exchange("https://a.example/b", fields: [("Content-Type", "text/plain")]), "same")
+        try append(&writer, Self.exchange("https://a.example/c", fields: [("Content-Type", "text/css")]), "same")
+        try append(&writer, page, "other")
+        try append(&writer, page, "")
+        let archive = try openRecording(path)
+        let files = try list().split(separator: "\n").filter { $0.hasPrefix("  file: ") }.map { $0.dropFirst(8) }
+        #expect(
+            files == [
+                "files/a.example/a.txt", "files/a.example/a.txt", "files/a.example/c.css", "files/a.example/a~2.txt",
+            ])
+        #expect(try (0..<5).map { try archive.text($0) } == ["same", "same", "same", "other", ""])
+        #expect(archive.table.number(0) == ":2")
+    }
+
+    @Test("are written by one writer at a time")
+    func busy() throws {
+        let writer = try RecordingWriter(folder: path)
+        #expect(throws: RecordingFailure.self) { _ = try RecordingWriter(folder: path) }
+        #expect(writer.count == 0)
+    }
+
+    @Test("have large bodies, decoded ones, and coded ones where they can't be decoded")
+    func bodies() throws {
+        let large = [UInt8](repeating: 0x62, count: 1 << 20)
+        let encoder = try GzipEncoder()
+        var coded: [UInt8] = []
+        encoder.encode(large, into: &coded)
+        encoder.finish(into: &coded)
+        var exchange = Self.exchange(
+            "https://a.example/a.txt", fields: [("Content-Encoding", "gzip"), ("Content-MD5", "x")])
+        exchange.body.codings = ["gzip"]
+        exchange.body.storedBytes = coded.count
+        var broken = exchange
+        broken.url = Array("https://a.example/b.txt".utf8)
+        let torn = Array(coded.dropLast(20))
+        broken.body.storedBytes = torn.count
+        var writer = try RecordingWriter(folder: path)
+        try writer.append(exchange) { MemoryStream(coded) }
+        try writer.append(broken) { MemoryStream(torn) }
+        let archive = try openRecording(path)
+        #expect(try archive.body(0) == large && archive.exchange(0).body.codings.isEmpty)
+        #expect(try archive.field("content-md5", 0) == nil)
+        #expect(try archive.body(1) == torn && archive.exchange(1).body.codings == ["gzip"])
+    }
+
+    @Test("have JSON indented on request")
+    func indentation() throws {
+        var options = RecordingOptions()
+        options.indentsJSON = true
+        var writer = try RecordingWriter(folder: path, options: options)
+        let type = [("Content-Type", "application/json")]
+        try append(&writer, Self.exchange("https://a.example/a", fields: type), #"{"a":[1,2],"b":{},"c":"{\"x\\"}"#)
+        try append(&writer, Self.exchange("https://a.example/b", fields: type), #"{"a":"#)
+        let archive = try openRecording(path)
+        #expect(
+            try archive.text(0) == "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {},\n  \"c\": \"{\\\"x\\\\\"\n}\n")
+        #expect(try archive.text(1) == #"{"a":"#)
+    }
+
+    @Test("are read as people write them")
+    func byHand() throws {
+        try folder.write("a.json", "[1]")
+        try folder.write(
+            "recording.yaml",
+            """
+            # a comment
+            - url: http://a.example/a#x
+              file: a.json
+            - { url: "http://a.example/b", text: hi, headers: { X-A: 1, X-B: "2" } }
+            -   url: http://a.example/c
+                json:
+                  a: [1, two]
+                  b: |
+                    x
+                status: 404
+            # behind
+            - url: http://a.example/d
+              base64: aGk=
+              headers: [Content-Type: text/css, X-Gone: null]
+            - url: http://a.example/e
+              file: gone.txt
+            - url: http://a.example/f
+              file: null
+            - url: http://a.example/g
+              text: |
+                last
+            """)
+        let archive = try openRecording(folder.path)
+        #expect(archive.table.count == 7)
+        #expect((0..<7).map { archive.table.number($0) } == [":2", ":4", ":5", ":12", ":15", ":17", ":19"])
+        #expect((0..<7).map { archive.table[$0].isUsable } == [true, true, true, true, false, false, true])
+        #expect(try archive.text(0) == "[1]" && archive.field("content-type", 0) == "application/json")
+        #expect(try archive.exchange(0).url == Array("http://a.example/a".utf8))
+        #expect(try archive.text(1) == "hi" && archive.field("x-b", 1) == "2")
+        #expect(try archive.text(2) == #"{"a":[1,"two"],"b":"x\n"}"# && archive.exchange(2).status == 404)
+        #expect(try archive.text(3) == "hi" && archive.field("content-type", 3) == "text/css")
+        #expect(try archive.text(6) == "last\n" || archive.text(6) == "last")
+        #expect(
+            archive.warnings.map { $0.description(file: "r") } == [
+                "r:16:9: warning: the file 'gone.txt' is missing\n  file: gone.txt\n        ^~~~~~~~"
+            ])
+        // An edit of a file counts at once.
+        try folder.write("a.json", "[1,2]")
+        #expect(try archive.text(0) == "[1,2]" && archive.exchange(0).body.size == 5)
+    }
+
+    @Test(
+        "with errors are refused with line, column and caret",
+        arguments: [
+            ("- ur: x\n", "r.yaml:1:3: error: unknown option 'ur'; did you mean 'url'?\n- ur: x\n  ^~"),
+            ("- file: x\n", "r.yaml:1:3: error: this entry does not say its 'url'"),
+            ("a: b\n", "r.yaml:1:1: error: a recording is a list of entries, each with a 'url'"),
+            ("- x\n", "r.yaml:1:3: error: an entry is a mapping with a 'url', not text"),
+            ("- url: http://a/\n  file: ../x\n", "r.yaml:2:9: error: a recording's file is below its folder"),
+            ("- url: http://a/\n  file: /etc/passwd\n", "r.yaml:2:9: error: a recording's file is below its folder"),
+            ("- url: http://a/\n  text: 5\n", "r.yaml:2:9: error: 'text' is text, not an integer; put it in quotes"),
+            ("- url: http://a/\n  text: a\n  file: b\n", "r.yaml:3:3: error: 'text' and 'file': a body is in one"),
+            ("- url: http://a/\n  status: x\n", "r.yaml:2:11: error: 'status' is a number"),
+            ("- url: http://a/\n  headers: [a b: c]\n", "r.yaml:2:13: error: 'a b' is no field name"),
+            ("- url: http://a/\n  method: GET\n  method: GET\n", "r.yaml:3:3: error: the option 'method' comes twice"),
+            ("- url: http://a/\n  base64: '?'\n", "r.yaml:2:11: error: this is no Base64"),
+            ("- url: [\n", "r.yaml:"),
+        ])
+    func errors(text: String, expected: String) throws {
+        let found = try #require(problem(Array(text.utf8), "r.yaml"))
+        #expect(found.hasPrefix(expected), "\(found)")
+        #expect(found.contains("\n") && found.contains("^"))
+    }
+
+    @Test("are told from maps by their first bytes")
+    func detection() {
+        func isArchive(_ text: String, _ name: String = "a.yaml") -> Bool {
+            ArchiveInput(name: name, bytes: ArchiveBytes(Array(text.utf8))).isArchive
+        }
+        #expect(isArchive("- url: http://a/\n") && isArchive("# x\n---\n\n- url: x\n") && isArchive("[{url: x}]"))
+        #expect(!isArchive("substitutions:\n  http://a/: b\n") && !isArchive("") && !isArchive("# - a\nroot: x"))
+        #expect(isArchive("", "a/recording.yaml"))
+    }
+}

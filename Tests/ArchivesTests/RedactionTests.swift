@@ -1,0 +1,100 @@
+import HTTPSemantics
+import Testing
+
+@testable import Archives
+
+@Suite("Redaction")
+struct RedactionTests {
+    private static let standard = Redaction(names: ["default"])
+    private static let own = Redaction(names: ["default", "X-Session", "pin"])
+
+    @Test(
+        "takes the values of credentials out of URLs, and nothing else",
+        arguments: [
+            ("https://a.example/?page=2", "https://a.example/?page=2"),
+            ("https://a.example/?token=x&page=2", "https://a.example/?token=REDACTED&page=2"),
+            ("https://a.example/?a=1&Access_Token=x%20y", "https://a.example/?a=1&Access_Token=REDACTED"),
+            ("https://a.example/?to%6Ben=x", "https://a.example/?to%6Ben=REDACTED"),
+            ("https://a.example/?token", "https://a.example/?token"),
+            ("https://a.example/?token=", "https://a.example/?token=REDACTED"),
+            ("https://a.example/?user[password]=x", "https://a.example/?user[password]=REDACTED"),
+            ("https://a.example/?tokens=1&&sig=2&", "https://a.example/?tokens=1&&sig=REDACTED&"),
+            ("https://a.example/cb#id_token=x&state=1", "https://a.example/cb#id_token=REDACTED&state=1"),
+            ("https://a.example/?a=token=1", "https://a.example/?a=token=1"),
+            ("https://a.example/token=1", "https://a.example/token=1"),
+            ("https://a.example/?SAMLResponse=PHM%2B", "https://a.example/?SAMLResponse=REDACTED"),
+        ])
+    func urls(url: String, redacted: String) {
+        #expect(String(decoding: Self.standard.url(Array(url.utf8)), as: UTF8.self) == redacted)
+    }
+
+    @Test(
+        "takes the values of fields out, and leaves a cookie's name and attributes",
+        arguments: [
+            ("Set-Cookie", "sid=abc; Path=/; HttpOnly", "sid=REDACTED; Path=/; HttpOnly"),
+            ("set-cookie", "a=b=c", "a=REDACTED"), ("Set-Cookie", "abc; Path=/", "REDACTED; Path=/"),
+            ("Set-Cookie", "sid=", "sid=REDACTED"), ("Authorization", "Bearer abc", "REDACTED"),
+            ("X-API-Key", "k", "REDACTED"), ("Content-Type", "text/html", "text/html"),
+            ("Location", "/next?code=1&token=x", "/next?code=1&token=REDACTED"), ("X-Session", "1", "1"),
+        ])
+    func fields(name: String, value: String, redacted: String) {
+        #expect(Self.standard.responseField(RecordedField(name, value)) == RecordedField(name, redacted))
+    }
+
+    @Test("takes the values of a request's fields out")
+    func requestFields() {
+        for name in ["Cookie", "authorization", "Proxy-Authorization", "X-Auth-Token", "X-CSRF-Token", "X-XSRF-TOKEN"] {
+            #expect(Self.standard.requestField(RecordedField(name, "a=b")) == RecordedField(name, "REDACTED"))
+        }
+        #expect(Self.own.requestField(RecordedField("x-session", "1")) == RecordedField("x-session", "REDACTED"))
+        #expect(
+            Self.standard.requestField(RecordedField("Referer", "https://a/?sig=1"))
+                == RecordedField("Referer", "https://a/?sig=REDACTED"))
+    }
+
+    @Test(
+        "takes the values of members and pairs out of bodies of requests",
+        arguments: [
+            ("application/json", #"{"user":"u", "password":"p"}"#, #"{"user":"u", "password":"REDACTED"}"#),
+            ("application/json", #"[{"a":{"TOKEN":[1,{"b":2}]}},3]"#, #"[{"a":{"TOKEN":"REDACTED"}},3]"#),
+            ("application/json", #"{"token":null,"sig":1.5}"#, #"{"token":null,"sig":"REDACTED"}"#),
+            ("text/plain", #" {"pass\u0077ord":"p"}"#, #" {"pass\u0077ord":"REDACTED"}"#),
+            ("application/x-ndjson", "{\"sig\":1}\n{\"sig\":2}\n", "{\"sig\":\"REDACTED\"}\n{\"sig\":\"REDACTED\"}\n"),
+            ("application/json", #"{"password":"cut"#, #"{"password":"REDACTED""#),
+            ("application/json", #"{"password":"p"} x"#, #"{"password":"REDACTED"} x"#),
+            ("application/json", "password", "password"),
+            (
+                "application/x-www-form-urlencoded; charset=utf-8", "user=u&passwd=a+b&x=%26",
+                "user=u&passwd=REDACTED&x=%26"
+            ),
+            (
+                "multipart/form-data; boundary=b",
+                "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\np\r\n--b\r\n"
+                    + "Content-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--\r\n",
+                "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nREDACTED\r\n--b\r\n"
+                    + "Content-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--\r\n"
+            ),
+            ("text/plain", "token=1", "token=1"),
+        ])
+    func bodies(type: String, body: String, redacted: String) {
+        let made = Self.standard.requestBody(Array(body.utf8), type: Array(type.utf8))
+        #expect(String(decoding: made, as: UTF8.self) == redacted)
+    }
+
+    @Test("looks in responses for the names alone that were named")
+    func responses() {
+        let body = Array(#"{"token":"t","pin":"1"}"#.utf8)
+        #expect(!Self.standard.changesResponses && Self.own.changesResponses)
+        #expect(Self.standard.responseBody(body) == body)
+        #expect(String(decoding: Self.own.responseBody(body), as: UTF8.self) == #"{"token":"t","pin":"REDACTED"}"#)
+        #expect(Redaction.credentialCount(body) == 1)
+        #expect(Redaction.credentialCount(Array(#"[{"token":"REDACTED"},{"token":""},{"secret":1}]"#.utf8)) == 0)
+    }
+
+    @Test("leaves all where no name is one of a credential")
+    func ownNamesAlone() {
+        let redaction = Redaction(names: ["pin"])
+        #expect(redaction.requestField(RecordedField("Cookie", "a=b")) == RecordedField("Cookie", "a=b"))
+        #expect(redaction.url(Array("http://a/?PIN=1&token=2".utf8)) == Array("http://a/?PIN=REDACTED&token=2".utf8))
+    }
+}
