@@ -25,7 +25,12 @@ public struct ConversionLosses: Sendable {
             if !exchange.body.codings.isEmpty { count(.coding) }
             if format == .recording, exchange.time != nil { count(.time) }
             return true
-        case .warc, .wacz: return true
+        case .warc, .wacz:
+            // A record is a message.
+            let isMessage = !exchange.url.isEmpty && (100...999).contains(exchange.status)
+            let hasBody = !exchange.body.isMissing || exchange.method == "HEAD" || exchange.status == 304
+            if !(isMessage && hasBody) { count(.unusable) }
+            return isMessage && hasBody
         }
         if let kind = dropped(exchange, isUsable) {
             count(kind)

@@ -1,0 +1,87 @@
+/// What a writer is told before the first entry.
+public struct ConversionPlan: Sendable {
+    /// The program that writes, and its version.
+    public var program: String
+    public var version: String
+    /// When it is written, in Unix milliseconds.
+    public var time: Int64
+    /// The pages that the entries belong to; of a saved page the first is the document.
+    public var pages: [ArchivePage] = []
+
+    public init(program: String, version: String, time: Int64) {
+        self.program = program
+        self.version = version
+        self.time = time
+    }
+}
+
+/// Why an archive can't be written.
+public enum ConversionFailure: Error {
+    /// A file of it can't be written.
+    case writing(String)
+    /// An entry can't be read.
+    case reading(ArchiveProblem)
+}
+
+/// Writes an archive, entry by entry. All functions do I/O.
+public protocol ArchiveWriter: AnyObject {
+    /// - Returns: why the entry's body could not be decoded, where that is so: then it is left out, or written with its
+    ///   coding; nil where it is written as it is to be.
+    func append(_ entry: ConvertedEntry) throws(ConversionFailure) -> ArchiveProblem?
+    /// Writes what stands behind the last entry.
+    func finish() throws(ConversionFailure)
+}
+
+/// A kind of archive that is written, by the extension that its name has.
+public struct ArchiveKind: Sendable {
+    public let format: ArchiveFormat
+    public let extensions: [String]
+    /// Whether it is one page: the document comes first, and has to be known.
+    public let isPage: Bool
+    private let make: @Sendable (String, ConversionPlan) throws(ConversionFailure) -> any ArchiveWriter
+
+    /// All that are written.
+    public static let all: [ArchiveKind] = [
+        ArchiveKind(.har, ["har"]) { (path, plan) throws(ConversionFailure) in try HARFileWriter(path, plan) },
+        ArchiveKind(.mhtml, ["mhtml", "mht"], isPage: true) { (path, plan) throws(ConversionFailure) in
+            try PageFileWriter(path, PageFileWriter.mhtml(plan))
+        },
+        ArchiveKind(.webarchive, ["webarchive"], isPage: true) { (path, _) throws(ConversionFailure) in
+            try PageFileWriter(path, WebarchiveWriter())
+        },
+        ArchiveKind(.warc, ["warc"]) { (path, plan) throws(ConversionFailure) in
+            try WARCFileWriter(path, plan, isCompressed: false)
+        },
+        ArchiveKind(.warc, ["warc.gz"]) { (path, plan) throws(ConversionFailure) in
+            try WARCFileWriter(path, plan, isCompressed: true)
+        },
+        recording,
+    ]
+
+    /// A folder.
+    public static let recording = ArchiveKind(.recording, []) { (path, _) throws(ConversionFailure) in
+        try RecordingFolderWriter(path)
+    }
+
+    private init(
+        _ format: ArchiveFormat, _ extensions: [String], isPage: Bool = false,
+        make: @escaping @Sendable (String, ConversionPlan) throws(ConversionFailure) -> any ArchiveWriter
+    ) {
+        self.format = format
+        self.extensions = extensions
+        self.isPage = isPage
+        self.make = make
+    }
+
+    /// The kind of a file by its name: nil for one that is not written. A name without an extension is a folder's.
+    public static func named(_ name: String) -> ArchiveKind? {
+        let file = name.lowercased().split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard file.dropFirst().contains(".") else { return recording }
+        return all.first { kind in kind.extensions.contains { file.hasSuffix(".\($0)") && file.count > $0.count + 1 } }
+    }
+
+    /// Begins an archive; where it is a file, one that is not there yet.
+    public func begin(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) -> any ArchiveWriter {
+        try make(path, plan)
+    }
+}

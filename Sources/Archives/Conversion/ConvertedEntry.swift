@@ -1,0 +1,93 @@
+import HTTPSemantics
+import NIOCore
+
+/// An entry of an archive as it is written into another one: without what is to be taken out.
+public struct ConvertedEntry: Sendable {
+    public let archive: Archive
+    /// From 0.
+    public let index: Int
+    /// Without the response's body.
+    public let exchange: RecordedExchange
+    /// The URL in the map's normal form; empty where it is none of http or https.
+    public let url: [UInt8]
+    private let redaction: Redaction?
+
+    /// Reads an entry. Does I/O.
+    ///
+    /// - Parameter redaction: what is taken out; nil for nothing.
+    /// - Throws: ``ArchiveProblem`` where it can't be read.
+    public init(_ archive: Archive, _ index: Int, _ redaction: Redaction?) throws(ArchiveProblem) {
+        self.archive = archive
+        self.index = index
+        let isChanged: Bool
+        var exchange = try archive.exchange(index)
+        if let redaction {
+            exchange = redaction.redacted(exchange)
+            isChanged = redaction.mayChange(exchange) && !exchange.body.isMissing
+        } else {
+            isChanged = false
+        }
+        self.redaction = isChanged ? redaction : nil
+        if isChanged { exchange.removeCodings() }
+        // Of a body that is not as it came on the wire, the length would be another one.
+        let isAsItCame = archive.format == .warc || archive.format == .wacz
+        if isChanged || !isAsItCame, exchange.method != "HEAD" {
+            exchange.fields.removeAll { $0.isNamed("content-length") }
+        }
+        self.exchange = exchange
+        let known = archive.table[index].url
+        url = redaction == nil || known.isEmpty ? Array(known) : ConvertedEntry.normalForm(exchange.url) ?? Array(known)
+    }
+
+    static func normalForm(_ url: [UInt8]) -> [UInt8]? {
+        guard let uri = try? TargetURI(absolute: ByteBuffer(bytes: RecordedURL.repaired(url))), uri.scheme != .other
+        else { return nil }
+        return uri.withBytes { Array($0) }
+    }
+
+    private var entry: EntryTable.Entry { archive.table[index] }
+
+    /// Whether it can answer, and not with a part alone.
+    public var isWhole: Bool { entry.isUsable && !entry.isPartial }
+
+    /// Opens the body with the codings that ``exchange`` tells. Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read.
+    public func openBody() throws(ArchiveProblem) -> any BodyStream {
+        guard let redaction else {
+            return exchange.body.isMissing ? MemoryStream([]) : try archive.openPortableBody(index)
+        }
+        let recorded = try archive.exchange(index).body
+        var stream = try ContentDecoder.stream(
+            try archive.openPortableBody(index), codings: recorded.codings, storedBytes: recorded.storedBytes,
+            limits: archive.limits)
+        return MemoryStream(redaction.responseBody(try stream.readAll(limit: archive.limits.body)))
+    }
+
+    /// Opens the body without content codings. Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read or decoded.
+    public func openDecodedBody() throws(ArchiveProblem) -> any BodyStream {
+        try ContentDecoder.stream(
+            try openBody(), codings: exchange.body.codings, storedBytes: exchange.body.storedBytes,
+            limits: archive.limits)
+    }
+
+    /// Reads the body, decoded, in pieces.
+    func forEachPiece(_ body: ([UInt8]) throws(ArchiveProblem) -> Void) throws(ArchiveProblem) {
+        try ConvertedEntry.forEachPiece(try openDecodedBody(), body)
+    }
+
+    static func forEachPiece(
+        _ stream: any BodyStream, _ body: ([UInt8]) throws(ArchiveProblem) -> Void
+    ) throws(ArchiveProblem) {
+        var stream = stream
+        var isMore = true
+        var bytes: [UInt8] = []
+        while isMore {
+            bytes.removeAll(keepingCapacity: true)
+            isMore = try stream.read(65_536, into: &bytes)
+            try body(bytes)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Basics
+import Glibc
+
+/// A new file that is written from its beginning to its end.
+final class FileSink {
+    private let descriptor: CInt
+    private var buffer: [UInt8] = []
+    private var failure: SystemError?
+
+    /// Makes the file; what is there already is an error.
+    init(_ path: String) throws(ConversionFailure) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666 as mode_t)
+        guard descriptor >= 0 else { throw .writing(SystemError().text) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Takes bytes; that they can't be written, the next ``flush()`` says.
+    func write(_ bytes: [UInt8]) {
+        guard failure == nil else { return }
+        buffer += bytes
+        if buffer.count >= FileReading.pieceSize { writeBuffer() }
+    }
+
+    private func writeBuffer() {
+        do throws(SystemError) {
+            try RecordingFiles.write(buffer, to: descriptor)
+        } catch {
+            failure = error
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes what has been taken.
+    func flush() throws(ConversionFailure) {
+        writeBuffer()
+        if let failure { throw .writing(failure.text) }
+    }
+
+    /// Whether writing has failed.
+    var hasFailed: Bool { failure != nil }
+}

@@ -1,0 +1,74 @@
+/// Writes a HAR.
+final class HARFileWriter: ArchiveWriter {
+    private let sink: FileSink
+    private let plan: ConversionPlan
+    private var count = 0
+    /// The page that entries belong to, as a number from 1; 0 for none.
+    private var page = 0
+    private var hasBegun = false
+
+    init(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) {
+        sink = try FileSink(path)
+        self.plan = plan
+    }
+
+    private func begin(_ time: Int64?) {
+        guard !hasBegun else { return }
+        hasBegun = true
+        sink.write(
+            HARWriter.beginning(
+                name: plan.program, version: plan.version, pages: plan.pages, time: time ?? plan.time))
+    }
+
+    func append(_ entry: ConvertedEntry) throws(ConversionFailure) -> ArchiveProblem? {
+        begin(entry.exchange.time)
+        if let index = plan.pages.firstIndex(where: { $0.url == entry.exchange.url || $0.url == entry.url }) {
+            page = max(page, index + 1)
+        }
+        var exchange = entry.exchange
+        var probe = HARBodyProbe()
+        var problem: ArchiveProblem?
+        do throws(ArchiveProblem) {
+            do throws(ArchiveProblem) {
+                try entry.forEachPiece { probe.add($0) }
+                if !exchange.body.codings.isEmpty { exchange.removeCodings() }
+            } catch {
+                // As it came, with its coding.
+                problem = error
+                probe = HARBodyProbe()
+                try ConvertedEntry.forEachPiece(try entry.openBody()) { probe.add($0) }
+            }
+            try write(exchange, probe, problem == nil ? try entry.openDecodedBody() : try entry.openBody())
+        } catch {
+            throw .reading(error)
+        }
+        try sink.flush()
+        return problem
+    }
+
+    private func write(
+        _ exchange: RecordedExchange, _ probe: HARBodyProbe, _ body: any BodyStream
+    ) throws(ArchiveProblem) {
+        if count > 0 { sink.write(HARWriter.separator) }
+        count += 1
+        var details = HARDetails()
+        if page > 0 { details.page = "page_\(page)" }
+        var writer = HAREntryWriter(exchange, probe, details: details)
+        sink.write(writer.begin())
+        var bytes: [UInt8] = []
+        try ConvertedEntry.forEachPiece(body) { piece in
+            bytes.removeAll(keepingCapacity: true)
+            writer.append(piece, to: &bytes)
+            sink.write(bytes)
+        }
+        bytes.removeAll(keepingCapacity: true)
+        writer.finish(into: &bytes)
+        sink.write(bytes)
+    }
+
+    func finish() throws(ConversionFailure) {
+        begin(nil)
+        sink.write(HARWriter.end)
+        try sink.flush()
+    }
+}

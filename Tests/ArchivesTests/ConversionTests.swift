@@ -1,0 +1,202 @@
+import HTTPSemantics
+import ProxyTestKit
+import Testing
+
+@testable import Archives
+
+@Suite("Conversion")
+struct ConversionTests {
+    private let folder = TemporaryFolder()
+
+    /// What a format holds of an entry.
+    private struct Entry: Equatable {
+        var method = "GET"
+        var url: [UInt8]
+        var status = 200
+        var fields: [RecordedField] = []
+        var requestFields: [RecordedField] = []
+        var requestBody: [UInt8] = []
+        var body: [UInt8]
+        var time: Int64?
+    }
+
+    private static let left = ["content-length", "content-encoding", "host", "date"]
+
+    /// The entries of an archive, as far as all of some formats hold them.
+    private func entries(_ archive: Archive, _ formats: [ArchiveFormat]) throws -> [Entry] {
+        let isPage = formats.contains { $0 == .mhtml || $0 == .webarchive }
+        var entries: [Entry] = []
+        for index in 0..<archive.table.count {
+            let exchange = try archive.exchange(index)
+            let tabled = archive.table[index]
+            if isPage, !tabled.isUsable || tabled.method != "GET" || (300..<400).contains(tabled.status) { continue }
+            let stream = try archive.openPortableBody(index)
+            var decoded = try ContentDecoder.stream(
+                stream, codings: exchange.body.codings, storedBytes: exchange.body.storedBytes, limits: archive.limits)
+            var entry = Entry(url: exchange.url, body: try decoded.readAll(limit: 1 << 24))
+            func kept(_ fields: [RecordedField]) -> [RecordedField] {
+                fields.filter { !Self.left.contains(String(decoding: $0.name, as: UTF8.self).lowercased()) }
+            }
+            if isPage {
+                entry.fields = exchange.fields.filter { $0.isNamed("content-type") }
+                if entries.contains(where: { $0.url == entry.url }) { continue }
+            } else {
+                entry.method = exchange.method
+                entry.status = exchange.status
+                entry.fields = kept(exchange.fields)
+                entry.requestFields = kept(exchange.requestFields)
+                entry.requestBody = exchange.requestBody ?? []
+            }
+            if !formats.contains(where: { [.mhtml, .webarchive, .recording].contains($0) }) {
+                entry.time = exchange.time
+            }
+            entries.append(entry)
+        }
+        return isPage ? entries.sorted { $0.url.lexicographicallyPrecedes($1.url) } : entries
+    }
+
+    private static func exchange(
+        _ url: String, _ type: String, _ method: String = "GET", status: Int = 200, fields: [(String, String)] = []
+    ) -> RecordedExchange {
+        var exchange = RecordedExchange()
+        exchange.method = method
+        exchange.url = Array(url.utf8)
+        exchange.status = status
+        exchange.reason = Array("X".utf8)
+        exchange.fields = ([("Content-Type", type)] + fields).map { RecordedField($0, $1) }
+        exchange.time = 1_700_000_000_123
+        return exchange
+    }
+
+    /// A WARC with what formats differ in; texts have their charset, which reading a HAR would give them.
+    private func sample() throws -> Archive {
+        var writer = try WARCWriter(isCompressed: false, randomness: SeededGenerator(seed: 1))
+        var bytes = writer.information(software: "test", time: 0)
+        func add(_ exchange: RecordedExchange, _ body: [UInt8]) throws {
+            bytes += try writer.records(exchange, time: 0, body: body)
+        }
+        try add(
+            Self.exchange(
+                "http://www.example.com/", "text/plain; charset=utf-8", status: 301,
+                fields: [("Location", "https://www.example.com/")]), [])
+        try add(Self.exchange("https://www.example.com/a.css", "text/css; charset=utf-8"), Array("a{}".utf8))
+        try add(
+            Self.exchange(
+                "https://www.example.com/", "text/html; charset=utf-8", fields: [("Set-Cookie", "a=b; Path=/")]),
+            Array("<title>é</title>\r\n--x\n".utf8))
+        try add(Self.exchange("https://www.example.com/i.png", "image/png"), [0x89, 0x50, 0x4E, 0x47, 0, 0xFF, 0x0D])
+        try add(Self.exchange("https://www.example.com/latin", "text/plain; charset=iso-8859-1"), [0x61, 0xE9])
+        let encoder = try GzipEncoder()
+        var coded: [UInt8] = []
+        encoder.encode(Array("coded".utf8), into: &coded)
+        encoder.finish(into: &coded)
+        try add(
+            Self.exchange(
+                "https://www.example.com/z.txt", "text/plain; charset=utf-8", fields: [("Content-Encoding", "gzip")]),
+            coded)
+        var post = Self.exchange("https://www.example.com/api?token=t", "application/json", "POST", status: 201)
+        post.requestFields = [RecordedField("Content-Type", "application/json"), RecordedField("Cookie", "a=b")]
+        post.requestBody = Array(#"{"password":"p"}"#.utf8)
+        try add(post, Array(#"{"pin":1}"#.utf8))
+        try add(Self.exchange("https://www.example.com/a.css", "text/css; charset=utf-8"), Array("b{}".utf8))
+        try add(
+            Self.exchange("https://www.example.com/none", "text/plain; charset=utf-8", status: 404), Array("no".utf8))
+        return try openArchive(bytes, "sample.warc")
+    }
+
+    private func open(_ path: String, _ kind: ArchiveKind) throws -> Archive {
+        kind.format == .recording ? try openRecording(path) : try openArchive(try contents(path), path)
+    }
+
+    private func convert(
+        _ archives: [Archive], _ kind: ArchiveKind, _ name: String, _ redaction: Redaction? = nil
+    ) throws -> (archive: Archive, result: Conversion.Result) {
+        let conversion = Conversion(archives, redaction: redaction)
+        var plan = ConversionPlan(program: "test", version: "1", time: 0)
+        plan.pages = kind.isPage ? [try #require(try conversion.document())] : conversion.pages
+        let path = folder.at(name)
+        let result = try conversion.write(kind, to: path, plan)
+        return (try open(path, kind), result)
+    }
+
+    private static func name(_ number: Int, _ kind: ArchiveKind) -> String {
+        "\(number)" + (kind.extensions.first.map { ".\($0)" } ?? "")
+    }
+
+    @Test("into every format and on into every other keeps what both hold")
+    func allToAll() throws {
+        let source = try sample()
+        var number = 0
+        for first in ArchiveKind.all {
+            number += 1
+            let (one, _) = try convert([source], first, Self.name(number, first))
+            #expect(try entries(one, [first.format]) == entries(source, [first.format]), "\(first.format)")
+            for second in ArchiveKind.all {
+                number += 1
+                let formats = [first.format, second.format]
+                let (two, _) = try convert([one], second, Self.name(number, second))
+                #expect(try entries(two, formats) == entries(one, formats), "\(formats)")
+                number += 1
+                let (back, _) = try convert([two], first, Self.name(number, first))
+                #expect(try entries(back, formats) == entries(one, formats), "\(formats) and back")
+            }
+        }
+    }
+
+    @Test("says what is lost, a line a kind")
+    func losses() throws {
+        let source = try sample()
+        let kinds = Dictionary(uniqueKeysWithValues: ArchiveKind.all.map { ($0.extensions.first ?? "", $0) })
+        func lost(_ name: String) throws -> [String] {
+            try convert([source], try #require(kinds[name]), "x\(name).\(name)").result.losses
+        }
+        #expect(try lost("warc").isEmpty)
+        #expect(try lost("har") == ["lost: the coded bytes of 1 entry"])
+        #expect(try lost("") == ["lost: the coded bytes of 1 entry", "lost: the times of 9 entries"])
+        let page = try lost("mhtml")
+        #expect(page.contains("lost: 1 entry that is not GET") && page.contains("lost: 1 entry that redirects"))
+        #expect(page.contains("lost: 1 entry whose URL an earlier one has"))
+        #expect(page.contains("lost: the status of 1 entry") && page.contains { $0.hasPrefix("lost: the fields of") })
+    }
+
+    @Test("has the first page as the document, behind its redirects, before all else")
+    func document() throws {
+        let source = try sample()
+        let conversion = Conversion([source], redaction: nil)
+        #expect(try conversion.document()?.url == Array("https://www.example.com/".utf8))
+        #expect(try conversion.entry(Array("http://www.example.com/".utf8)) == Array("https://www.example.com/".utf8))
+        #expect(try conversion.entry(Array("https://www.example.com/api".utf8)) == nil)
+        let kind = try #require(ArchiveKind.named("a.mhtml"))
+        let page = try convert([source], kind, "a.mhtml").archive
+        #expect(page.documentText == "https://www.example.com/" && page.urls.first == "https://www.example.com/")
+    }
+
+    @Test("takes credentials out on request")
+    func redaction() throws {
+        let source = try sample()
+        let kind = try #require(ArchiveKind.named("a.har"))
+        let made = try convert([source], kind, "a.har", Redaction(names: ["default", "pin"])).archive
+        let post = try made.exchange(6)
+        #expect(post.url == Array("https://www.example.com/api?token=REDACTED".utf8))
+        #expect(post.requestFields.contains(RecordedField("Cookie", "REDACTED")))
+        #expect(post.requestBody == Array(#"{"password":"REDACTED"}"#.utf8))
+        #expect(try made.text(6) == #"{"pin":"REDACTED"}"#)
+        #expect(try made.field("set-cookie", 2) == "a=REDACTED; Path=/")
+    }
+
+    @Test("puts several archives one after the other")
+    func several() throws {
+        let source = try sample()
+        let kind = try #require(ArchiveKind.named("a.warc.gz"))
+        #expect(try convert([source, source], kind, "a.warc.gz").archive.table.count == 2 * source.table.count)
+    }
+
+    @Test(
+        "knows the formats by their extensions",
+        arguments: [
+            ("a.har", ArchiveFormat.har), ("A.HAR", .har), ("a.mht", .mhtml), ("b/a.mhtml", .mhtml),
+            ("a.webarchive", .webarchive), ("a.warc", .warc), ("a.warc.gz", .warc), ("a", .recording),
+            ("b.c/a", .recording), (".a", .recording), ("a.wacz", nil), ("a.zip", nil), ("a.gz", nil), ("a.html", nil),
+        ])
+    func kinds(name: String, format: ArchiveFormat?) { #expect(ArchiveKind.named(name)?.format == format) }
+}
