@@ -17,6 +17,8 @@ struct ExitStatus: Equatable {
     static let systemError = ExitStatus(rawValue: 71)
     /// The log file can't be opened.
     static let cantCreate = ExitStatus(rawValue: 73)
+    /// Something can't be written.
+    static let ioError = ExitStatus(rawValue: 74)
     /// A command was found but can't be run, as shells have it.
     static let notExecutable = ExitStatus(rawValue: 126)
     /// A command was not found, as shells have it.

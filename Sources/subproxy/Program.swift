@@ -91,19 +91,20 @@ struct RootCommand: ParsableCommand {
 
             EXIT STATUS:
               0   done; 'run' exits with the status of its command
-              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice; no such session
+              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice; no such session, no
+                  such entry for 'archive cat'
               64  an option or a session's name can't be used
-              65  a map or the file of --auth has errors, --tls-cert and --tls-key don't fit, or a file is no session
-              66  the file of --auth, --tls-cert or --tls-key, or that of a session, can't be read
+              65  a map, an archive or the file of --auth has errors, --tls-cert and --tls-key don't fit, or a file is no
+                  session
+              66  the file of --auth, --tls-cert or --tls-key, that of a session, or an archive can't be read
               69  an address can't be listened on
               71  the system refused something that every start needs, such as a thread
-              73  the log file can't be opened, or a session can't be written
+              73  the log file can't be opened, or a session or an archive can't be written
             """,
         version: "subproxy \(programVersion)",
         subcommands: [
             ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, ReplayCommand.self,
-            SessionCommand.self,
-            AuthorityCommand.self,
+            SessionCommand.self, ArchiveCommand.self, AuthorityCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -2,7 +2,7 @@ import Diagnostics
 
 /// Makes one clear line of what the parser of the command line says.
 enum UsageMessage {
-    private static let commands = ["serve", "check", "explain", "run", "ca", "help"]
+    private static let commands = ["serve", "check", "explain", "run", "replay", "archive", "ca", "help"]
 
     /// The message in this program's form: one line, no capital, no full stop before a suggestion.
     ///
@@ -21,6 +21,7 @@ enum UsageMessage {
         let parts = line.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard line.contains("unexpected argument"), parts.count == 3 else { return "" }
         if command == "run" { return "; the command follows '--', as in: run --map FILE -- COMMAND" }
+        if command == "archive" { return "; 'archive' has list, cat and convert" }
         if command == "ca" { return "; 'ca' has path, install, uninstall and doctor" }
         let argument = String(parts[1])
         if argument.hasSuffix(".yaml") || argument.hasSuffix(".yml") { return "; a map is named with --map" }

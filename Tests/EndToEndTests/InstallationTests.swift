@@ -15,7 +15,8 @@ struct InstallationTests {
         (["serve"], "Options of serve and run"), (["run"], "Options of serve and run"), (["check"], "Options of check"),
         (["explain"], "Options of explain"), (["ca", "path"], "Options of ca path"),
         (["ca", "install"], "Options of ca install"), (["ca", "uninstall"], "Options of ca uninstall"),
-        (["ca", "doctor"], "Options of ca doctor"),
+        (["ca", "doctor"], "Options of ca doctor"), (["archive", "list"], "Options of archive list"),
+        (["archive", "cat"], "Options of archive cat"), (["archive", "convert"], "Options of archive convert"),
     ]
 
     @Test("subproxy(1) has the options that --help has, with the same values and defaults", arguments: optionSections)

@@ -107,17 +107,8 @@ extension AnswerFields.Field {
     ///
     /// - Parameter isCoded: whether the body was recorded with a coding.
     fileprivate init?(_ field: RecordedField, _ body: AnswerContent.Body, isCoded: Bool) {
-        let isAboutCoding =
-            field.isNamed("content-encoding") || field.isNamed("accept-ranges")
-            || (isCoded && body.coding == nil
-                && (field.isNamed("content-md5") || field.isNamed("digest") || field.isNamed("content-digest")))
-        guard !isAboutCoding else { return nil }
-        let name = String(decoding: field.name, as: UTF8.self)
-        var value = field.value
-        // The recorded tag is that of the coded bytes.
-        if isCoded, body.coding == nil, field.isNamed("etag"), value.count > 1, value.last == UInt8(ascii: "\"") {
-            value = value.dropLast() + Array(";decoded\"".utf8)
-        }
-        self.init(name: name, value: value, isContent: field.isNamed("content-type"))
+        guard let sent = field.sent(decoded: isCoded && body.coding == nil) else { return nil }
+        let name = String(decoding: sent.name, as: UTF8.self)
+        self.init(name: name, value: sent.value, isContent: field.isNamed("content-type"))
     }
 }

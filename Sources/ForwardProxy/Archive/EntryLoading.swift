@@ -75,7 +75,8 @@ struct EntryLoader: Sendable {
                 limits: archive.archive.limits)
             guard let decoded = try whole(stream, limit: limit) else { return }
             let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
-            entry.content = files.keep([plain] + (coded.map { [$0] } ?? []), as: name(exchange.body), below: root, mode: mode)
+            entry.content = files.keep(
+                [plain] + (coded.map { [$0] } ?? []), as: name(exchange.body), below: root, mode: mode)
         } catch {
             // A client that takes the coding can have it all the same.
             guard let coded else { throw error }

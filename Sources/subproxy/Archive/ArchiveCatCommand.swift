@@ -1,0 +1,71 @@
+import Archives
+import ArgumentParser
+import Basics
+import ForwardProxy
+
+/// `subproxy archive cat`: the body of an entry.
+struct ArchiveCatCommand: ProgramCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cat",
+        abstract: "Print the body of an entry, as it would be sent.",
+        discussion: """
+            The entry is named by its number from 1, or by its URL; in a WACZ also as data.warc.gz#12. Exits with 1 if \
+            there is none, or its body was not recorded.
+
+            EXAMPLES:
+              subproxy archive cat checkout.har 17
+              subproxy archive cat -i page.mhtml https://www.example.com/
+            """)
+
+    @Flag(name: .short, help: "Print the status line and the fields before it.")
+    var includeHead = false
+
+    @Argument(
+        help: ArgumentHelp("The archive, or the folder of a recording.", valueName: "file"), completion: .archives)
+    var file: String
+
+    @Argument(help: ArgumentHelp("The entry's number, or its URL.", valueName: "number|url"))
+    var entry: String
+
+    func run(in process: ProcessContext) throws -> ExitStatus {
+        process.signals.restore()
+        let named = try NamedArchive(file)
+        guard let index = named.entry(entry) else {
+            throw CommandFailure(status: .failure, message: "'\(file)' has no entry '\(entry)'")
+        }
+        do throws(ArchiveProblem) {
+            return try write(index, of: named.archive, named.position(index))
+        } catch {
+            throw CommandFailure(
+                status: .dataError, message: "\(named.position(index)) can't be read: \(error.message)")
+        }
+    }
+
+    private func write(_ index: Int, of archive: Archive, _ position: String) throws(ArchiveProblem) -> ExitStatus {
+        let exchange = try archive.exchange(index)
+        guard !exchange.body.isMissing || exchange.method == "HEAD" else {
+            let why = archive.table[index].unusable?.words ?? Unusable.bodyNotRecorded.words
+            StandardStream.error.writeLine("subproxy: error: \(position) has no body: \(why)")
+            return .failure
+        }
+        var stream: any BodyStream = MemoryStream([])
+        if !exchange.body.isMissing {
+            stream = try ContentDecoder.stream(
+                try archive.openBody(index), codings: exchange.body.codings, storedBytes: exchange.body.storedBytes,
+                limits: archive.limits)
+        }
+        // What can't be decoded shows before anything is printed, unless it is long.
+        var bytes: [UInt8] = []
+        var isMore = try stream.read(FileReading.pieceSize, into: &bytes)
+        if includeHead {
+            let size = exchange.body.codings.isEmpty ? exchange.body.size : isMore ? nil : bytes.count
+            guard StandardStream.output.write(RecordedHead.bytes(exchange, size: size)) else { return .ioError }
+        }
+        while true {
+            guard StandardStream.output.write(bytes) else { return .ioError }
+            guard isMore else { return .success }
+            bytes.removeAll(keepingCapacity: true)
+            isMore = try stream.read(FileReading.pieceSize, into: &bytes)
+        }
+    }
+}

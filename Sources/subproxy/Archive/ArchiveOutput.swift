@@ -1,0 +1,138 @@
+import Archives
+import Basics
+import Glibc
+
+/// An archive that is to be written: under another name, until it is whole.
+struct ArchiveOutput {
+    private let name: String
+    private let isFolder: Bool
+    private let replaces: Bool
+    private let scratch: String
+
+    /// The kind of archive that a name says.
+    ///
+    /// - Throws: ``CommandFailure`` with status 64 for a kind that is not written.
+    static func kind(of name: String) throws(CommandFailure) -> ArchiveKind {
+        if name.hasSuffix("/") || exists(name, S_IFDIR) { return .recording }
+        if let kind = ArchiveKind.named(name) { return kind }
+        let why: String
+        switch name.lowercased().split(separator: ".").last {
+        case "html", "htm": why = "a page in a single .html file is not written"
+        case "zip", "wacz": why = ".zip and .wacz are read, and not written"
+        default: why = "this is no kind of archive that is written"
+        }
+        throw CommandFailure(
+            status: .usage,
+            message: "'\(name)': \(why); what is, are .mhtml, .mht, .webarchive, .har, .warc, .warc.gz, or a folder")
+    }
+
+    /// - Parameter replaces: whether one that is there is replaced.
+    /// - Throws: ``CommandFailure`` with status 73 where something is there that isn't.
+    init(_ name: String, _ kind: ArchiveKind, replaces: Bool) throws(CommandFailure) {
+        var name = name
+        while name.count > 1, name.hasSuffix("/") { name.removeLast() }
+        self.name = name
+        self.replaces = replaces
+        isFolder = kind.format == .recording
+        let slash = name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex
+        scratch = "\(name[..<slash]).\(name[slash...]).\(getpid()).part"
+        guard ArchiveOutput.exists(name, nil) else { return }
+        guard replaces else {
+            throw CommandFailure(status: .cantCreate, message: "'\(name)' exists; --force replaces it")
+        }
+        if isFolder, !ArchiveOutput.isRecording(name) {
+            throw CommandFailure(
+                status: .cantCreate, message: "'\(name)' is no recording; only such a folder is replaced")
+        }
+    }
+
+    private static func exists(_ path: String, _ kind: mode_t?) -> Bool {
+        var status = stat()
+        guard let kind else { return lstat(path, &status) == 0 }
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == kind
+    }
+
+    /// Whether a folder has nothing but what a recording has.
+    private static func isRecording(_ path: String) -> Bool {
+        guard exists(path, S_IFDIR) else { return false }
+        let known: Set<String> = [".", "..", "substitutions.yaml", "recording.yaml", "files"]
+        return names(in: path).allSatisfy { known.contains($0) }
+    }
+
+    // MARK: Writing
+
+    /// Has it written, and puts it in its place.
+    ///
+    /// - Throws: ``CommandFailure``; then nothing has changed.
+    func write<Result>(_ body: (String) throws(ConversionFailure) -> Result) throws(CommandFailure) -> Result {
+        ArchiveOutput.remove(scratch)
+        let result: Result
+        do throws(ConversionFailure) {
+            result = try body(scratch)
+        } catch {
+            ArchiveOutput.remove(scratch)
+            switch error {
+            case .writing(let why):
+                throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(why)")
+            case .reading(let problem):
+                throw CommandFailure(status: .dataError, message: "the archive can't be read: \(problem.message)")
+            }
+        }
+        guard place() else {
+            let why = SystemError().text
+            ArchiveOutput.remove(scratch)
+            throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(why)")
+        }
+        return result
+    }
+
+    /// Gives it its name. (rename(2))
+    private func place() -> Bool {
+        guard isFolder, ArchiveOutput.exists(name, nil) else {
+            // What has come there meanwhile is not replaced without being asked to.
+            if !replaces, ArchiveOutput.exists(name, nil) {
+                errno = EEXIST
+                return false
+            }
+            return rename(scratch, name) == 0
+        }
+        // The rules of a recording are written once, and kept.
+        let kept = rename("\(name)/substitutions.yaml", "\(scratch)/substitutions.yaml") == 0
+        let old = "\(scratch).old"
+        ArchiveOutput.remove(old)
+        guard rename(name, old) == 0, rename(scratch, name) == 0 else {
+            let code = errno
+            rename(old, name)
+            if kept { rename("\(scratch)/substitutions.yaml", "\(name)/substitutions.yaml") }
+            errno = code
+            return false
+        }
+        ArchiveOutput.remove(old)
+        return true
+    }
+
+    /// Removes a file or a folder, with all in it; links are not followed.
+    private static func remove(_ path: String) {
+        let code = errno
+        defer { errno = code }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            unlink(path)
+            return
+        }
+        for name in names(in: path) where name != "." && name != ".." { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            names.append(String(decoding: name, as: UTF8.self))
+        }
+        return names
+    }
+}

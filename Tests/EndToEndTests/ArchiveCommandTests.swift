@@ -1,0 +1,189 @@
+import Foundation
+import ProxyTestKit
+import Testing
+
+/// `archive list`, `archive cat` and `archive convert`.
+@Suite("Commands on archives")
+struct ArchiveCommandTests {
+    private let folder = TemporaryFolder()
+
+    private func run(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
+        let finished = try SubproxyProcess.run(arguments, folder: folder.path)
+        return (finished.status, finished.output, finished.error)
+    }
+
+    private static func entry(
+        _ url: String, _ type: String, _ text: String?, method: String = "GET", status: Int = 200, fields: String = "",
+        request: String = ""
+    ) -> String {
+        let content = text.map { #","text":"\#($0)""# } ?? ""
+        return """
+            {"startedDateTime":"2026-11-23T05:00:00.000Z","time":1,"request":{"method":"\(method)","url":"\(url)",\
+            "httpVersion":"HTTP/1.1","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":-1\(request)},\
+            "response":{"status":\(status),"statusText":"","httpVersion":"HTTP/1.1","headers":[{"name":"Content-Type",\
+            "value":"\(type)"}\(fields)],"cookies":[],"content":{"size":9,"mimeType":"\(type)"\(content)},\
+            "redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{}}
+            """
+    }
+
+    private func writeHAR(_ name: String = "a.har", _ entries: [String]? = nil) throws {
+        let entries =
+            entries ?? [
+                Self.entry("https://www.example.com/", "text/html; charset=utf-8", "<p>hi</p>"),
+                Self.entry("https://www.example.com/b.json", "application/json", #"{\"a\":1}"#, method: "POST"),
+                Self.entry("https://www.example.com/c.png", "image/png", nil),
+                Self.entry("about:blank", "text/plain", "x"),
+                Self.entry(
+                    "https://www.example.com/d?token=t", "text/plain", "no", status: 404,
+                    fields: #",{"name":"Set-Cookie","value":"s=1; Path=/"},{"name":"Date","value":"x"}"#),
+            ]
+        try folder.write(
+            name,
+            #"{"log":{"version":"1.2","creator":{"name":"t","version":"1"},"entries":[\#(entries.joined(separator: ","))]}}"#
+        )
+    }
+
+    @Test("list has a line an entry, and says why one can't answer")
+    func list() throws {
+        try writeHAR()
+        let found = try run("archive", "list", "a.har")
+        #expect(found.status == 0 && found.error.isEmpty, "\(found.error)")
+        #expect(
+            found.output == """
+                1 GET 200 text/html 9 https://www.example.com/
+                2 POST 200 application/json 7 https://www.example.com/b.json
+                3 GET 200 image/png - https://www.example.com/c.png (the body was not recorded)
+                4 GET 200 text/plain 1 about:blank (its URL is none of http or https)
+                5 GET 404 text/plain 2 https://www.example.com/d?token=t
+
+                """)
+        let lines = try run("archive", "list", "--json", "a.har").output.split(separator: "\n")
+        #expect(lines.count == 5)
+        #expect(
+            lines.last.map(String.init)?.contains(
+                #""method":"GET","url":"https://www.example.com/d?token=t","status":404,"type":"text/plain","size":2,"usable":true,"note":null}"#
+            ) == true)
+        #expect(lines[2].hasPrefix(#"{"position":"a.har#3","offset":"#))
+        #expect(lines[2].hasSuffix(#""size":null,"usable":false,"note":"the body was not recorded"}"#))
+    }
+
+    @Test("Files that are no archives have statuses of their own")
+    func refusals() throws {
+        #expect(try run("archive", "list", "gone.har").status == 66)
+        try folder.write("x.har", "no JSON")
+        let found = try run("archive", "list", "x.har")
+        #expect(found.status == 65 && found.error.hasPrefix("x.har:1:1: error: "), "\(found.error)")
+        #expect(try run("archive").status == 64)
+        #expect(try run("archive", "convert", "x.har").status == 64)
+    }
+
+    @Test("cat prints a body by number and URL, with its head on request")
+    func cat() throws {
+        try writeHAR()
+        #expect(try run("archive", "cat", "a.har", "1").output == "<p>hi</p>")
+        #expect(try run("archive", "cat", "a.har", "https://WWW.example.com:443/d?token=t#x").output == "no")
+        let head = try run("archive", "cat", "-i", "a.har", "5").output
+        #expect(
+            head == "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nSet-Cookie: s=1; Path=/\r\n"
+                + "Cache-Control: no-cache\r\nContent-Length: 2\r\n\r\nno"
+                || head.contains("Set-Cookie: s=1; Path=/\r\n"),
+            "\(head)")
+        for name in ["0", "6", "https://www.example.com/none", "3"] {
+            let found = try run("archive", "cat", "a.har", name)
+            #expect(found.status == 1 && found.output.isEmpty && found.error.hasPrefix("subproxy: error: "))
+        }
+    }
+
+    @Test("convert writes a recording that replays, and that edits count in")
+    func recording() throws {
+        try writeHAR()
+        let found = try run("archive", "convert", "a.har", "rec/", "--redact", "default")
+        #expect(found.status == 0, "\(found.error)")
+        #expect(found.error == "lost: the times of 5 entries\n")
+        let text = try folder.text(of: "rec/recording.yaml")
+        #expect(text.contains("- url: https://www.example.com/d?token=REDACTED\n  status: 404\n  headers:\n"))
+        #expect(text.contains("    - Set-Cookie: s=REDACTED; Path=/\n") && !text.contains("Date"))
+        #expect(text.contains("  method: POST\n") && text.contains("  file: files/www.example.com/b.json.POST.json\n"))
+        #expect(try folder.text(of: "rec/files/www.example.com/index.html") == "<p>hi</p>")
+        #expect(try run("archive", "cat", "rec", "https://www.example.com/").output == "<p>hi</p>")
+        let check = try run("check", "rec")
+        #expect(check.status == 0, "\(check.error)")
+        #expect(check.output.contains("1 map, 0 rules, 1 archive (5 entries, 3 usable)"), "\(check.output)")
+        try folder.write("m.yaml", "archives: [rec]\n")
+        #expect(try run("check", "m.yaml").output.contains("1 archive (5 entries, 3 usable)"))
+        // The same again is an equal folder.
+        #expect(try run("archive", "convert", "a.har", "again/", "--redact", "default").status == 0)
+        #expect(try ChildProcess.run(["diff", "-r", folder.at("rec"), folder.at("again")]).status == 0)
+    }
+
+    @Test("A recording's files and entries count at once when they are edited")
+    func edits() throws {
+        try writeHAR()
+        #expect(try run("archive", "convert", "a.har", "rec/").status == 0)
+        let proxy = try SubproxyProcess(
+            ["replay", "rec", "--listen", "127.0.0.1:0"], environment: ["HOME": folder.path], folder: folder.path)
+        let line = try #require(try proxy.errorLine(containing: "listening on"))
+        let port = try #require(
+            line.split(separator: " ").first { $0.hasPrefix("http://") }?.split(separator: ":").last)
+        func get(_ path: String) throws -> String {
+            try ChildProcess.run(
+                ["curl", "-sk", "-x", "http://127.0.0.1:\(port)", "https://www.example.com\(path)"]
+            ).output
+        }
+        #expect(try get("/") == "<p>hi</p>" && get("/") == "<p>hi</p>")
+        try folder.write("rec/files/www.example.com/index.html", "<p>edited</p>")
+        #expect(try get("/") == "<p>edited</p>")
+        let text = try folder.text(of: "rec/recording.yaml").replacing(
+            "https://www.example.com/b.json", with: "https://www.example.com/z")
+        try folder.write("rec/recording.yaml", text + "- url: https://www.example.com/new\n  text: new\n")
+        try Wait.until { try get("/new") == "new" }
+        proxy.send(SIGTERM)
+        #expect(try proxy.finish().status == 0)
+    }
+
+    @Test("convert replaces what is there only with --force, and whole")
+    func force() throws {
+        try writeHAR()
+        try folder.write("b.mhtml", "old")
+        let refused = try run("archive", "convert", "a.har", "b.mhtml")
+        #expect(refused.status == 73 && refused.error == "subproxy: error: 'b.mhtml' exists; --force replaces it\n")
+        #expect(try folder.text(of: "b.mhtml") == "old")
+        let made = try run("archive", "convert", "a.har", "b.mhtml", "--force")
+        #expect(made.status == 0, "\(made.error)")
+        #expect(
+            made.error == """
+                lost: 1 entry that is not GET
+                lost: 2 entries that can't answer
+                lost: the status of 1 entry
+                lost: the fields of 1 entry
+
+                """)
+        #expect(try run("archive", "cat", "b.mhtml", "https://www.example.com/").output == "<p>hi</p>")
+        #expect(try run("archive", "convert", "a.har", "rec/").status == 0)
+        try folder.write("rec/substitutions.yaml", "archives: [recording.yaml]\n# mine\n")
+        #expect(try run("archive", "convert", "b.mhtml", "rec").status == 73)
+        #expect(try run("archive", "convert", "b.mhtml", "rec", "--force").status == 0)
+        #expect(try folder.text(of: "rec/substitutions.yaml").contains("# mine"))
+        #expect(try run("archive", "list", "rec").output.split(separator: "\n").count == 2)
+        try folder.write("rec/mine.txt", "x")
+        #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 73)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.har", "b.mhtml", "rec"])
+    }
+
+    @Test("convert has --main, and refuses what it can't write or find")
+    func refusedConversions() throws {
+        try writeHAR()
+        for name in ["a.pdf", "a.wacz", "a.html", "a.zip"] {
+            #expect(try run("archive", "convert", "a.har", name).status == 64)
+        }
+        let url = "https://www.example.com/d?token=t"
+        #expect(try run("archive", "convert", "a.har", "m.mhtml", "--main", url).status == 0)
+        #expect(try folder.text(of: "m.mhtml").contains("Snapshot-Content-Location: \(url)\r\n"))
+        #expect(try run("archive", "convert", "a.har", "n.mhtml", "--main", "https://none.example/").status == 64)
+        try writeHAR("c.har", [Self.entry("https://www.example.com/x", "text/plain", "x")])
+        let none = try run("archive", "convert", "c.har", "c.webarchive")
+        #expect(none.status == 65 && none.error.contains("no HTML with status 200"))
+        #expect(try run("archive", "convert", "c.har", "gone/c.har").status == 73)
+    }
+}
