@@ -24,7 +24,7 @@ def kinds(browser, url):
     result['version'] = browser.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol")
     thing = url.rsplit('/', 1)[0] + '/thing'
     browser.navigate(thing)
-    wait(lambda: browser.url() == thing)
+    wait(lambda: browser.url() == thing and browser.evaluate("document.readyState === 'complete'"))
     result['top'] = browser.evaluate('document.body.innerText')
     return result
 
@@ -47,7 +47,7 @@ def leave(browser, options):
     result['inside'] = browser.url()
     vetoed = options.leaving.rsplit('/', 1)[0] + '/vetoed'
     browser.navigate(vetoed)
-    wait(lambda: browser.url() == vetoed)
+    wait(lambda: browser.url() == vetoed and browser.evaluate("document.readyState === 'complete'"))
     result['vetoed'] = browser.evaluate('document.body.innerText')
     browser.screenshot(os.path.join(options.screenshots, 'vetoed.png'))
     browser.evaluate('window.isOld = true')

@@ -64,6 +64,7 @@ class Chromium:
         return history['currentIndex'], [entry['url'] for entry in history['entries']]
 
     def click(self, selector):
+        wait(lambda: self.evaluate(f'document.querySelector({json.dumps(selector)}) !== null'))
         x, y = self.evaluate(
             f'(r => [r.x + r.width / 2, r.y + r.height / 2])'
             f'(document.querySelector({json.dumps(selector)}).getBoundingClientRect())')
@@ -152,7 +153,7 @@ def wait(condition, seconds=30):
 def restored(browser, proxy):
     """Waits until the page that is shown is none of the proxy's own any more; how long that took, in seconds."""
     start = time.monotonic()
-    if not wait(lambda: f'//{proxy}/' not in browser.url()):
+    if not wait(lambda: f'//{proxy}/' not in browser.url() and browser.url() != 'about:blank'):
         raise TimeoutError(f'{browser.url()} is still shown')
     return time.monotonic() - start
 
