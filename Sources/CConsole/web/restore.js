@@ -89,11 +89,12 @@ function show({ urls, titles, current }) {
       const link = document.createElement('a');
       link.href = url;
       link.rel = 'noreferrer';
-      link.textContent = titles[number] || url;
+      // As the browser reads it: a host that only looks like another one shows as what it is.
+      link.textContent = titles[number] || link.href;
       item.append(link);
       const place = document.createElement('span');
       place.className = 'url';
-      place.textContent = url;
+      place.textContent = link.href;
       if (titles[number]) item.append(place);
       if (number === current) item.setAttribute('aria-current', 'page');
       return item;
