@@ -130,6 +130,25 @@ import Testing
     }
 
     @Test(arguments: multiplyingViews)
+    func `A statement of the map that takes too long to prepare is ended too`(script: String) throws {
+        let stage = try Stage(script)
+        var rule = DatabaseRule()
+        let statement = DatabaseRule.Statement(sql: "SELECT a FROM v")
+        rule.statement = statement
+        rule.limits.time = 1_000_000
+        stage.session.guardian = Guardian(limits: rule.limits, now: monotonicNanoseconds()) { false }
+        defer { stage.session.guardian = nil }
+        let runner = StatementRunner(stage.session, statement, rule)
+        let request = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
+        for _ in 0..<2 {
+            let problem = #expect(throws: Problem.self) { try runner.answer(request) }
+            #expect(problem?.status == 503 && problem?.title == "query took too long")
+            let named = #expect(throws: Problem.self) { try runner.rows(request, name: "rows") }
+            #expect(named?.status == 503)
+        }
+    }
+
+    @Test(arguments: multiplyingViews)
     func `A view that takes too much memory to prepare is ended, and others are read`(script: String) throws {
         var rule = DatabaseRule()
         rule.limits.time = 3_600_000_000_000

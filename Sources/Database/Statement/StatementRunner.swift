@@ -21,7 +21,7 @@ struct StatementRunner {
             prepared = try session.statement(statement.sql)
             prepared.unbind()
         } catch {
-            throw Problem(502, "database error", "'sql': \(error)")
+            throw refused(error, called: "sql")
         }
         try bind(prepared, request)
         defer { prepared.reset() }
@@ -48,7 +48,7 @@ struct StatementRunner {
             prepared = try session.statement(statement.sql)
             prepared.unbind()
         } catch {
-            throw Problem(502, "database error", "'\(name)': \(error)")
+            throw refused(error, called: name)
         }
         try bind(prepared, request)
         defer { prepared.reset() }
@@ -223,6 +223,12 @@ struct StatementRunner {
 
     private func run(_ body: () throws(SQLiteError) -> Void) throws(Problem) {
         do throws(SQLiteError) { try body() } catch { throw session.problem(error) }
+    }
+
+    /// What SQLite doesn't prepare is wrong in the map, unless its time was over.
+    private func refused(_ error: SQLiteError, called name: String) -> Problem {
+        session.guardian?.hasEnded == nil
+            ? Problem(502, "database error", "'\(name)': \(error)") : session.problem(error)
     }
 }
 
