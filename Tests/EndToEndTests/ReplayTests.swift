@@ -178,6 +178,74 @@ struct ReplayTests {
         #expect(response.status == 503 || response.text == large.replacing("0123", with: "9999"))
     }
 
+    @Test("An archive that stays over a reload answers with its own entries, whatever the one before it has become")
+    func numbers() throws {
+        let folder = TemporaryFolder()
+        let first = try folder.write("first.har", Self.har([Self.entry("http://a.test/", "a")]))
+        try folder.write("second.har", Self.har((0..<4).map { Self.entry("http://b.test/\($0)", "b\($0)") }))
+        let map = try folder.write("m.yaml", "archives: [first.har, second.har]\n")
+        let binary = try RunningBinary(map: map, ["--offline"])
+        func texts() throws -> [String] { try (0..<4).map { try binary.get("http://b.test/\($0)").text } }
+        let right = ["b0", "b1", "b2", "b3"]
+        #expect(try texts() == right)
+        #expect(try texts() == right)
+        try folder.write("new.har", Self.har((0..<3).map { Self.entry("http://a.test/\($0)", "a\($0)") }))
+        try #require(rename("\(folder.path)/new.har", first) == 0)
+        // A map that is not put in force must not change the one that is.
+        try folder.write("m.yaml", "archives: [first.har, second.har, none.har]\n")
+        try Wait.until {
+            try binary.get("http://127.0.0.1:\(binary.port)/metrics").text.contains(
+                #"subproxy_reloads_total{subject="map",result="failure"} 1"#)
+        }
+        #expect(try texts() == right)
+        try folder.write("m.yaml", "archives: [first.har, second.har]\n")
+        try Wait.until { try binary.get("http://a.test/2").text == "a2" }
+        #expect(try texts() == right)
+    }
+
+    @Test("A DELETE without a body divides what GETs see")
+    func withoutBody() throws {
+        let served = try Served([
+            Self.entry("http://a.test/1", "there"), Self.entry("http://a.test/1", "", method: "DELETE", status: 204),
+            Self.entry("http://a.test/1", "gone", status: 404),
+        ])
+        #expect(try served.get("http://a.test/1").status == 200)
+        #expect(try served.get("http://a.test/1").status == 200)
+        #expect(try served.binary.exchange("DELETE", "http://a.test/1").status == 204)
+        #expect(try served.get("http://a.test/1").status == 404)
+    }
+
+    @Test("A redirect to the very URL that is asked for is passed over, however often it was recorded")
+    func redirects() throws {
+        let folder = TemporaryFolder()
+        let redirect = Self.entry("http://a.test/", "", status: 301, fields: [("Location", "https://a.test/")])
+        let archive = try folder.write(
+            "a.har", Self.har([redirect, redirect, Self.entry("https://a.test/x", "x")]))
+        let finished = try SubproxyProcess.run([
+            "replay", archive, "--ca-dir", "\(folder.path)/ca", "--", "curl", "--silent", "--output", "/dev/null",
+            "--write-out", "%{http_code}", "https://a.test/",
+        ])
+        #expect(finished.output == "504", "\(finished.error)")
+    }
+
+    @Test("An upload that is too large to be compared goes to the origin that is asked first")
+    func largeUploads() throws {
+        let origin = try ScriptedOrigin(body: "taken")
+        let url = "http://127.0.0.1:\(origin.port)/x"
+        let served = try Served(
+            [Self.entry(url, "archive", method: "POST", sent: "a")],
+            map: "archives: [{ file: a.har, when: origin-fails }]\n", options: [])
+        let body = String(repeating: "x", count: (1 << 20) + 70_000)
+        #expect(try served.binary.exchange("POST", url, body: body).text == "taken")
+    }
+
+    @Test("The exact URL is found among thousands with other cache busters")
+    func manyBusters() throws {
+        let served = try Served(
+            (0..<12_000).map { Self.entry("http://a.test/poll?t=\(1_700_000_000_000 + $0)", "\($0)") })
+        #expect(try served.get("http://a.test/poll?t=1700000011999").text == "11999")
+    }
+
     @Test("replay runs a command offline, https included, and its report says what was answered and missed")
     func command() throws {
         let folder = TemporaryFolder()
@@ -234,6 +302,8 @@ struct ReplayTests {
         }
         #expect(try preflight("PUT").status == 204)
         #expect(try preflight("DELETE").status == 504)
+        let recorded = try Served([Self.entry("http://a.test/x", "x", method: "OPTIONS")])
+        #expect(try recorded.binary.exchange("OPTIONS", "http://a.test/x").status == 504)
     }
 
     @Test("check counts entries and reads every body; explain names the entry, and what comes nearest")

@@ -47,8 +47,9 @@ struct HARReader: ArchiveReader {
         exchange.reason = HARResponseRules.isFieldValue(response.reason) ? response.reason : []
         exchange.requestBody = try requestBody(entry.request)
         // Some writers leave out the field that tells how a body is to be compared.
-        if exchange.requestBody != nil, let type = entry.request.body?.mediaType, !type.isEmpty,
-            HARResponseRules.isFieldValue(type), !exchange.requestFields.contains(where: { $0.isNamed("content-type") })
+        let type = entry.request.body.mediaType
+        if exchange.requestBody != nil, !type.isEmpty, HARResponseRules.isFieldValue(type),
+            !exchange.requestFields.contains(where: { $0.isNamed("content-type") })
         {
             exchange.requestFields.append(RecordedField(Array("Content-Type".utf8), type))
         }

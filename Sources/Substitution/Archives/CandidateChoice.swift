@@ -1,5 +1,5 @@
-import Synchronization
 import Archives
+import Synchronization
 
 extension ArchiveCandidates {
     /// The entries that a request may get, the best first in rank: those that are told apart only by whose turn it is.
