@@ -193,7 +193,8 @@ struct MapFileReader {
         guard case .mappingStart = event else {
             let node = try parser.node(startingWith: event)
             if let scalar = node.scalar, scalar.isNull {
-                diagnostics.warning("there are no substitutions here", at: name.span)
+                // A recording's map has its archive, and room for rules.
+                if archives.isEmpty { diagnostics.warning("there are no substitutions here", at: name.span) }
                 return
             }
             diagnostics.error(
