@@ -9,7 +9,7 @@ ARGS ?=
 # kills the program.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= request response chunked target fields range caching map blocks frames connection json csv \
-	script template query har mhtml webarchive session recording
+	script template query har mhtml webarchive session recording warc zip
 SOAK_SECONDS ?= 600
 KILLS ?= 200
 

@@ -17,9 +17,8 @@ struct RecordKey: Hashable {
     /// The first 128 bits of bytes that are as good as random.
     private init(_ bytes: some Sequence<UInt8>) {
         var words: (UInt64, UInt64) = (0, 0)
-        for (index, byte) in bytes.prefix(16).enumerated() {
-            if index < 8 { words.0 = words.0 << 8 | UInt64(byte) } else { words.1 = words.1 << 8 | UInt64(byte) }
-        }
+        for byte in bytes.prefix(8) { words.0 = words.0 << 8 | UInt64(byte) }
+        for byte in bytes.dropFirst(8).prefix(8) { words.1 = words.1 << 8 | UInt64(byte) }
         self.init(high: words.0, low: words.1)
     }
 

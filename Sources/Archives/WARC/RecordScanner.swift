@@ -10,8 +10,15 @@ final class RecordScanner {
         var offset: Int
         /// Where it begins in its member.
         var inner: Int
-        /// Where in the source's positions its block ends.
-        var blockEnd: Int
+    }
+
+    /// What is not passed over yet of a record.
+    private struct Block {
+        /// Where its record begins, as for ``Record``.
+        var offset: Int
+        /// Of the source's positions.
+        var start: Int
+        var end: Int
     }
 
     /// The most places of damage that are passed over.
@@ -19,7 +26,7 @@ final class RecordScanner {
 
     let source: RecordSource
     private var warnings: [ArchiveProblem] = []
-    private var record: Record?
+    private var block: Block?
     private var damages = 0
     private var isStarted = false
     private var isOneMemberTold = false
@@ -38,7 +45,7 @@ final class RecordScanner {
     /// - Returns: nil at the end.
     /// - Throws: ``ArchiveProblem`` where the file can't be read, or is no WARC.
     func next() throws(ArchiveProblem) -> Record? {
-        if record != nil { _ = try finish() }
+        if block != nil { _ = try finish() }
         while true {
             guard try begin() else { return nil }
             let start = (offset: source.place, inner: source.isCompressed ? source.position : 0)
@@ -49,23 +56,21 @@ final class RecordScanner {
                 continue
             }
             tellOneMember(start.inner)
-            let record = Record(head: head, offset: start.offset, inner: start.inner, blockEnd: blockEnd)
-            self.record = record
-            return record
+            block = Block(offset: start.offset, start: source.position, end: blockEnd)
+            return Record(head: head, offset: start.offset, inner: start.inner)
         }
     }
 
     /// The bytes that the rest of the block begins with: `count` or more, fewer where there are fewer.
     func peek(_ count: Int) throws(ArchiveProblem) -> UnsafeRawBufferPointer {
-        guard let record else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        let rest = record.blockEnd - source.position
+        let rest = rest
         _ = try source.fill(min(count, rest))
         let window = source.window
         return window.rebased(0..<min(window.count, rest))
     }
 
     /// How many bytes of the block are left.
-    var rest: Int { record.map { $0.blockEnd - source.position } ?? 0 }
+    var rest: Int { block.map { $0.end - source.position } ?? 0 }
 
     /// Passes over some bytes of the block.
     func advance(_ count: Int) throws(ArchiveProblem) { _ = try source.skip(min(count, rest)) }
@@ -74,27 +79,26 @@ final class RecordScanner {
     ///
     /// - Returns: whether it is there as the head says; where it is not, the record is none, and a warning is told.
     func finish() throws(ArchiveProblem) -> Bool {
-        guard let record else { return true }
-        self.record = nil
-        let blockStart = record.blockEnd - record.head.contentLength
-        guard try source.skip(record.blockEnd - source.position) else {
+        guard let block else { return true }
+        self.block = nil
+        guard try source.skip(block.end - source.position) else {
             if source.isCompressed {
                 let isLast = source.filePosition >= source.range.upperBound
                 try passDamage(
                     "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it")))"))
             } else {
-                source.seek(blockStart - 1)
-                try passDamage("the record is cut short", at: record.offset)
+                source.seek(block.start - 1)
+                try passDamage("the record is cut short", at: block.offset)
             }
             return false
         }
         if source.isCompressed { return true }
-        return try checkEnd(record, blockStart)
+        return try checkEnd(block)
     }
 
     /// Whether a record or nothing follows the block in a plain file. Where neither does, and no empty lines do, the
     /// length is wrong: what it says to belong to the block may be records.
-    private func checkEnd(_ record: Record, _ blockStart: Int) throws(ArchiveProblem) -> Bool {
+    private func checkEnd(_ block: Block) throws(ArchiveProblem) -> Bool {
         let hasSeparator = try passNewlines() >= 2
         guard try source.fill(5), !source.window.starts(with: "WARC/".utf8) else { return true }
         let end = source.position
@@ -102,13 +106,13 @@ final class RecordScanner {
             try passDamage("no record follows the one before")
             return true
         }
-        source.seek(blockStart - 1)
+        source.seek(block.start - 1)
         try find()
         if source.position >= end {
             try count("no record follows the one before", at: end)
             return true
         }
-        try count("the record's length is wrong", at: record.offset)
+        try count("the record's length is wrong", at: block.offset)
         return false
     }
 

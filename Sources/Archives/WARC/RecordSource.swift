@@ -89,9 +89,9 @@ final class RecordSource {
             high = 0
             if !isCompressed {
                 guard rest <= range.upperBound - position else { return false }
-                // Behind a gap that is longer than what would be read at once, little is needed: the head of the next
-                // record. What goes on without gaps is read in ever larger parts.
-                if rest > stretch { stretch = RecordSource.leastStretch }
+                // Behind a gap that is worth it little is needed: the head of the next record. What goes on without
+                // gaps is read in ever larger parts.
+                if rest >= RecordSource.leastStretch { stretch = RecordSource.leastStretch }
                 position += rest
                 return true
             }

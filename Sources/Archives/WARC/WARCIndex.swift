@@ -54,7 +54,9 @@ struct WARCIndex {
                 table.update(
                     revisit.entry, status: other.status, isPartial: other.isPartial, varies: other.varies)
             }
-            if other.unusable == .bodyNotRecorded { table.mark(revisit.entry, unusable: .unresolvedRevisit) }
+            if other.unusable == .bodyNotRecorded || other.unusable == .notModified {
+                table.mark(revisit.entry, unusable: .unresolvedRevisit)
+            }
         }
         return resolved
     }

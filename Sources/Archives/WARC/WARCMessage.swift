@@ -21,7 +21,7 @@ struct RecordHeadText {
 /// Messages of HTTP/1.1 as WARC has them.
 enum WARCMessage {
     static func requestHead(_ exchange: RecordedExchange) -> [UInt8] {
-        var head = Array(exchange.method.utf8) + [0x20] + line(target(exchange.url)) + Array(" HTTP/1.1\r\n".utf8)
+        var head = line(Array(exchange.method.utf8)) + [0x20] + line(target(exchange.url)) + Array(" HTTP/1.1\r\n".utf8)
         if !exchange.requestFields.contains(where: { $0.isNamed("host") }) {
             append(RecordedField(Array("Host".utf8), authority(exchange.url)), to: &head)
         }

@@ -48,6 +48,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case session
     /// The list of a recording.
     case recording
+    /// An archive in WARC, plain or gzip.
+    case warc
+    /// A zip, with what archives are in it.
+    case zip
 
     public func check(_ bytes: [UInt8]) throws {
         switch self {
@@ -75,6 +79,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .mhtml: try SavedPageInvariants.checkMHTML(bytes)
         case .webarchive: try SavedPageInvariants.checkWebarchive(bytes)
         case .session: try SessionInvariants.check(bytes)
+        case .warc: try WARCInvariants.check(bytes)
+        case .zip: try ZipInvariants.check(bytes)
         }
     }
 }
