@@ -97,6 +97,7 @@ public struct EntryTable: Sendable {
     }
 
     public private(set) var arena: [UInt8] = []
+    private static let mostBytes = 2 << 30
     private(set) var records: ContiguousArray<Record> = []
     private(set) var methods: [String] = []
     /// Further URLs in normal form by which an entry is found: those of redirected resources.
@@ -135,6 +136,10 @@ public struct EntryTable: Sendable {
     mutating func add(_ found: FoundEntry, limits: ArchiveLimits) throws(ArchiveProblem) {
         guard count < ArchiveLimits.entries else {
             throw .error("more than \(ArchiveLimits.entries) entries", at: found.place.offset)
+        }
+        // Relative URLs of a short file may be long ones in normal form.
+        guard arena.count < EntryTable.mostBytes else {
+            throw .error("the URLs have more than \(EntryTable.mostBytes >> 30) GiB together", at: found.place.offset)
         }
         var unusable = found.unusable
         let normal = EntryTable.normalForm(found.url, limits, &unusable)

@@ -41,7 +41,12 @@ struct ArchiveAsking {
     }
 
     /// Whether the answer to it may be given to the next request for the same URL without a look at that.
-    var isKept: Bool { candidates.isCertain && !isCrossOrigin && archive.options.retain != .never }
+    ///
+    /// Times that are moved by the time since the recording are other ones in the next second.
+    var isKept: Bool {
+        candidates.isCertain && !isCrossOrigin && archive.options.retain != .never
+            && archive.settings.freshness == .none
+    }
 }
 
 extension LoopContext {
@@ -109,8 +114,19 @@ extension LoopContext {
             client.fail(error)
             return nil
         case .originFirst:
+            let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
+            guard request.hasBody else {
+                return forward(request, asking.asked, to: asking.asked.uri, client, plan) { failure in
+                    client.record?.reason = failure.failure
+                    client.resume {
+                        let fallback = ArchiveExchange(asking, client)
+                        fallback.begin()
+                        return fallback.isOver ? nil : fallback
+                    }
+                }
+            }
             let exchange = ArchiveExchange(asking, client)
-            exchange.beginAtOrigin(ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position))
+            exchange.beginAtOrigin(plan)
             return exchange.isOver ? nil : exchange
         default:
             proxy.bypassWatch.reset(client.address)

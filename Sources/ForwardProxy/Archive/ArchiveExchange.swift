@@ -14,6 +14,9 @@ final class ArchiveExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var body = HeldBody(limit: ArchiveExchange.comparedBytes)
     private var isReading = false
+    /// Whether ``begin()`` is under way, whose caller puts this exchange in its place: no other may take it meanwhile.
+    private var isBeginning = false
+    private var trailers: FieldSection?
     /// The origin that is asked first; nil for none.
     private var origin: ForwardPlan?
     /// The first archive whose candidates had another body: it says what a miss gets.
@@ -33,16 +36,17 @@ final class ArchiveExchange: Exchange {
     var isOver: Bool { client == nil }
 
     func begin() {
+        isBeginning = true
+        defer { isBeginning = false }
         if asking.candidates.isCertain, let number = asking.candidates.entries.first { return load(number) }
         guard request.hasBody else { return choose() }
         isReading = true
         client?.sendContinue()
     }
 
-    /// Reads the request's body, asks the origin, and the archive where that fails.
+    /// Reads the request's body, asks the origin, and the archive where that fails. For requests that have one.
     func beginAtOrigin(_ plan: ForwardPlan) {
         origin = plan
-        guard request.hasBody else { return forward(plan) }
         isReading = true
         client?.sendContinue()
     }
@@ -61,6 +65,7 @@ final class ArchiveExchange: Exchange {
     func receiveEnd(trailers: FieldSection?) {
         guard isReading else { return }
         isReading = false
+        self.trailers = trailers
         if let origin { forward(origin) } else { choose() }
     }
 
@@ -77,7 +82,7 @@ final class ArchiveExchange: Exchange {
         guard let client else { return }
         origin = nil
         self.client = nil
-        let (loop, asking, request, held) = (loop, asking, request, body.bytes)
+        let (loop, asking, request, held, trailers) = (loop, asking, request, body.bytes, trailers)
         client.resume {
             let exchange = loop.forward(request, asking.asked, to: asking.asked.uri, client, plan) { failure in
                 client.record?.reason = failure.failure
@@ -89,7 +94,7 @@ final class ArchiveExchange: Exchange {
                     return fallback.isOver ? nil : fallback
                 }
             }
-            guard let more else { return ArchiveExchange.handOn(request, held, to: exchange) }
+            guard let more else { return ArchiveExchange.handOn(request, held, trailers, to: exchange) }
             exchange?.receive(ByteBuffer(bytes: held))
             exchange?.receive(more)
             return exchange
@@ -97,10 +102,12 @@ final class ArchiveExchange: Exchange {
     }
 
     /// Gives an exchange the body that was read before it began.
-    private static func handOn(_ request: Request, _ body: [UInt8], to exchange: (any Exchange)?) -> (any Exchange)? {
+    private static func handOn(
+        _ request: Request, _ body: [UInt8], _ trailers: FieldSection?, to exchange: (any Exchange)?
+    ) -> (any Exchange)? {
         guard let exchange, request.hasBody else { return exchange }
         if !body.isEmpty { exchange.receive(ByteBuffer(bytes: body)) }
-        exchange.receiveEnd(trailers: nil)
+        exchange.receiveEnd(trailers: trailers)
         return exchange
     }
 
@@ -133,6 +140,11 @@ final class ArchiveExchange: Exchange {
     /// No entry of the archive has an equal body: the next archive may have one.
     private func lookOn() {
         guard let client else { return }
+        guard !isBeginning else {
+            let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+            loop.eventLoop.execute { bound.value.loop.batch { bound.value.lookOn() } }
+            return
+        }
         let missed = missed ?? asking.archive
         self.missed = missed
         let finding = asking.map.findArchived(
@@ -143,12 +155,13 @@ final class ArchiveExchange: Exchange {
             return choose()
         }
         self.client = nil
-        let (loop, asking, request, held) = (loop, asking, request, body.bytes)
+        let (loop, asking, request, held, trailers) = (loop, asking, request, body.bytes, trailers)
         client.resume {
             switch loop.missed(asking.asked, missed, hasCandidates: true, request, client) {
             case .begun(let exchange): return exchange
             case .notMine:
-                return ArchiveExchange.handOn(request, held, to: loop.beginUnmapped(request, asking.asked, client))
+                return ArchiveExchange.handOn(
+                    request, held, trailers, to: loop.beginUnmapped(request, asking.asked, client))
             }
         }
         client.flush()
@@ -160,7 +173,10 @@ final class ArchiveExchange: Exchange {
         let archive = asking.archive
         client?.record?.rule = archive.position(number)
         client?.record?.outcome = .substituted
-        client?.record?.reason = asking.tolerance(number)
+        let tolerance = asking.tolerance(number)
+        // Why the archive stands in for an origin comes first.
+        let reasons = [client?.record?.reason ?? "", tolerance].filter { !$0.isEmpty }
+        client?.record?.reason = reasons.joined(separator: "; ")
         let loader = EntryLoader(
             archive: archive, number: number, files: loop.proxy.files, root: loop.folder(archive.path),
             mode: RetentionMode(archive.options.retain))
@@ -181,12 +197,12 @@ final class ArchiveExchange: Exchange {
         self.client = nil
         let (loop, asking, request) = (loop, asking, request)
         let answer = loop.make(entry, number, asking)
-        if let archived = answer.archived { loop.note(archived) }
         if entry.isOnlyCoded, !ArchiveExchange.takes(answer, request) {
             client.fail(.entryUnreadable(asking.archive.position(number), "its body can't be decoded"))
             client.flush()
             return
         }
+        if let archived = answer.archived { loop.note(archived) }
         client.resume {
             let hasLength = entry.exchange.method != "HEAD" || entry.exchange.value("content-length") != nil
             guard (entry.content == nil && entry.exchange.method != "HEAD") || !hasLength else {

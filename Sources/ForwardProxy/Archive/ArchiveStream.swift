@@ -20,6 +20,9 @@ final class ArchiveStream: Exchange {
     private var isWaiting = false
     private var isReading = false
     private var hasBegun = false
+    /// The length that the head has told; nil for none.
+    private var announced: Int?
+    private var sent = 0
     private var timer: Scheduled<Void>?
 
     /// The body's stream, which the pool uses while the loop waits for it.
@@ -140,6 +143,14 @@ final class ArchiveStream: Exchange {
             hasBegun = true
             client.start(start())
         }
+        sent &+= bytes.count
+        // What the head has said counts: a file that was changed meanwhile must not pass for the next response.
+        if let announced, sent > announced || (!more && sent < announced) {
+            self.client = nil
+            client.record?.fail("the entry's file was changed while it was sent")
+            client.abort()
+            return
+        }
         if !bytes.isEmpty { client.send(ByteBuffer(bytes: bytes)) }
         guard more else {
             self.client = nil
@@ -150,7 +161,8 @@ final class ArchiveStream: Exchange {
         client.flush()
         if answer.options.rate != nil {
             timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
-                self?.readNext()
+                guard let self, let client = self.client else { return }
+                if client.isWritable { readNext() } else { isWaiting = true }
             }
         } else if client.isWritable {
             readNext()
@@ -165,6 +177,7 @@ final class ArchiveStream: Exchange {
         var lines = representation.contentLines
         let isKnown = entry.exchange.body.codings.isEmpty && entry.exchange.method != "HEAD"
         let size = isKnown ? entry.exchange.body.size : nil
+        announced = size
         if let size { MessageWriter.writeField("Content-Length", decimal: size, to: &lines) }
         lines.writeImmutableBuffer(representation.commonLines)
         if answer.answersCORS {

@@ -81,7 +81,12 @@ final class DatabaseExchange: Exchange {
     func beginAtOrigin(_ asked: AskedRequest, _ plan: ForwardPlan) {
         origin = (asked, plan)
         guard !self.asked.isTooLong else { return refuse(self.asked.tooLarge) }
-        guard request.hasBody else { return forward() }
+        guard request.hasBody else {
+            // Whoever began this exchange puts it in its place first: the next one would be lost.
+            let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+            loop.eventLoop.execute { bound.value.loop.batch { bound.value.forward() } }
+            return
+        }
         isReading = true
         client?.sendContinue()
     }

@@ -190,7 +190,7 @@ final class Decider: Sendable {
     }
 
     /// The rule that a preflight is about, if the rule answers cross-origin requests by itself.
-    private func preflightRule(for asked: AskedRequest, _ scratch: inout LookupScratch) -> Rule? {
+    func preflightRule(for asked: AskedRequest, _ scratch: inout LookupScratch) -> Rule? {
         guard asked.method.known == .options, CORS.isPreflight(.options, asked.fields),
             let method = CORS.requestedMethod(asked.fields)?.withUnsafeBytes({ RequestMethod($0) }),
             let match = map.lookup(asked.uri, method: method, fields: asked.fields, scratch: &scratch)

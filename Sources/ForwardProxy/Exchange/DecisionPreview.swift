@@ -54,7 +54,10 @@ public struct DecisionPreview: Sendable {
         var scratch = LookupScratch()
         let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
         let rule = match.map { map.rule($0.id) }
-        if rule == nil, let archive, archive.miss?.missing != .forward {
+        var preflight = LookupScratch()
+        if rule == nil, let archive, archive.miss?.missing != .forward,
+            decider.preflightRule(for: asked, &preflight) == nil
+        {
             self.init(archive, asked, decider)
             return
         }

@@ -53,7 +53,7 @@ extension LoopContext {
                 return nil
             }
         }
-        if match == nil, map.hasArchives {
+        if match == nil, map.hasArchives, !isPreflightOfRule(request, uri) {
             switch beginArchived(request, uri, client) {
             case .begun(let exchange): return exchange
             case .notMine: break
@@ -68,13 +68,21 @@ extension LoopContext {
         return perform(decision, use, request, asked, client)
     }
 
+    /// Whether a request asks for leave to send one that a rule answers: rules come before archives.
+    private func isPreflightOfRule(_ request: Request, _ uri: TargetURI) -> Bool {
+        guard request.head.method == .options else { return false }
+        return decider.preflightRule(for: AskedRequest(request, uri), &preflightScratch) != nil
+    }
+
     /// Answers a GET whose target was asked for lately, without reading its URL again.
     ///
     /// - Returns: whether it is answered; else ``begin(_:client:)`` is next.
     @inline(__always)
     func answerKnown(_ request: Request, client: some ExchangeClient) -> Bool {
         guard request.head.method == .get, client.secured == nil, admitsAll,
-            let known = request.head.withTarget({ answers.find(target: $0) })
+            let known = request.head.withTarget({ answers.find(target: $0) }),
+            // Entries are told apart by bodies, rules are not.
+            !request.hasBody || known.answer.archived == nil
         else { return false }
         return answerStraight(known.answer, request, url: known.target.url, client, known.target)
     }

@@ -81,11 +81,14 @@ struct ArchiveFinder {
         // By step, those of the same scheme before those of the other.
         var found: [[Int]] = Array(repeating: [], count: 6)
         let isSecure = ArchiveIndex.isSecure(url)
+        var looks = 0
         index.loose.forEach(hash) { number in
+            looks += 1
+            guard looks <= ArchiveFinder.most else { return false }
             guard let step = step(of: number, asked), mayAnswer(number) else { return true }
             let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
             let place = (step - 1) * 2 + (isOther ? 1 : 0)
-            if found[place].count < ArchiveFinder.most { found[place].append(number) }
+            found[place].append(number)
             return true
         }
         let last = archive.mode == .strict ? 0 : 5
@@ -151,7 +154,10 @@ struct ArchiveFinder {
         guard let asked = ImageSize(url, pathEnd: pathEnd), let images = index.images else { return nil }
         let isSecure = ArchiveIndex.isSecure(url)
         var best: [(entry: Int, size: Int)?] = [nil, nil]
+        var looks = 0
         images.forEach(asked.hash) { number in
+            looks += 1
+            guard looks <= ArchiveFinder.most else { return false }
             let image = ArchiveFinder.withURL(table[number]) { ImageSize($0, pathEnd: $1) }
             guard let image, image.text == asked.text, mayAnswer(number) else { return true }
             let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure

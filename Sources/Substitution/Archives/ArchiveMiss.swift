@@ -63,16 +63,14 @@ private struct MissLook {
 
     func reason() -> ArchiveMiss.Reason {
         var result = ArchiveMiss.Reason.host
-        forEachOfPath { number in
+        forEachOfPath { _ in
             result = .query
-            let isSame = ArchiveFinder.withURL(archive.table[number]) { url, pathEnd in
-                SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
-            }
-            guard isSame else { return true }
-            return true
+            return false
         }
         guard result == .query else { return hasHost() ? .path : .host }
         // The entries of the URL itself, whatever is wrong with them.
+        let asked = asked
+        var looks = 0
         var usable = false
         var methodIsThere = false
         var isThere = false
@@ -81,7 +79,8 @@ private struct MissLook {
             let isSame = ArchiveFinder.withURL(entry) { url, pathEnd in
                 SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
             }
-            guard isSame else { return true }
+            looks += 1
+            guard isSame else { return looks < 10_000 }
             isThere = true
             let isWhole = entry.isUsable && !entry.isPartial && entry.method != "HEAD"
             if isWhole { usable = true }

@@ -103,7 +103,7 @@ extension MapArchive {
         guard !index.changes.isEmpty else { return [] }
         return relatedChanges.withLock { known in
             if let found = known[number] { return found }
-            if known.count >= 10_000 { known = [:] }
+            if known.values.reduce(0, { $0 + $1.count + 16 }) > 1_000_000 { known = [:] }
             let found = index.changes.map { Int($0) }.filter { change in
                 change != number && MapArchive.isRelated(table[change], table[number])
             }

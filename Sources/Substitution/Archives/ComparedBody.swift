@@ -10,15 +10,19 @@ struct ComparedBody: Sendable {
 
     let bytes: [UInt8]
     let json: JSONValue?
+    let isTooLarge: Bool
     private let type: [UInt8]
 
     /// Roughly the bytes that it takes.
     var cost: Int { bytes.count * (json == nil ? 1 : 8) }
 
-    /// - Parameter type: the value of Content-Type.
-    init(_ bytes: [UInt8], type: [UInt8]) {
+    /// - Parameters:
+    ///   - type: the value of Content-Type.
+    ///   - isTooLarge: whether it was, so that it is not here, and equals nothing.
+    init(_ bytes: [UInt8], type: [UInt8], isTooLarge: Bool = false) {
         self.bytes = bytes
         self.type = type
+        self.isTooLarge = isTooLarge
         let first = bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) }
         let mayBeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
         json = mayBeJSON ? try? JSONReader.value(bytes) : nil
@@ -26,7 +30,8 @@ struct ComparedBody: Sendable {
 
     /// Whether a request's body equals this recorded one.
     func equals(_ asked: ComparedBody, as kind: Kind, _ rules: ParameterRules) -> Bool {
-        switch kind {
+        guard !isTooLarge else { return false }
+        return switch kind {
         case .bytes: bytes == asked.bytes
         case .json:
             if let json, let other = asked.json { ComparedBody.equals(json, other) } else { false }

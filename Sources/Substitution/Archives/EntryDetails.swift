@@ -19,7 +19,7 @@ public struct EntryDetails: Sendable {
         var fields: [(name: [UInt8], value: [UInt8])] = []
         var type: [UInt8] = []
         var range: [UInt8]?
-        for field in exchange.requestFields {
+        for field in exchange.requestFields.prefix(EntryDetails.mostFields) {
             let name = field.name.map(\.asciiLowercased)
             if name.elementsEqual("range".utf8) { range = field.value }
             if name.elementsEqual("content-type".utf8) { type = field.value }
@@ -27,14 +27,29 @@ public struct EntryDetails: Sendable {
         }
         self.fields = fields
         self.range = isPartial ? range : nil
-        vary = exchange.fields.filter { $0.isNamed("vary") }.flatMap { field in
+        var named: [[UInt8]] = []
+        for name in EntryDetails.variedNames(exchange) where named.count < 64 && !named.contains(name) {
+            named.append(name)
+        }
+        vary = named
+        // A larger body equals nothing: what could equal it is not compared.
+        let isCompared = (exchange.requestBody?.count ?? 0) <= EntryDetails.comparedBytes
+        body = exchange.requestBody.map { ComparedBody(isCompared ? $0 : [], type: type, isTooLarge: !isCompared) }
+        isSuccess = (200..<300).contains(exchange.status)
+        hasContent = !exchange.body.isMissing && (exchange.body.size ?? 1) > 0
+    }
+
+    /// Bytes of a request's body that is compared; a larger one of a request equals any.
+    public static let comparedBytes = 1 << 20
+    /// Fields of a recorded request that are compared.
+    private static let mostFields = 1000
+
+    private static func variedNames(_ exchange: RecordedExchange) -> [[UInt8]] {
+        exchange.fields.filter { $0.isNamed("vary") }.flatMap { field in
             field.value.split(separator: UInt8(ascii: ",")).map { name in
                 name.filter { $0 != 0x20 && $0 != 0x09 }.map(\.asciiLowercased)
             }
         }.filter { !EntryDetails.isUnvaried($0) }
-        body = exchange.requestBody.map { ComparedBody($0, type: type) }
-        isSuccess = (200..<300).contains(exchange.status)
-        hasContent = !exchange.body.isMissing && (exchange.body.size ?? 1) > 0
     }
 
     /// Roughly the bytes that it takes.

@@ -59,9 +59,14 @@ public final class MapArchive: Sendable {
                     }
                 }
             } ?? []
+        var looks = 0
         index = ArchiveIndex(table, settings, mode: mode) { number in
-            // A POST that can't be read is one that may change something.
-            guard let exchange = try? archive.exchange(number), let body = exchange.requestBody else { return false }
+            // A POST that can't be read is one that may change something; so is one of very many, or a large one.
+            guard looks < 20_000 else { return false }
+            looks += 1
+            guard let exchange = try? archive.exchange(number), let body = exchange.requestBody,
+                body.count <= EntryDetails.comparedBytes
+            else { return false }
             return ComparedBody(body, type: []).isGraphQLQuery
         }
         hosts = MapArchive.hosts(of: table, counted, mode)
@@ -138,7 +143,10 @@ public final class MapArchive: Sendable {
     /// - Throws: ``Archives/ArchiveProblem`` where an entry can't be read.
     public func loadDetails(_ numbers: [Int]) throws(ArchiveProblem) -> [EntryDetails] {
         var found: [EntryDetails] = []
+        var cost = 0
         for number in numbers {
+            guard cost <= MapArchive.mostDetails else { break }
+            defer { cost += found.last?.cost ?? 0 }
             if let kept = details.withLock({ $0.entries[number] }) {
                 found.append(kept)
                 continue
@@ -149,6 +157,9 @@ public final class MapArchive: Sendable {
         }
         return found
     }
+
+    /// Bytes of details that are looked at for one request: entries beyond are passed over.
+    private static let mostDetails = 64 << 20
 
     /// The same as far as all of them are in memory. Does no I/O.
     public func keptDetails(_ numbers: [Int]) -> [EntryDetails]? {

@@ -131,6 +131,7 @@ struct SplitQuery {
     /// The names of cache busters in which the two differ, sorted, at most three.
     func bustersThatDiffer(_ asked: SplitQuery) -> [String] {
         var names: Set<String> = []
+        guard isShort, asked.isShort else { return [] }
         for (ours, theirs) in [(self, asked), (asked, self)] {
             for parameter in ours.parameters where parameter.isBuster || ParameterRules.isRSC(parameter.name) {
                 let isThere = theirs.parameters.contains { URLText.equal($0.bytes, parameter.bytes) }
@@ -143,6 +144,7 @@ struct SplitQuery {
     /// The names of parameters in which the two differ, in the order of the request, then of the recording.
     func namesThatDiffer(_ asked: SplitQuery) -> [String] {
         var names: [String] = []
+        guard isShort, asked.isShort else { return ["query"] }
         for (ours, theirs) in [(asked, self), (self, asked)] {
             for parameter in ours.parameters
             where !theirs.parameters.contains(where: { $0.admits(parameter) || parameter.admits($0) }) {
@@ -152,6 +154,9 @@ struct SplitQuery {
         }
         return names
     }
+
+    /// Whether it has so few parameters that each may be compared with each.
+    private var isShort: Bool { parameters.count <= 256 }
 
     /// How many of the first list find one of the second for themselves. Queries beyond 256 parameters are compared in
     /// their order alone, so that nobody buys a square of time with one long URL.

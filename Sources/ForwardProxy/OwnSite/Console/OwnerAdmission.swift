@@ -8,7 +8,8 @@ extension LoopContext {
     func admitOwner(
         _ request: Request, _ client: any ExchangeClient, begin: @escaping (Request) -> (any Exchange)?
     ) -> (any Exchange)? {
-        guard let owner = client.owner else { return admitStranger(request, client, begin: begin) }
+        // Another proxy of the same user has the same owner, whoever asks it.
+        guard let owner = client.owner, !request.head.fields.contains(.via) else { return admitStranger(request, client, begin: begin) }
         if let answer = owner.answer {
             return isAdmitted(answer) ? begin(request) : admitStranger(request, client, begin: begin)
         }
