@@ -85,9 +85,7 @@ struct ArchiveCommandTests {
         let head = try run("archive", "cat", "-i", "a.har", "5").output
         #expect(
             head == "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nSet-Cookie: s=1; Path=/\r\n"
-                + "Cache-Control: no-cache\r\nContent-Length: 2\r\n\r\nno"
-                || head.contains("Set-Cookie: s=1; Path=/\r\n"),
-            "\(head)")
+                + "Cache-Control: no-cache\r\nContent-Length: 2\r\n\r\nno")
         for name in ["0", "6", "https://www.example.com/none", "3"] {
             let found = try run("archive", "cat", "a.har", name)
             #expect(found.status == 1 && found.output.isEmpty && found.error.hasPrefix("subproxy: error: "))
@@ -106,7 +104,7 @@ struct ArchiveCommandTests {
         #expect(text.contains("  method: POST\n") && text.contains("  file: files/www.example.com/b.json.POST.json\n"))
         #expect(try folder.text(of: "rec/files/www.example.com/index.html") == "<p>hi</p>")
         #expect(try run("archive", "cat", "rec", "https://www.example.com/").output == "<p>hi</p>")
-        let check = try run("check", "rec")
+        let check = try run("check", "--strict", "rec")
         #expect(check.status == 0, "\(check.error)")
         #expect(check.output.contains("1 map, 0 rules, 1 archive (5 entries, 3 usable)"), "\(check.output)")
         try folder.write("m.yaml", "archives: [rec]\n")

@@ -85,11 +85,12 @@ public struct RecordingWriter {
 
     /// What `substitutions.yaml` is when it is written.
     static let map = """
-        # Rules come before what was recorded: an entry of recording.yaml can be moved here, its url as the key.
         archives: [recording.yaml]
 
-        substitutions:
-        #  https://api.example.com/session: { json: { user: guest } }
+        # Rules come before what was recorded: an entry of recording.yaml can be moved here, its url as the key.
+        #
+        # substitutions:
+        #   https://api.example.com/session: { json: { user: guest } }
 
         """
 

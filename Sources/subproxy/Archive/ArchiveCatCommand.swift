@@ -58,7 +58,7 @@ struct ArchiveCatCommand: ProgramCommand {
         var bytes: [UInt8] = []
         var isMore = try stream.read(FileReading.pieceSize, into: &bytes)
         if includeHead {
-            let size = exchange.body.codings.isEmpty ? exchange.body.size : isMore ? nil : bytes.count
+            let size = isMore ? (exchange.body.codings.isEmpty ? exchange.body.size : nil) : bytes.count
             guard StandardStream.output.write(RecordedHead.bytes(exchange, size: size)) else { return .ioError }
         }
         while true {
