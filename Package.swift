@@ -107,7 +107,7 @@ let package = Package(
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Archives", "Authentication", "Basics", "Curl", "Diagnostics", "Files", "ForwardProxy",
+                "Archives", "Authentication", "Basics", "Browser", "Curl", "Diagnostics", "Files", "ForwardProxy",
                 "HTTPSemantics",
                 "Sessions", "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,

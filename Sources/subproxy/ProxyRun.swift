@@ -18,7 +18,7 @@ struct ProxyRun {
     /// Changes to the configuration that the options make.
     var configure: (inout ProxyConfiguration) -> Void = { _ in }
     /// Called when the proxy serves.
-    var began: (RunningProxy) -> Void = { _ in }
+    var began: (RunningProxy) throws -> Void = { _ in }
     /// Called when it has stopped, with the status to exit with; gives the one that the program does.
     var ended: (RunningProxy, ExitStatus) -> ExitStatus = { $1 }
 
@@ -48,7 +48,12 @@ struct ProxyRun {
             proxy.server.pulse(every: interval) { notifier.alive() }
         }
         proxy.reloader.lookAtFiles()
-        began(proxy)
+        do {
+            try began(proxy)
+        } catch {
+            proxy.stop()
+            throw error
+        }
         serve(proxy, process.signals)
     }
 
@@ -122,7 +127,7 @@ struct ProxyRun {
         defer { if !isStopped { proxy.stop() } }
         proxy.messages.logger.info("\(proxy.status)")
         proxy.reloader.lookAtFiles()
-        began(proxy)
+        try began(proxy)
         let trust = trust(proxy, configuration)
         defer { trust?.remove() }
         let child = try SpawnedCommand(

@@ -28,6 +28,8 @@ public struct RecordedExchange: Sendable {
     public var requestFields: [RecordedField] = []
     /// Nil where none was recorded.
     public var requestBody: [UInt8]?
+    /// The media type of that body as the archive tells it beside the fields; empty where it doesn't.
+    public var requestType: [UInt8] = []
     public var status = 200
     public var reason: [UInt8] = []
     public var fields: [RecordedField] = []

@@ -46,13 +46,7 @@ struct HARReader: ArchiveReader {
         exchange.status = response.status ?? 0
         exchange.reason = HARResponseRules.isFieldValue(response.reason) ? response.reason : []
         exchange.requestBody = try requestBody(entry.request)
-        // Some writers leave out the field that tells how a body is to be compared.
-        let type = entry.request.body.mediaType
-        if exchange.requestBody != nil, !type.isEmpty, HARResponseRules.isFieldValue(type),
-            !exchange.requestFields.contains(where: { $0.isNamed("content-type") })
-        {
-            exchange.requestFields.append(RecordedField(Array("Content-Type".utf8), type))
-        }
+        exchange.requestType = entry.request.body.mediaType
         let body = try body(of: entry)
         if exchange.status == 304, !body.isEmpty, !body.isMissing {
             exchange.status = 200

@@ -25,6 +25,8 @@ public struct EntryDetails: Sendable {
             if name.elementsEqual("content-type".utf8) { type = field.value }
             if !EntryDetails.saysNothing(name) { fields.append((name, field.value)) }
         }
+        // Some writers leave out the field that tells how a body is to be compared.
+        if type.isEmpty { type = exchange.requestType }
         self.fields = fields
         self.range = isPartial ? range : nil
         var named: [[UInt8]] = []

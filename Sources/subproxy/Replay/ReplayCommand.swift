@@ -56,13 +56,21 @@ struct ReplayCommand: ProgramCommand {
             configuration.decrypted = replay.decrypted
         }
         let isServing = command.isEmpty
-        run.began = { proxy in
+        guard isServing || !replay.opensWindow else {
+            throw ValidationError("--open is for replay without a command")
+        }
+        let holder = WindowHolder()
+        run.began = { [replay, options] proxy in
             guard isServing else { return }
+            if replay.opensWindow {
+                return try holder.open(replay, proxy, authorityFolder: options.authorityFolder)
+            }
             StandardStream.error.writeLine(
                 "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open"
             )
         }
         run.ended = { [replay] proxy, status in
+            holder.close()
             let text = ReplayReportText(report, proxy.server.map)
             let written = replay.report.map { text.write(to: $0) } ?? true
             guard written else { return status == .success ? .cantCreate : status }
@@ -71,12 +79,17 @@ struct ReplayCommand: ProgramCommand {
         return isServing ? try run.serve(in: process) : try run.run(command, in: process)
     }
 
-    /// What is replayed: `https://www.example.com/ (28 entries)`.
-    private static func subject(_ map: SubstitutionMap) -> String {
-        let page = map.archives.lazy.compactMap { archive -> String? in
+    /// Where a replay begins: the archive's first page.
+    static func firstPage(_ map: SubstitutionMap) -> String? {
+        map.archives.lazy.compactMap { archive -> String? in
             let url = archive.archive.pages.first?.url ?? archive.archive.document ?? archive.firstPage
             return url.map { String(decoding: $0, as: UTF8.self) }
         }.first
+    }
+
+    /// What is replayed: `https://www.example.com/ (28 entries)`.
+    private static func subject(_ map: SubstitutionMap) -> String {
+        let page = firstPage(map)
         let entries = countedEntries(map.entryCounts.usable)
         return page.map { "\($0) (\(entries))" } ?? entries
     }
@@ -115,6 +128,15 @@ struct ReplayOptions: ParsableArguments {
         completion: .file())
     var report: String?
 
+    @Flag(help: "Open the archive's first page in Chromium, with a profile of its own, and end when that is closed.")
+    var open = false
+
+    @Option(help: ArgumentHelp("The page that --open opens.", valueName: "url"))
+    var page: String?
+
+    @Flag(help: "Let the browser run without its sandbox, as root has to.")
+    var noSandbox = false
+
     @Flag(help: "Exit with 1 if something was missed.")
     var failOnMiss = false
 
@@ -124,9 +146,15 @@ struct ReplayOptions: ParsableArguments {
     var ignore: [String]?
 
     var decrypted: [String] { decrypt ?? [] }
+    var opensWindow: Bool { open || page != nil }
+
+    /// Hosts that Chromium asks for by itself.
+    private static let ofChromium = [
+        "*.google.com", "*.googleapis.com", "*.gstatic.com", "*.gvt1.com", "*.googleusercontent.com",
+    ]
 
     func makeReport() -> ReplayReport {
-        let patterns = (ignore ?? []).map { HostPattern($0) }
+        let patterns = ((ignore ?? []) + (opensWindow ? ReplayOptions.ofChromium : [])).map { HostPattern($0) }
         return ReplayReport { host in patterns.contains { $0.matches(host) } }
     }
 }

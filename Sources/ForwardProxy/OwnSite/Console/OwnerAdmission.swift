@@ -9,7 +9,9 @@ extension LoopContext {
         _ request: Request, _ client: any ExchangeClient, begin: @escaping (Request) -> (any Exchange)?
     ) -> (any Exchange)? {
         // Another proxy of the same user has the same owner, whoever asks it.
-        guard let owner = client.owner, !request.head.fields.contains(.via) else { return admitStranger(request, client, begin: begin) }
+        guard let owner = client.owner, !request.head.fields.contains(.via) else {
+            return admitStranger(request, client, begin: begin)
+        }
         if let answer = owner.answer {
             return isAdmitted(answer) ? begin(request) : admitStranger(request, client, begin: begin)
         }
