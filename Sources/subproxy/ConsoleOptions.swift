@@ -14,7 +14,7 @@ struct ConsoleOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Folder of saved sessions. (default: 'sessions' beside the first map)", valueName: "folder"),
+            "Folder of saved sessions. (default: sessions beside the first map)", valueName: "folder"),
         completion: .directory)
     var sessions: String?
 

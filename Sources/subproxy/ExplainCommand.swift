@@ -28,7 +28,7 @@ struct ExplainCommand: ProgramCommand {
 
     @Option(
         name: [.customShort("X", allowingJoined: true), .customLong("method")],
-        help: ArgumentHelp("Request method. (default: GET, or POST with a body)", valueName: "method"),
+        help: ArgumentHelp("Request method. (default: GET)", valueName: "method"),
         transform: RequestedMethod.init)
     var method: RequestedMethod?
 
