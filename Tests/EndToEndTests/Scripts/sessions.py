@@ -167,15 +167,16 @@ def step(browser, name):
     """Goes a step, and says where that led: to wherever the browser is when it is not where it was."""
     before = browser.entries()[0]
     getattr(browser, name)()
-    wait(lambda: browser.entries()[0] != before, 10)
+    wait(lambda: browser.entries()[0] != before)
     last = None
-    # The entry's own URL is the redirect's or the page's until the target is there.
+    # The entry's own URL is the redirect's or the page's until the target is there; a page of another site begins as an
+    # empty one in another process.
     def still():
         nonlocal last
         here, before = browser.url(), last
         last = here
-        return here == before and '/session' not in here
-    wait(still, 10)
+        return here == before and '/session' not in here and here != 'about:blank'
+    wait(still)
     return browser.url()
 
 
