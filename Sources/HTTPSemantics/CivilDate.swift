@@ -1,18 +1,20 @@
 /// A day of the proleptic Gregorian calendar, and its number counted from 1970-01-01.
 ///
 /// Computed with years that begin in March, so that the leap day is a year's last.
-struct CivilDate {
-    var year: Int64
-    var month: Int
-    var day: Int
+public struct CivilDate {
+    public var year: Int64
+    /// From 1.
+    public var month: Int
+    /// From 1.
+    public var day: Int
 
-    init(year: Int64, month: Int, day: Int) {
+    public init(year: Int64, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    init(daysSinceEpoch days: Int64) {
+    public init(daysSinceEpoch days: Int64) {
         let shifted = days &+ 719_468
         let era = HTTPDate.floorDivide(shifted, 146_097)
         let dayOfEra = shifted &- era &* 146_097
@@ -24,7 +26,7 @@ struct CivilDate {
         year = yearOfEra &+ era &* 400 &+ (month <= 2 ? 1 : 0)
     }
 
-    var daysSinceEpoch: Int64 {
+    public var daysSinceEpoch: Int64 {
         let marchYear = month <= 2 ? year &- 1 : year
         let era = HTTPDate.floorDivide(marchYear, 400)
         let yearOfEra = marchYear &- era &* 400

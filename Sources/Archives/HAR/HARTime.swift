@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Times as HAR has them: ISO 8601, such as `2026-11-23T04:05:06.789+01:00`.
 enum HARTime {
     /// Unix milliseconds; nil for what is no such time, and for 1970 and before, which stand for none.
@@ -19,7 +21,8 @@ enum HARTime {
         guard second <= 60 else { return nil }
         let fraction = cursor.milliseconds()
         let zone = cursor.zone()
-        let minutes = (days(year, month, day) * 24 + hour) * 60 + minute - zone
+        let minutes =
+            (CivilDate(year: year, month: Int(month), day: Int(day)).daysSinceEpoch * 24 + hour) * 60 + minute - zone
         return (minutes * 60 + second) * 1000 + fraction
     }
 
@@ -28,7 +31,8 @@ enum HARTime {
         let time = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = time >= 0 ? time / 86_400_000 : (time - 86_399_999) / 86_400_000
         let rest = time - day * 86_400_000
-        let (year, month, date) = civil(day)
+        let civil = CivilDate(daysSinceEpoch: day)
+        let (year, month, date) = (civil.year, Int64(civil.month), Int64(civil.day))
         var text: [UInt8] = []
         func digits(_ value: Int64, _ count: Int) {
             var value = value
@@ -57,26 +61,6 @@ enum HARTime {
         case 4, 6, 9, 11: 30
         default: 31
         }
-    }
-
-    /// Days since 1970-01-01; years begin in March, so that the leap day is the last.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = shifted / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 
     private struct Cursor {

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Times as WARC has them: those of ISO 8601 that the W3C's note on dates allows, from a year alone to fractions of a
 /// second (WARC 1.1 §5.4).
 enum RecordTime {
@@ -16,7 +18,9 @@ enum RecordTime {
         else { return nil }
         let fraction = pass(&rest, ".,") ? milliseconds(fraction: &rest) : 0
         guard let zone = zone(&rest) else { return nil }
-        let minutes = (days(year, parts[0], parts[1]) * 24 + parts[2]) * 60 + parts[3] - zone
+        let minutes =
+            (CivilDate(year: year, month: Int(parts[0]), day: Int(parts[1])).daysSinceEpoch * 24 + parts[2]) * 60
+            + parts[3] - zone
         return (minutes * 60 + parts[4]) * 1000 + fraction
     }
 
@@ -57,39 +61,19 @@ enum RecordTime {
         return text.isEmpty ? (isBehind ? -minutes : minutes) : nil
     }
 
-    /// Days since 1970-01-01; years begin in March, so that the leap day is the last.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
     /// Such as `2026-11-23T03:05:06.789Z`; times before the year 0 or after 9999 are those years' first or last.
     static func text(_ milliseconds: Int64) -> String {
         let time = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = time >= 0 ? time / 86_400_000 : (time - 86_399_999) / 86_400_000
         let rest = time - day * 86_400_000
-        let date = date(day)
+        let date = CivilDate(daysSinceEpoch: day)
         let clock = [rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60].map { digits($0, 2) }
-        return "\(digits(date.year, 4))-\(digits(date.month, 2))-\(digits(date.day, 2))T"
+        return "\(digits(date.year, 4))-\(digits(Int64(date.month), 2))-\(digits(Int64(date.day), 2))T"
             + clock.joined(separator: ":") + ".\(digits(rest % 1000, 3))Z"
     }
 
     private static func digits(_ value: Int64, _ width: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
-    }
-
-    private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 }

@@ -35,8 +35,6 @@ struct ArchiveIndex: Sendable {
                 index = following[Int(index)]
             }
         }
-
-        var byteCount: Int { (heads.count + following.count) * 4 }
     }
 
     let rules: ParameterRules
@@ -139,8 +137,6 @@ struct ArchiveIndex: Sendable {
         }
         return sum == 0 ? path : URLHash.combined(path, sum)
     }
-
-    var byteCount: Int { loose.byteCount + paths.byteCount + (images?.byteCount ?? 0) }
 }
 
 /// An image's URL without the digits of its size, and the first number of these.
