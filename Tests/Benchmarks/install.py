@@ -20,6 +20,7 @@ PACKAGES = {
     "traffic_server": "trafficserver", "wrk": "wrk", "h2load": "nghttp2-client", "gcc": "gcc", "curl": "curl",
     "openssl": "openssl", "taskset": "util-linux", "/usr/include/stdio.h": "libc6-dev",
     "/usr/include/openssl/ssl.h": "libssl-dev", "/usr/include/sqlite3.h": "libsqlite3-dev",
+    "/usr/bin/curl-config": "libcurl4-openssl-dev",
 }
 if importlib.util.find_spec("ensurepip") is None:
     PACKAGES["ensurepip"] = "python3-venv"
@@ -96,7 +97,8 @@ def compile_tools() -> dict[str, str]:
     os.makedirs(FOLDER, exist_ok=True)
     made = {}
     for name, product, options in [
-        ("limit", "limit", []), ("pull", "pull", []), ("rows", "rows", ["-lsqlite3"]), ("tunnel", "tunnel.so", ["-shared", "-fPIC", "-ldl"])
+        ("limit", "limit", []), ("pull", "pull", []), ("rows", "rows", ["-lsqlite3"]), ("forward", "forward", ["-lcurl"]),
+        ("tunnel", "tunnel.so", ["-shared", "-fPIC", "-ldl"]),
     ]:
         source, made[name] = os.path.join(HERE, f"tools/{name}.c"), os.path.join(FOLDER, product)
         if not os.path.exists(made[name]) or os.path.getmtime(made[name]) < os.path.getmtime(source):

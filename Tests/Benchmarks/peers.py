@@ -29,6 +29,12 @@ def subproxy(setting: Setting, map_text: str, *options: str, threads: int = 1, l
         port, cores=cores or setting.server_cores)
 
 
+def libcurl(setting: Setting) -> Server:
+    """A program in C that forwards with libcurl's multi interface and epoll, and does nothing else."""
+    port = free_port()
+    return Server("libcurl", [setting.programs["forward"], str(port)], port, cores=setting.server_cores)
+
+
 NGINX = """
 daemon off;
 worker_processes 1;

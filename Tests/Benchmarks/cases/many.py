@@ -91,6 +91,7 @@ def forwarded(setting: Setting, stack: contextlib.ExitStack) -> tuple[Contender,
     return contender("subproxy", lambda: peers.subproxy(setting, NO_RULE, "--cache-mode", "off")), [
         contender("squid", lambda: peers.squid(setting, caching=False)),
         contender("trafficserver", lambda: peers.traffic_server(setting, caching=False)),
+        contender("libcurl", lambda: peers.libcurl(setting)),
     ]
 
 
@@ -130,5 +131,5 @@ CASES = [
         [Goal("squid", "cpu", 4), Goal("varnish", "cpu", 1.5)], peers=3, extra_seconds=10),
     Comparison(
         "many-forwarding", "Forwarding 10,000 URLs of 4 KiB, not stored", load(), forwarded,
-        [Goal("trafficserver", "cpu", 1)], peers=2, extra_seconds=10),
+        [Goal("trafficserver", "cpu", 1), Goal("libcurl", "cost", 1.4)], peers=3, extra_seconds=10),
 ]
