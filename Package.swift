@@ -104,11 +104,13 @@ let package = Package(
                 nioLocks, nioTLS, nioSSL, crypto, logging,
             ],
             swiftSettings: strict),
+        .target(
+            name: "Recorder", dependencies: ["Archives", "Basics", "ForwardProxy", nioCore], swiftSettings: strict),
         .executableTarget(
             name: "subproxy",
             dependencies: [
-                "Archives", "Authentication", "Basics", "Browser", "Curl", "Diagnostics", "Files", "ForwardProxy",
-                "HTTPSemantics",
+                "Archives", "Authentication", "Basics", "Browser", "CLinux", "Curl", "Diagnostics", "Files",
+                "ForwardProxy", "HTTPSemantics", "Recorder",
                 "Sessions", "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],

@@ -87,6 +87,14 @@ static inline int64_t linux_birth_time(const char *path) {
     return (int64_t)((uint64_t)found.stx_btime.tv_sec * 1000000000u + found.stx_btime.tv_nsec);
 }
 
+// renameat2(2), RENAME_EXCHANGE: two paths change what they name, at once.
+static inline int linux_exchange(const char *path, const char *other) {
+    const int from_working_folder = -100;
+    const unsigned int exchange = 2;
+    long result = syscall(SYS_renameat2, from_working_folder, path, from_working_folder, other, exchange);
+    return result < 0 ? -errno : 0;
+}
+
 // eventfd(2): its header is in no module of Swift's. Does not block, and is closed by exec.
 static inline int linux_eventfd(void) {
     int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -17,7 +17,7 @@ struct ExitStatus: Equatable {
     static let systemError = ExitStatus(rawValue: 71)
     /// The log file can't be opened.
     static let cantCreate = ExitStatus(rawValue: 73)
-    /// Something can't be written.
+    /// Something can't be written, or not all of it.
     static let ioError = ExitStatus(rawValue: 74)
     /// A command was found but can't be run, as shells have it.
     static let notExecutable = ExitStatus(rawValue: 126)

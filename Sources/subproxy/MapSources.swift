@@ -20,6 +20,7 @@ struct MapSources: Sendable {
     init(_ names: [String], _ signals: SignalMask, _ archives: ArchiveDefaults = ArchiveDefaults()) {
         var options = MapLoadOptions()
         options.archives = archives
+        options.mayBeNone = names.isEmpty
         var known: [CInt: MapStream] = [:]
         for name in names where options.streams[name] == nil {
             if let descriptor = MapSources.descriptor(of: name) {

@@ -91,6 +91,15 @@ enum OptionValue {
         }
     }
 
+    /// A list of names of what is taken out.
+    static func redactedNames(_ text: String) throws -> [String] {
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard names.allSatisfy({ !$0.isEmpty }) else {
+            throw OptionValueError("must be names with commas between, as in x-session,csrf")
+        }
+        return names
+    }
+
     /// A list of field names, in lower case.
     static func fieldNames(_ text: String) throws -> [[UInt8]] {
         try text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in

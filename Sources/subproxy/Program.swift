@@ -16,7 +16,8 @@ enum Program {
 
     /// Takes what follows `--` from a command line that has other arguments before it: the parser knows of one list.
     private static func takeCommand(_ arguments: inout [String]) -> [String] {
-        guard let name = arguments.first, ReplayCommand.configuration.commandName == name,
+        let names = [ReplayCommand.configuration.commandName, RecordCommand.configuration.commandName]
+        guard let name = arguments.first, names.contains(name),
             let terminator = arguments.firstIndex(of: "--")
         else { return [] }
         let command = Array(arguments[(terminator + 1)...])
@@ -99,12 +100,14 @@ struct RootCommand: ParsableCommand {
               66  the file of --auth, --tls-cert or --tls-key, that of a session, or an archive can't be read
               69  an address can't be listened on
               71  the system refused something that every start needs, such as a thread
-              73  the log file can't be opened, or a session or an archive can't be written
+              73  the log file can't be opened, a session or an archive can't be written, or another recorder writes
+                  there
+              74  'record' could not write all
             """,
         version: "subproxy \(programVersion)",
         subcommands: [
             ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, ReplayCommand.self,
-            SessionCommand.self, ArchiveCommand.self, AuthorityCommand.self,
+            RecordCommand.self, SessionCommand.self, ArchiveCommand.self, AuthorityCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

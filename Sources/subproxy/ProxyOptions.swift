@@ -174,7 +174,6 @@ struct ProxyOptions: ParsableArguments {
     ///
     /// Done when the whole command line has been read, so that an unknown option or command is named first.
     private func check(_ passed: [PassedListener]) throws {
-        guard !maps.isEmpty else { throw ValidationError("no map is named; use --map FILE") }
         let addresses = listeners.flatMap(\.addresses)
         if !allowRemote, let remote = (addresses + passed.map(\.address)).first(where: { !$0.isLoopback }) {
             throw ValidationError(
@@ -252,8 +251,10 @@ struct ProxyOptions: ParsableArguments {
     ///   - defaultPort: the port of 127.0.0.1 to listen on where no address is given and no socket passed.
     ///   - passed: sockets that listen already; an address that one of them is bound to is not bound again.
     func configuration(
-        _ limits: LimitOptions, _ logs: LogOptions, defaultPort: Int, passed: [PassedListener] = []
+        _ limits: LimitOptions, _ logs: LogOptions, defaultPort: Int, passed: [PassedListener] = [],
+        needsMap: Bool = true
     ) throws -> ProxyConfiguration {
+        guard !maps.isEmpty || !needsMap else { throw ValidationError("no map is named; use --map FILE") }
         try check(passed)
         var configuration = ProxyConfiguration()
         let isFree = { (address: SocketAddress) in !passed.contains { $0.address == address } }

@@ -15,6 +15,10 @@ struct ProxyRun {
     let limits: LimitOptions
     /// What is said of archives.
     var archives = ArchiveDefaults()
+    /// Whether a map has to be named.
+    var needsMap = true
+    /// Whether maps and archives are read anew when they change; else SIGHUP alone has them read.
+    var watchesFiles = true
     /// Changes to the configuration that the options make.
     var configure: (inout ProxyConfiguration) -> Void = { _ in }
     /// Called when the proxy serves.
@@ -35,12 +39,13 @@ struct ProxyRun {
     func serve(in process: ProcessContext) throws -> ExitStatus {
         process.limits.applyForServing()
         let service = try serviceEnvironment()
-        var configuration = try options.configuration(limits, logs, defaultPort: 8888, passed: service.listeners)
+        var configuration = try options.configuration(
+            limits, logs, defaultPort: 8888, passed: service.listeners, needsMap: needsMap)
         configure(&configuration)
         let proxy = try RunningProxy(
             options, configuration, logs, maps: MapSources(options.maps, process.signals, archives),
             accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
-            notifier: service.environment.notifier)
+            notifier: service.environment.notifier, watchesFiles: watchesFiles)
         StandardStream.error.writeLine("subproxy: \(proxy.status)")
         proxy.notifier.ready(proxy.status)
         if let interval = service.environment.watchdogInterval {
@@ -115,14 +120,14 @@ struct ProxyRun {
         }
         let descriptors = OpenDescriptors.list()
         process.limits.applyForServing()
-        var configuration = try options.configuration(limits, logs, defaultPort: 0)
+        var configuration = try options.configuration(limits, logs, defaultPort: 0, needsMap: needsMap)
         // When the command has ended, nobody waits for what it has left behind.
         if limits.shutdownGrace == nil { configuration.limits.shutdownGrace = .seconds(1) }
         configure(&configuration)
         let maps = MapSources(options.maps, process.signals, archives)
         let proxy = try RunningProxy(
             options, configuration, logs, maps: maps, accessLogFallback: .file("/dev/null"), messageLevel: .warning,
-            notifier: ServiceNotifier(socket: nil))
+            notifier: ServiceNotifier(socket: nil), watchesFiles: watchesFiles)
         var isStopped = false
         defer { if !isStopped { proxy.stop() } }
         proxy.messages.logger.info("\(proxy.status)")
@@ -147,7 +152,10 @@ struct ProxyRun {
     /// Makes the command's clients trust the certificate authority. Nil where no https host is decrypted, and, with a
     /// message, where the authority can't be used.
     private func trust(_ proxy: RunningProxy, _ configuration: ProxyConfiguration) -> CommandTrust? {
-        guard !InterceptedHosts(proxy.server.map, also: configuration.decrypted).isEmpty else { return nil }
+        guard
+            !InterceptedHosts(proxy.server.map, also: configuration.decrypted, without: configuration.tunnelled)
+                .isEmpty
+        else { return nil }
         do {
             let folder = try AuthorityFolder.path(given: options.authorityFolder)
             let certificate = AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)

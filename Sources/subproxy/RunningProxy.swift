@@ -24,7 +24,8 @@ struct RunningProxy {
     /// - Throws: ``CommandFailure``; nothing is left running then.
     init(
         _ options: ProxyOptions, _ configuration: ProxyConfiguration, _ logs: LogOptions, maps: MapSources,
-        accessLogFallback: LogSink.Destination, messageLevel: Logger.Level, notifier: ServiceNotifier
+        accessLogFallback: LogSink.Destination, messageLevel: Logger.Level, notifier: ServiceNotifier,
+        watchesFiles: Bool = true
     ) throws {
         let map = try maps.loadOrFail()
         let accessLog = try logs.openSink(otherwise: accessLogFallback)
@@ -50,7 +51,7 @@ struct RunningProxy {
         reloader = MapReloader(
             maps: maps, server: server, messages: messages, notifier: notifier,
             status: { RunningProxy.status(server, $0) })
-        reloader.start()
+        if watchesFiles { reloader.start() }
         let logger = messages.logger
         accessLog.whenLinesAreLost {
             logger.warning("the access log can't be written, or not as fast as it comes: lines are dropped")

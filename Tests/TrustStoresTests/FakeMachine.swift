@@ -48,7 +48,14 @@ final class FakeMachine: Sendable {
     }
 
     /// A program that is found as one of the machine's.
-    func tool(_ name: String, _ script: String) { write("#!/bin/sh\n\(script)\n", to: "\(tools)/\(name)", mode: 0o755) }
+    ///
+    /// Another process writes it: a child of this one that was just being made would hold a descriptor to write it, and
+    /// nobody could run it meanwhile (execve(2), ETXTBSY).
+    func tool(_ name: String, _ script: String) {
+        let path = "\(tools)/\(name)"
+        let writer = #"rm -f "$0" && printf '%s' "$1" > "$0" && chmod 755 "$0""#
+        _ = try? ChildProcess.run(["sh", "-c", writer, path, "#!/bin/sh\n\(script)\n"])
+    }
 
     /// What update-ca-certificates(8) does, in small.
     func addDebianStore() -> String {

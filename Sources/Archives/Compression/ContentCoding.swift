@@ -42,6 +42,15 @@ public enum ContentDecoder {
     /// The most codings that a body may have.
     static let mostCodings = 4
 
+    /// The codings that Content-Encoding names, in the order in which they were put on, in lower case; without identity.
+    public static func codings(of fields: [RecordedField]) -> [String] {
+        fields.filter { $0.isNamed("content-encoding") }.flatMap { field in
+            field.value.split(separator: UInt8(ascii: ",")).map { part in
+                String(decoding: part.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercased()
+            }
+        }.filter { !$0.isEmpty && !isIdentity($0) }
+    }
+
     /// Whether all codings of a list are known.
     public static func canDecode(_ codings: [String]) -> Bool {
         codings.count <= mostCodings && codings.allSatisfy { isIdentity($0) || ContentCoding(name: $0) != nil }

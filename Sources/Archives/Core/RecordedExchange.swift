@@ -36,6 +36,8 @@ public struct RecordedExchange: Sendable {
     public var body = RecordedBody()
     /// When the exchange began: Unix milliseconds; nil where the archive doesn't say.
     public var time: Int64?
+    /// How long it took, in milliseconds, where it was just recorded; else nil.
+    public var duration: Int64?
 
     public init() {}
 

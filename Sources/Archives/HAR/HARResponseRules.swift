@@ -21,7 +21,7 @@ enum HARResponseRules {
                 fields[index].value = utf8(fields[index].value)
             }
         }
-        let codings = codings(of: fields)
+        let codings = ContentDecoder.codings(of: fields)
         guard !codings.isEmpty else { return (fields, []) }
         if begins(start, as: codings) { return (fields, codings) }
         fields.removeAll {
@@ -123,19 +123,6 @@ enum HARResponseRules {
         let value = part.drop { $0 != UInt8(ascii: "=") }.dropFirst()
         let text = value.withUnsafeBytes { $0.trimmingOptionalWhitespace.filter { $0 != UInt8(ascii: "\"") } }
         return text.withUnsafeBytes { $0.equalsIgnoringCase("utf-8") || $0.equalsIgnoringCase("utf8") }
-    }
-
-    /// The codings of Content-Encoding, in its order, in lower case.
-    private static func codings(of fields: [RecordedField]) -> [String] {
-        var codings: [String] = []
-        for field in fields where field.isNamed("content-encoding") {
-            for coding in field.value.split(separator: UInt8(ascii: ",")) {
-                let name = coding.withUnsafeBytes { $0.trimmingOptionalWhitespace.map(\.asciiLowercased) }
-                let text = String(decoding: name, as: UTF8.self)
-                if !text.isEmpty, text != "identity" { codings.append(text) }
-            }
-        }
-        return codings
     }
 
     /// Whether a body begins as the coding does that was applied last; of those that can be told.

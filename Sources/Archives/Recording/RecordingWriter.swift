@@ -310,7 +310,7 @@ private struct BodySource {
 
 extension RecordedExchange {
     /// Says that the body has been decoded.
-    mutating func removeCodings() {
+    public mutating func removeCodings() {
         body.codings = []
         fields.removeAll { field in
             field.isNamed("content-encoding") || field.isNamed("content-md5") || field.isNamed("digest")

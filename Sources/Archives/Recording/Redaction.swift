@@ -119,7 +119,7 @@ public struct Redaction: Sendable {
     }
 
     /// Whether a response is JSON by its type.
-    static func isJSON(_ exchange: RecordedExchange) -> Bool {
+    public static func isJSON(_ exchange: RecordedExchange) -> Bool {
         guard let value = exchange.value("content-type"), let type = value.withUnsafeBytes({ MediaType($0) }) else {
             return false
         }

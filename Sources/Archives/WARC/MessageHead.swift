@@ -55,13 +55,7 @@ struct MessageHead {
     }
 
     /// The content codings, in the order in which they were put on.
-    var codings: [String] {
-        fields.filter { $0.isNamed("content-encoding") }.flatMap { field in
-            field.value.split(separator: UInt8(ascii: ",")).map { part in
-                String(decoding: part.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercased()
-            }
-        }.filter { !$0.isEmpty && $0 != "identity" }
-    }
+    var codings: [String] { ContentDecoder.codings(of: fields) }
 }
 
 /// What an index needs of the head of a response.

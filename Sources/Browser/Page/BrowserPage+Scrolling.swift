@@ -4,6 +4,8 @@ import JSON
 extension BrowserPage {
     /// How long each step waits at least: 60 ms.
     private static let stepTime = 60
+    /// How long it waits until the page has seen that it was scrolled; one that shows nothing never does.
+    private static let frameTime = 2000
     /// How long it waits for pictures in view.
     private static let pictureTime = 5000
 
@@ -26,6 +28,8 @@ extension BrowserPage {
                 try scroll(script, &done, atMost: steps, until: deadline)
                 _ = try script.call("top", until: Deadline(milliseconds: BrowserSession.commandTime))
                 try wait(milliseconds: BrowserPage.stepTime, until: deadline)
+                var isShowing = true
+                try waitUntilShown(script, &isShowing, until: deadline)
                 return done
             } catch {
                 guard error.kind == .misunderstood else { throw error }
@@ -43,10 +47,12 @@ extension BrowserPage {
             try script.call(name, until: Deadline(milliseconds: BrowserSession.commandTime))
         }
         var height = -1
+        var isShowing = true
         while done < steps, !deadline.isOver {
             var state = try call("step")
             done += 1
             try wait(milliseconds: BrowserPage.stepTime, until: deadline)
+            try waitUntilShown(script, &isShowing, until: deadline)
             let pictures = Deadline(milliseconds: BrowserPage.pictureTime).orEarlier(deadline)
             while try call("imagesAreComplete").boolValue == false, !pictures.isOver {
                 try wait(milliseconds: 20, until: pictures)
@@ -58,6 +64,23 @@ extension BrowserPage {
             let new = state["height"]?.integerValue ?? 0
             if state["isAtEnd"]?.boolValue == true, new == height || new == 0 { return }
             height = new
+        }
+    }
+
+    /// Waits until the page has seen that it was scrolled, however slowly it is drawn.
+    ///
+    /// - Parameter isShowing: false once it has not seen it in time: then it isn't waited for again.
+    private func waitUntilShown(
+        _ script: IsolatedScript, _ isShowing: inout Bool, until deadline: Deadline
+    ) throws(BrowserFailure) {
+        guard isShowing else { return }
+        let frames = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        while try script.call("isShown", until: Deadline(milliseconds: BrowserSession.commandTime)).boolValue == false {
+            guard !frames.isOver else {
+                isShowing = false
+                return
+            }
+            try wait(milliseconds: 10, until: frames)
         }
     }
 

@@ -66,39 +66,3 @@ struct BrowserFolder {
         }
     }
 }
-
-/// Removes folders with what is in them.
-enum FolderRemoval {
-    private static let deepest = 64
-
-    /// - Returns: whether nothing is left. Links are removed, not followed.
-    static func remove(_ path: String, depth: Int = 0) -> Bool {
-        guard depth < deepest else { return false }
-        for name in names(in: path) {
-            let item = "\(path)/\(name)"
-            if unlink(item) == 0 || errno == ENOENT { continue }
-            guard errno == EISDIR || errno == EPERM else { return false }
-            guard remove(item, depth: depth + 1) else { return false }
-        }
-        return rmdir(path) == 0 || errno == ENOENT
-    }
-
-    /// The names in a folder, `.` and `..` left out; none where it can't be read, or is a link.
-    static func names(in path: String) -> [String] {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        guard let folder = fdopendir(descriptor) else {
-            close(descriptor)
-            return []
-        }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
-    }
-}

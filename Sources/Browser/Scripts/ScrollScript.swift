@@ -1,7 +1,7 @@
 /// The script that scrolls a page and tells how far it is, in an isolated world.
 ///
-/// Its value is an object: `step()` scrolls by a viewport's height, `imagesAreComplete()` tells of those in view,
-/// `state()` where it stands, `top()` scrolls back.
+/// Its value is an object: `step()` scrolls by a viewport's height, `isShown()` tells whether the page has seen that,
+/// `imagesAreComplete()` tells of those in view, `state()` where it stands, `top()` scrolls back.
 enum ScrollScript {
     static let source =
         #"""
@@ -26,6 +26,13 @@ enum ScrollScript {
           }
           return best;
         };
+        // What scrolls is told to the page, and what comes into view is loaded, when the next picture of it is made.
+        let isShown = true;
+        const nextFrame = requestAnimationFrame;
+        const awaitFrames = () => {
+          isShown = false;
+          nextFrame(() => nextFrame(() => { isShown = true }));
+        };
         // What was found first is kept while it scrolls: a page that has grown goes on in the same place.
         let kept = null;
         const scroller = () => {
@@ -47,12 +54,15 @@ enum ScrollScript {
           step: () => {
             const element = scroller();
             element?.scrollTo({ top: element.scrollTop + heightOf(element), behavior: 'instant' });
+            awaitFrames();
             return state();
           },
           top: () => {
             scroller()?.scrollTo({ top: 0, behavior: 'instant' });
             scrolling.call(document)?.scrollTo({ top: 0, behavior: 'instant' });
+            awaitFrames();
           },
+          isShown: () => isShown,
           imagesAreComplete: () => Array.from(all.call(document, 'img')).every(image => {
             if (image.complete) return true;
             const box = image.getBoundingClientRect();

@@ -259,14 +259,13 @@ extension LoopContext {
         case .options:
             answerOptions(client)
             return nil
-        case .upgrade: return beginUpgrade(request, to: uri, client, plan, fallback)
+        case .upgrade:
+            proxy.configuration.recorder?.passOver(.upgraded)
+            return beginUpgrade(request, to: uri, client, plan, fallback)
         case .request:
             let exchange = ForwardExchange(
                 request: request, target: uri, plan: plan, client: client, fallback: fallback)
-            exchange.begin(
-                OriginTransfer(
-                    OriginRequest(request, to: uri, identity: proxy.identity),
-                    over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal))
+            exchange.begin(transport(request, asked: asked.uri, to: uri, client))
             return exchange
         }
     }

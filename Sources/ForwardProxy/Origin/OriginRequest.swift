@@ -1,3 +1,5 @@
+import Archives
+import Basics
 import HTTP1
 import HTTPSemantics
 import NIOCore
@@ -34,6 +36,8 @@ struct OriginRequest {
         case replaced(ifNoneMatch: [UInt8]?, ifModifiedSince: [UInt8]?, keepsRange: Bool)
         /// None is sent, nor a Range: a whole response is wanted.
         case removed
+        /// Neither If-None-Match nor If-Modified-Since is sent: a response with a body is wanted, and no 304.
+        case unvalidated
 
         /// Whether a field of the client's is left out.
         fileprivate func removes(_ name: FieldName) -> Bool {
@@ -47,8 +51,11 @@ struct OriginRequest {
         }
     }
 
+    /// - Parameter isRecorded: whether the response is written down: then it may have no content coding that can't be
+    ///   decoded.
     init(
-        _ request: Request, to uri: TargetURI, identity: ProxyIdentity, preconditions: Preconditions = .asReceived
+        _ request: Request, to uri: TargetURI, identity: ProxyIdentity, preconditions: Preconditions = .asReceived,
+        isRecorded: Bool = false
     ) {
         let head = request.head
         method = head.methodBytes
@@ -68,6 +75,24 @@ struct OriginRequest {
         }
         expectsContinue = body != .none && head.version >= .http1_1 && head.fields.contains(.expect)
         lines = OriginRequest.lines(of: request, hopByHop, authority: uri.authority, identity, preconditions)
+        if isRecorded, head.fields.contains(.acceptEncoding) { removeUnknownCodings(head.fields) }
+    }
+
+    /// Leaves only content codings in Accept-Encoding that archives are decoded from.
+    private mutating func removeUnknownCodings(_ fields: FieldSection) {
+        var kept: [[UInt8]] = []
+        fields.forEach(.acceptEncoding) { value in
+            for element in FieldListElements(value) {
+                let name = element.prefix { $0 != UInt8(ascii: ";") && $0 != 0x20 && $0 != 0x09 }
+                if ContentDecoder.canDecode([String(decoding: name, as: UTF8.self)]) { kept.append(Array(element)) }
+            }
+        }
+        lines.removeAll { line in
+            let name = line.prefix { $0 != UInt8(ascii: ":") }
+            return name.map(\.asciiLowercased).elementsEqual("accept-encoding".utf8)
+        }
+        let list = kept.isEmpty ? Array("identity".utf8) : Array(kept.joined(separator: Array(", ".utf8)))
+        lines.append(Array("Accept-Encoding: ".utf8) + list)
     }
 
     private static func lines(

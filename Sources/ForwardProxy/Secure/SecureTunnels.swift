@@ -157,9 +157,8 @@ struct TunnelPolicy: Sendable {
     /// The hosts whose tunnels are decrypted.
     let intercepted: InterceptedHosts
 
-    /// - Parameter decrypted: hosts that are decrypted beside those of the map.
-    init(_ map: SubstitutionMap, decrypted: [String] = []) {
+    init(_ map: SubstitutionMap, _ configuration: ProxyConfiguration = ProxyConfiguration()) {
         namedPorts = Set(map.namedHosts().compactMap(\.port))
-        intercepted = InterceptedHosts(map, also: decrypted)
+        intercepted = InterceptedHosts(map, also: configuration.decrypted, without: configuration.tunnelled)
     }
 }

@@ -75,6 +75,10 @@ public struct CacheConfiguration: Sendable {
 public struct ProxyConfiguration: Sendable {
     /// What a replay of archives tells at its end; nil where none is replayed. The default is nil.
     public var replay: ReplayReport?
+    /// What writes down the answers of origins; nil, the default, for nothing. While there is one, nothing is stored.
+    public var recorder: (any ExchangeRecorder)?
+    /// Hosts, with stars, whose tunnels are not decrypted, whatever else says so. The default is none.
+    public var tunnelled: [String] = []
     /// Hosts, with stars, whose tunnels are decrypted beside those that the map names. The default is none.
     public var decrypted: [String] = []
     /// Addresses to listen on; the default is 127.0.0.1:8888. Port 0 picks a free one.

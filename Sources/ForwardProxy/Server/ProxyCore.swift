@@ -60,7 +60,7 @@ final class ProxyCore: Sendable {
         self.logger = logger
         self.files = files
         databases = Databases(memory: files.limits.memory)
-        cache = configuration.cache.isOn ? ResponseCache(configuration.cache) : nil
+        cache = configuration.cache.isOn && configuration.recorder == nil ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
         secureTunnels = SecureTunnels(
             folder: configuration.authorityFolder, pool: filePool, logger: logger)

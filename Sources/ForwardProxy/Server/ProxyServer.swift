@@ -82,7 +82,7 @@ public final class ProxyServer: Sendable {
         self.group = group
         self.listeners = listeners
         let core = core
-        let tunnels = TunnelPolicy(map, decrypted: configuration.decrypted)
+        let tunnels = TunnelPolicy(map, configuration)
         contexts = group.makeIterator().map { LoopContext(eventLoop: $0, proxy: core, map: map, tunnelPolicy: tunnels) }
         state = NIOLockedValueBox(State(map: map))
         let contexts = contexts
@@ -103,7 +103,7 @@ public final class ProxyServer: Sendable {
     /// Waits for the event loops, so it must not be called on one of them.
     public func adopt(_ map: SubstitutionMap) {
         state.withLockedValue { $0.map = map }
-        let policy = TunnelPolicy(map, decrypted: core.configuration.decrypted)
+        let policy = TunnelPolicy(map, core.configuration)
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
         core.databases.keep(only: map)
         core.turns.keep(only: map.answerIdentities)

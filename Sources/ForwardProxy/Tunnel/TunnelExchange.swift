@@ -78,6 +78,7 @@ extension LoopContext {
             exchange.begin()
             return exchange
         case .relay:
+            proxy.configuration.recorder?.noteTunnel(host: authority.host, port: authority.port)
             let exchange = TunnelExchange(client: client)
             exchange.begin(authority)
             return exchange

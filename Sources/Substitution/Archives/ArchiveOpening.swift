@@ -35,6 +35,9 @@ public final class ArchiveFile: Sendable {
         return now.size == file.identity.size && now.modified == file.identity.modified
     }
 
+    /// Whether the file is no shorter than when it was opened.
+    var isGrown: Bool { (try? file.currentIdentity()).map { $0.size >= file.identity.size } ?? false }
+
     /// A text that differs for each state of each file.
     var state: String { ArchiveFile.state(file.identity) }
 
@@ -104,7 +107,9 @@ struct ArchiveOpening {
             return MapArchive(
                 archive, settings: settings, path: path, signature: signature, defaults: defaults,
                 // A recording's list is in memory.
-                isUnchanged: { archive.format == .recording || file.isUnchanged })
+                isUnchanged: { [defaults] in
+                    archive.format == .recording || (defaults.isAppended ? file.isGrown : file.isUnchanged)
+                })
         } catch {
             report(error)
             return nil

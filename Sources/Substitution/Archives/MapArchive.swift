@@ -197,6 +197,9 @@ public struct ArchiveDefaults: Sendable {
     /// For all, whatever they say (`--missing`).
     public var missing: ArchiveMissing?
     public var limits = ArchiveLimits()
+    /// Whether this program appends to the archives that it answers from: what was there stays as it was. The default is
+    /// false.
+    public var isAppended = false
 
     public init() {}
 }

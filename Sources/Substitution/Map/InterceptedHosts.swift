@@ -16,8 +16,14 @@ public struct InterceptedHosts: Sendable {
     /// Hosts with a star, as the map has them.
     public private(set) var patternTexts: [String] = []
 
-    /// - Parameter others: hosts, with stars, that are decrypted beside those of the map, on every port.
-    public init(_ map: SubstitutionMap, also others: [String] = []) {
+    /// Hosts that are none of them, whatever else says so.
+    private var excluded: [WildcardText] = []
+
+    /// - Parameters:
+    ///   - others: hosts, with stars, that are decrypted beside those of the map, on every port.
+    ///   - excluded: hosts, with stars, that are not.
+    public init(_ map: SubstitutionMap, also others: [String] = [], without excluded: [String] = []) {
+        self.excluded = excluded.map { WildcardText($0.utf8) }
         for named in map.namedHosts() where named.scheme == "https" {
             add(named.host, port: named.isAnyPort ? nil : named.port)
         }
@@ -32,6 +38,7 @@ public struct InterceptedHosts: Sendable {
     public func contains(host: String, port: UInt16) -> Bool {
         var bytes = host.utf8.map { URLText.lowercased($0) }
         if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+        if !excluded.isEmpty, bytes.withUnsafeBytes({ host in excluded.contains { $0.matches(host) } }) { return false }
         if !exact.isEmpty, exact.contains("\(String(decoding: bytes, as: UTF8.self)):\(port)") { return true }
         return bytes.withUnsafeBytes { bytes in
             patterns.contains { ($0.port ?? port) == port && $0.host.matches(bytes) }

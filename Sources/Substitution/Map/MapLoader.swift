@@ -15,6 +15,8 @@ public struct MapLoadOptions: Sendable {
     public var streams: [String: MapStream] = [:]
     /// What the command line says of archives.
     public var archives = ArchiveDefaults()
+    /// Whether no file need be named: then the map is empty. The default is false.
+    public var mayBeNone = false
     /// The archives in force, which are kept where nothing of them has changed. The default is none.
     public var knownArchives: [MapArchive] = []
     /// Called now and then while an archive is read: its name, the bytes read, its size.
@@ -71,7 +73,7 @@ struct MapLoader {
     /// Loads files, those named first before those named later.
     mutating func load(_ files: [String]) -> MapLoadResult {
         for file in files { visit(name: file, chain: [], includedBy: nil) }
-        if files.isEmpty {
+        if files.isEmpty, !options.mayBeNone {
             add(MapDiagnostic(Diagnostic(.error, "no map file is named", file: "subproxy"), source: nil))
         }
         guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }

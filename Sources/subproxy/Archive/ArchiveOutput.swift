@@ -55,8 +55,8 @@ struct ArchiveOutput {
     /// Whether a folder has nothing but what a recording has.
     private static func isRecording(_ path: String) -> Bool {
         guard exists(path, S_IFDIR) else { return false }
-        let known: Set<String> = [".", "..", "substitutions.yaml", "recording.yaml", "files"]
-        return names(in: path).allSatisfy { known.contains($0) }
+        let known: Set<String> = ["substitutions.yaml", "recording.yaml", "files"]
+        return FolderRemoval.names(in: path).allSatisfy { known.contains($0) }
     }
 
     // MARK: Writing
@@ -111,28 +111,10 @@ struct ArchiveOutput {
         return true
     }
 
-    /// Removes a file or a folder, with all in it; links are not followed.
+    /// Removes what is of no use any more; errno stays as it is.
     private static func remove(_ path: String) {
         let code = errno
         defer { errno = code }
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            unlink(path)
-            return
-        }
-        for name in names(in: path) where name != "." && name != ".." { remove("\(path)/\(name)") }
-        rmdir(path)
-    }
-
-    private static func names(in path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            names.append(String(decoding: name, as: UTF8.self))
-        }
-        return names
+        FolderRemoval.remove(path)
     }
 }

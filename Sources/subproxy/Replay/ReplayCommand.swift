@@ -63,7 +63,12 @@ struct ReplayCommand: ProgramCommand {
         run.began = { [replay, options] proxy in
             guard isServing else { return }
             if replay.opensWindow {
-                return try holder.open(replay, proxy, authorityFolder: options.authorityFolder)
+                guard let page = replay.page ?? ReplayCommand.firstPage(proxy.server.map) else {
+                    throw CommandFailure(
+                        status: .dataError, message: "the archive has no page to open; name one with --page")
+                }
+                return try holder.open(
+                    page, proxy, authorityFolder: options.authorityFolder, hasNoSandbox: replay.noSandbox)
             }
             StandardStream.error.writeLine(
                 "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open"
@@ -153,8 +158,13 @@ struct ReplayOptions: ParsableArguments {
         "*.google.com", "*.googleapis.com", "*.gstatic.com", "*.gvt1.com", "*.googleusercontent.com",
     ]
 
-    func makeReport() -> ReplayReport {
-        let patterns = ((ignore ?? []) + (opensWindow ? ReplayOptions.ofChromium : [])).map { HostPattern($0) }
+    func makeReport() -> ReplayReport { ReplayOptions.makeReport(ignoring: ignore, hasBrowser: opensWindow) }
+
+    /// - Parameters:
+    ///   - hosts: those whose misses don't count.
+    ///   - hasBrowser: whether a browser asks for what is its own.
+    static func makeReport(ignoring hosts: [String]?, hasBrowser: Bool) -> ReplayReport {
+        let patterns = ((hosts ?? []) + (hasBrowser ? ofChromium : [])).map { HostPattern($0) }
         return ReplayReport { host in patterns.contains { $0.matches(host) } }
     }
 }

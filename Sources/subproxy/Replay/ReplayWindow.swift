@@ -82,13 +82,10 @@ final class ReplayWindow: Sendable {
 final class WindowHolder: Sendable {
     private let window = Mutex<ReplayWindow?>(nil)
 
-    func open(_ options: ReplayOptions, _ proxy: RunningProxy, authorityFolder: String?) throws {
-        guard let page = options.page ?? ReplayCommand.firstPage(proxy.server.map) else {
-            throw CommandFailure(status: .dataError, message: "the archive has no page to open; name one with --page")
-        }
+    func open(_ page: String, _ proxy: RunningProxy, authorityFolder: String?, hasNoSandbox: Bool) throws {
         let address = proxy.localURL.split(separator: "/").last.map(String.init) ?? ""
         let opened = try ReplayWindow(
-            page: page, proxy: address, authorityFolder: authorityFolder, hasNoSandbox: options.noSandbox)
+            page: page, proxy: address, authorityFolder: authorityFolder, hasNoSandbox: hasNoSandbox)
         window.withLock { $0 = opened }
     }
 

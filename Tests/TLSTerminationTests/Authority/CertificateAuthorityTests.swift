@@ -107,11 +107,17 @@ struct CertificateAuthorityTests {
         let key = P256.Signing.PrivateKey()
         sandbox.write(key.pemRepresentation, to: "ca-key.pem")
         sandbox.write("-----BEGIN PRIV", to: ".draft-ca-key.pem.00")
+        // A child of this process that is just being made holds the folder's lock for a moment.
+        func areSwept() throws -> Bool {
+            try Wait.holds {
+                _ = try sandbox.authority()
+                return try sandbox.names() == ["ca-key.pem", "ca.pem"]
+            }
+        }
         #expect(try sandbox.authority().certificate.publicKey == Certificate.PublicKey(key.publicKey))
-        #expect(try sandbox.names() == ["ca-key.pem", "ca.pem"])
+        #expect(try areSwept())
         sandbox.write("-----BEGIN PRIV", to: ".draft-ca-key.pem.01")
-        _ = try sandbox.authority()
-        #expect(try sandbox.names() == ["ca-key.pem", "ca.pem"])
+        #expect(try areSwept())
     }
 
     @Test("An authority made elsewhere, of another kind of key, can be used")

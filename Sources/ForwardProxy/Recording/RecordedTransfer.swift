@@ -1,0 +1,237 @@
+import Archives
+import Basics
+import HTTP1
+import HTTPSemantics
+import NIOCore
+
+/// Carries a request to its origin by another transport, and hands the whole exchange to a recorder.
+///
+/// Bytes of the response's body are acknowledged to the origin when both the client and the recorder have taken them,
+/// so that a slow disk slows the exchange. No socket is lent: bytes that the kernel passes on would not be seen. Bound
+/// to the event loop.
+final class RecordedTransfer: OriginTransport, OriginSink {
+    /// Longer bodies are spooled.
+    static let mostHeld = 256 << 10
+    /// Longer bodies of requests are not recorded.
+    static let mostOfRequest = 1 << 20
+
+    private let transport: any OriginTransport
+    private let recorder: any ExchangeRecorder
+    private let loop: LoopContext
+    /// Nil from the end on. Not weak: see ``ForwardExchange``.
+    private var sink: (any OriginSink)?
+    private var exchange: RecordedExchange
+    private let startedAt: UInt64
+
+    private var requestBody: [UInt8]?
+    private var requestHasEnded = false
+
+    private enum Body {
+        case held([ByteBuffer])
+        case spooled(any BodySpool)
+        /// It is not recorded.
+        case none
+    }
+
+    private var hasHead = false
+    private var isRecorded = false
+    private var body = Body.held([])
+    /// Bytes of the body so far.
+    private var count = 0
+    /// Bytes that the client, and the recorder, have taken, and those of them that were acknowledged.
+    private var takenByClient = 0
+    private var takenByRecorder = 0
+    private var acknowledged = 0
+
+    /// - Parameters:
+    ///   - exchange: the request, without its body.
+    ///   - hasBody: whether the request has one.
+    init(
+        _ transport: any OriginTransport, _ exchange: RecordedExchange, hasBody: Bool,
+        by recorder: any ExchangeRecorder,
+        loop: LoopContext
+    ) {
+        self.transport = transport
+        self.exchange = exchange
+        self.recorder = recorder
+        self.loop = loop
+        requestBody = hasBody ? [] : nil
+        requestHasEnded = !hasBody
+        startedAt = monotonicNanoseconds()
+    }
+
+    // MARK: OriginTransport
+
+    func start(sink: any OriginSink) {
+        self.sink = sink
+        transport.start(sink: self)
+    }
+
+    func upload(_ body: ByteBuffer) -> Bool {
+        if let held = requestBody {
+            // Over the limit none of it is recorded: a part would be another request.
+            let isShort = held.count + body.readableBytes <= RecordedTransfer.mostOfRequest
+            requestBody = isShort ? held + body.readableBytesView : nil
+        }
+        return transport.upload(body)
+    }
+
+    func endUpload(trailers: [[UInt8]]) {
+        requestHasEnded = true
+        transport.endUpload(trailers: trailers)
+    }
+
+    func acknowledge(_ count: Int) {
+        takenByClient += count
+        acknowledge()
+    }
+
+    var unacknowledgedBytes: Int? { nil }
+
+    func lend(_ loan: OutputLoan, at position: Int) {}
+
+    func cancel() {
+        guard sink != nil else { return }
+        sink = nil
+        body = .none
+        if !isRecorded { recorder.passOver(.cutOff) }
+        transport.cancel()
+    }
+
+    private func acknowledge() {
+        let taken = min(takenByClient, takenByRecorder)
+        guard taken > acknowledged else { return }
+        transport.acknowledge(taken - acknowledged)
+        acknowledged = taken
+    }
+
+    // MARK: OriginSink
+
+    func originSentInterim(_ head: ResponseHead) { sink?.originSentInterim(head) }
+    func originWantsBody() { sink?.originWantsBody() }
+    func originTookBody() { sink?.originTookBody() }
+    func originSentTrailers(_ fields: FieldSection) { sink?.originSentTrailers(fields) }
+
+    func originSentHead(_ head: ResponseHead) {
+        hasHead = true
+        exchange.status = head.status
+        exchange.reason = head.withReason { Array($0) }
+        exchange.fields = head.fields.recorded()
+        exchange.body.codings = ContentDecoder.codings(of: exchange.fields)
+        if let length = head.contentLength, !isHead, length > recorder.bodyLimit { body = .none }
+        sink?.originSentHead(head)
+    }
+
+    private var isHead: Bool { exchange.method == "HEAD" }
+
+    func originSentBody(_ bytes: ByteBuffer) {
+        let length = bytes.readableBytes
+        count += length
+        if count > recorder.bodyLimit { body = .none }
+        switch body {
+        case .none: takenByRecorder += length
+        case .held(var pieces):
+            // Else each piece would copy the list.
+            body = .none
+            pieces.append(bytes)
+            if count <= RecordedTransfer.mostHeld {
+                body = .held(pieces)
+                takenByRecorder += length
+            } else {
+                let spool = recorder.makeSpool()
+                body = .spooled(spool)
+                // What was held has been counted as taken.
+                for piece in pieces.dropLast() { spool.append(piece) {} }
+                append(bytes, to: spool)
+            }
+        case .spooled(let spool): append(bytes, to: spool)
+        }
+        sink?.originSentBody(bytes)
+    }
+
+    private func append(_ bytes: ByteBuffer, to spool: any BodySpool) {
+        let length = bytes.readableBytes
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        spool.append(bytes) { [eventLoop = loop.eventLoop] in
+            eventLoop.execute { bound.value.recorderTook(length) }
+        }
+    }
+
+    private func recorderTook(_ count: Int) {
+        takenByRecorder += count
+        acknowledge()
+    }
+
+    func originFinished(_ failure: ProxyError?) {
+        guard sink != nil else { return }
+        guard failure == nil, hasHead, exchange.status >= 200 else {
+            recorder.passOver(.failed)
+            return end(failure)
+        }
+        let pieces: RecordedPieces
+        switch body {
+        case .none:
+            recorder.passOver(.tooLong)
+            return end(failure)
+        case .held(let held): pieces = .memory(held)
+        case .spooled(let spool): pieces = .spooled(spool)
+        }
+        body = .none
+        isRecorded = true
+        exchange.requestBody = requestHasEnded ? requestBody : nil
+        exchange.body.storedBytes = count
+        exchange.body.size = count
+        exchange.duration = Int64(clamping: (monotonicNanoseconds() &- startedAt) / 1_000_000)
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let hasRoom = recorder.record(exchange, body: pieces) { [eventLoop = loop.eventLoop] in
+            eventLoop.execute { bound.value.goOn() }
+        }
+        if hasRoom { end(nil) }
+    }
+
+    /// The recorder has room again.
+    private func goOn() {
+        guard sink != nil else { return }
+        loop.batch { end(nil) }
+    }
+
+    private func end(_ failure: ProxyError?) {
+        let sink = sink
+        self.sink = nil
+        sink?.originFinished(failure)
+    }
+}
+
+extension LoopContext {
+    /// What carries a request to its origin: libcurl, under the eyes of the recorder where there is one.
+    ///
+    /// - Parameters:
+    ///   - asked: the URL that the client has asked for, which a rule may have others answer.
+    func transport(
+        _ request: Request, asked: TargetURI, to uri: TargetURI, _ client: any ExchangeClient
+    ) -> any OriginTransport {
+        let recorder = proxy.configuration.recorder
+        let transfer = OriginTransfer(
+            OriginRequest(
+                request, to: uri, identity: proxy.identity,
+                preconditions: recorder == nil ? .asReceived : .unvalidated, isRecorded: recorder != nil),
+            over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal)
+        guard let recorder else { return transfer }
+        var exchange = RecordedExchange()
+        exchange.method = String(decoding: request.head.methodBytes, as: UTF8.self)
+        exchange.url = Array("\(asked.scheme)://\(asked.authority)".utf8) + Array(buffer: asked.rawPathAndQuery)
+        let hopByHop = HopByHop(request.head.fields)
+        exchange.requestFields = request.head.fields.recorded { !hopByHop.isConnectionLevel($0) }
+        exchange.time = Int64(clamping: wallNanoseconds() / 1_000_000)
+        return RecordedTransfer(transfer, exchange, hasBody: request.hasBody, by: recorder, loop: self)
+    }
+}
+
+extension FieldSection {
+    /// The lines as a recording has them.
+    fileprivate func recorded(_ isKept: (Line) -> Bool = { _ in true }) -> [RecordedField] {
+        lines.compactMap { line in
+            isKept(line) ? RecordedField(withName(line) { Array($0) }, withValue(line) { Array($0) }) : nil
+        }
+    }
+}

@@ -1,0 +1,73 @@
+public import Archives
+
+/// How exchanges are recorded.
+public struct RecorderOptions: Sendable {
+    /// What is written.
+    public enum Output: Sendable, Equatable {
+        /// A recording, by the path of its folder.
+        case folder(String)
+        case har(String)
+        case warc(String, isCompressed: Bool)
+
+        /// The path of the folder or file.
+        public var path: String {
+            switch self {
+            case .folder(let path), .har(let path), .warc(let path, _): path
+            }
+        }
+    }
+
+    public var output: Output
+    /// What is taken out before anything is written; nil for nothing. The default is what ``Redaction/standardName`` stands
+    /// for.
+    public var redaction: Redaction? = Redaction(names: [Redaction.standardName])
+    /// The most bytes of a response's body, as it came; the default is 256 MiB.
+    public var bodyLimit = 256 << 20
+    /// Whether JSON is indented in a folder. The default is false.
+    public var indentsJSON = false
+    /// The program that writes, and its version.
+    public var program = "subproxy"
+    public var version = ""
+    /// Called once, on the writer's thread, when no more can be written.
+    public var whenFailed: @Sendable (RecorderFailure) -> Void = { _ in }
+
+    public init(_ output: Output) { self.output = output }
+}
+
+/// Why nothing more is recorded.
+public enum RecorderFailure: Error, Equatable {
+    /// Another recorder writes there.
+    case busy
+    /// What is there is not in the form in which entries are appended.
+    case otherForm
+    /// A file can't be made, read or written; the reason.
+    case system(String)
+
+    public var message: String {
+        switch self {
+        case .busy: "another recorder writes it"
+        case .otherForm: "it is not in the form in which entries are appended"
+        case .system(let reason): reason
+        }
+    }
+}
+
+/// What was recorded.
+public struct RecorderSummary: Sendable, Equatable {
+    /// Exchanges that were written.
+    public var entries = 0
+    /// The hosts that they were with.
+    public var hosts = 0
+    /// The bytes of their responses' bodies, as they came.
+    public var bytes = 0
+    /// Exchanges that were not written, by the reason: ``ForwardProxy/Unrecorded`` and `not written`.
+    public var unrecorded: [String: Int] = [:]
+    /// Members of responses' JSON that look like credentials, and were written.
+    public var credentials = 0
+    /// Tunnels whose bytes were passed on as they are, by `host:port`.
+    public var tunnels: [String: Int] = [:]
+    /// Why writing has ended before its time; nil where it has not.
+    public var failure: RecorderFailure?
+
+    public init() {}
+}

@@ -1,0 +1,134 @@
+import Archives
+import ForwardProxy
+import Recorder
+
+/// A recorder for the length of a run, and what becomes of what it wrote.
+final class RecordingRun: Sendable {
+    let recorder: Recorder
+    private let target: RecordTarget
+    /// Where it is written until it takes its place; nil where it is written in its place.
+    private let scratch: ScratchRecording?
+
+    /// Records into what is there, or begins it.
+    ///
+    /// - Throws: ``CommandFailure`` with status 73 where it can't be written, also because another recorder does.
+    static func append(
+        to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
+    ) throws -> RecordingRun {
+        if let found, found.isTorn { try target.rewrite() }
+        do throws(RecorderFailure) {
+            return try RecordingRun(target, options, nil)
+        } catch {
+            guard error == .otherForm, found != nil else { throw failure(error, target) }
+        }
+        // Another program's form, or what a recorder has left that was killed.
+        try target.rewrite()
+        do throws(RecorderFailure) { return try RecordingRun(target, options, nil) } catch {
+            throw failure(error, target)
+        }
+    }
+
+    /// Records beside what is there, in whose place it is put at the end.
+    ///
+    /// - Throws: ``CommandFailure`` with status 73 where it can't be written, also because another recorder does.
+    static func anew(_ target: RecordTarget, _ options: RecordOptions) throws -> RecordingRun {
+        do throws(RecorderFailure) {
+            return try RecordingRun(target, options, try ScratchRecording(target))
+        } catch {
+            throw failure(error, target)
+        }
+    }
+
+    private static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
+        CommandFailure(status: .cantCreate, message: "'\(target.name)' can't be recorded: \(failure.message)")
+    }
+
+    private init(_ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?) throws(RecorderFailure)
+    {
+        self.target = target
+        self.scratch = scratch
+        var recording = RecorderOptions(target.output(at: scratch?.path ?? target.path))
+        if options.noRedact {
+            recording.redaction = nil
+        } else if let names = options.redact {
+            recording.redaction = Redaction(names: [Redaction.standardName] + names)
+        }
+        if let limit = options.bodyLimit { recording.bodyLimit = limit }
+        recording.indentsJSON = options.prettyJson
+        recording.version = programVersion
+        let name = target.name
+        recording.whenFailed = { failure in
+            StandardStream.error.writeLine(
+                "subproxy: error: '\(name)' can't be written, and nothing more is recorded: \(failure.message)")
+        }
+        recorder = try Recorder(recording)
+    }
+
+    /// Ends it before anything has been served.
+    func abandon() {
+        _ = recorder.finish()
+        scratch?.remove()
+    }
+
+    /// Writes what waits, puts it in its place, and says what it was.
+    ///
+    /// - Parameter status: that of the run.
+    /// - Returns: the status to exit with.
+    func finish(_ status: ExitStatus) -> ExitStatus {
+        let summary = recorder.finish()
+        var failure = summary.failure.map { _ in ExitStatus.ioError }
+        if let scratch {
+            if summary.failure != nil {
+                say("\(target.name) stays as it was; what was recorded is \(scratch.path)")
+            } else if summary.entries == 0 {
+                scratch.remove()
+            } else if let reason = scratch.place() {
+                say("error: \(target.name) can't be replaced by \(scratch.path): \(reason)")
+                failure = .cantCreate
+            }
+        }
+        say(RecordingText.recorded(summary, to: target.name))
+        if summary.entries == 0, scratch?.hasOld == true, failure == nil { say("\(target.name) stays as it was") }
+        if let line = RecordingText.tunnelled(summary) { say(line) }
+        if summary.credentials > 0 {
+            say(
+                "warning: \(counted(summary.credentials, "member")) of JSON responses look like credentials; "
+                    + "--redact NAME,… takes members of these names out")
+        }
+        return status == .success ? failure ?? status : status
+    }
+
+    private func say(_ line: String) { StandardStream.error.writeLine("subproxy: \(line)") }
+}
+
+/// What is said of a recording at its end.
+enum RecordingText {
+    /// `recorded 37 exchanges of 4 hosts (1.2 MB) to checkout/; 2 were not recorded: 1 failed, 1 upgraded`
+    static func recorded(_ summary: RecorderSummary, to name: String) -> String {
+        var line = "recorded \(counted(summary.entries, "exchange")) of \(counted(summary.hosts, "host"))"
+        line += " (\(bytes(summary.bytes))) to \(name)"
+        let others = summary.unrecorded.values.reduce(0, +)
+        guard others > 0 else { return line }
+        let reasons = summary.unrecorded.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        return line + "; \(others) \(others == 1 ? "was" : "were") not recorded: \(reasons.joined(separator: ", "))"
+    }
+
+    /// `3 hosts were tunnelled and not recorded: a.example:443 (12 connections); --decrypt`; nil for none.
+    static func tunnelled(_ summary: RecorderSummary) -> String? {
+        let tunnels = summary.tunnels.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        guard !tunnels.isEmpty else { return nil }
+        var list = tunnels.prefix(10).map { "\($0.key) (\(counted($0.value, "connection")))" }
+        if tunnels.count > 10 { list.append("and \(tunnels.count - 10) more") }
+        let subject = tunnels.count == 1 ? "1 host was" : "\(tunnels.count) hosts were"
+        return "\(subject) tunnelled and not recorded: \(list.joined(separator: ", ")); --decrypt"
+    }
+
+    /// `1.2 MB`, in units of 1000.
+    static func bytes(_ count: Int) -> String {
+        for (size, unit) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")] where count >= size {
+            let tenths = count / (size / 10)
+            return "\(tenths / 10).\(tenths % 10) \(unit)"
+        }
+        return count == 1 ? "1 byte" : "\(count) bytes"
+    }
+}
