@@ -110,7 +110,7 @@ let package = Package(
             name: "subproxy",
             dependencies: [
                 "Archives", "Authentication", "Basics", "Browser", "CLinux", "Curl", "Diagnostics", "Files",
-                "ForwardProxy", "HTTPSemantics", "Recorder",
+                "ForwardProxy", "HTTPSemantics", "JSON", "Recorder",
                 "Sessions", "Substitution",
                 "TLSTermination", "TrustStores", "YAML", nioCore, logging, argumentParser,
             ],

@@ -92,7 +92,7 @@ public final class BrowserSession {
         let deadline = Deadline(milliseconds: BrowserSession.commandTime)
         var parameters: [(String, JSONValue)] = [("url", "about:blank")]
         if options.isApart {
-            let context = try ownContext(until: deadline)
+            let context = try ownContext(proxy: options.proxy, until: deadline)
             parameters.append(("browserContextId", JSONValue(context)))
         }
         isOpening = true
@@ -111,8 +111,13 @@ public final class BrowserSession {
     }
 
     /// A context with nothing in it but the cookies of the first one.
-    private func ownContext(until deadline: Deadline) throws(BrowserFailure) -> String {
-        let made = try connection.call("Target.createBrowserContext", ["disposeOnDetach": true], until: deadline)
+    private func ownContext(proxy: String?, until deadline: Deadline) throws(BrowserFailure) -> String {
+        var parameters: [(String, JSONValue)] = [("disposeOnDetach", true)]
+        if let proxy {
+            parameters.append(("proxyServer", JSONValue("http://" + proxy)))
+            parameters.append(("proxyBypassList", JSONValue(BrowserArguments.bypassed)))
+        }
+        let made = try connection.call("Target.createBrowserContext", .members(parameters), until: deadline)
         let context = try text("browserContextId", of: made)
         let cookies = try connection.call("Storage.getCookies", until: deadline)["cookies"] ?? []
         if !cookies.elements.isEmpty {

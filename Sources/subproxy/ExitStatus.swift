@@ -19,6 +19,10 @@ struct ExitStatus: Equatable {
     static let cantCreate = ExitStatus(rawValue: 73)
     /// Something can't be written, or not all of it.
     static let ioError = ExitStatus(rawValue: 74)
+    /// Something took too long.
+    static let temporaryFailure = ExitStatus(rawValue: 75)
+    /// A page did not load.
+    static let notLoaded = ExitStatus(rawValue: 76)
     /// A command was found but can't be run, as shells have it.
     static let notExecutable = ExitStatus(rawValue: 126)
     /// A command was not found, as shells have it.

@@ -93,21 +93,23 @@ struct RootCommand: ParsableCommand {
             EXIT STATUS:
               0   done; 'run' exits with the status of its command
               1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice; no such session, no
-                  such entry for 'archive cat'
+                  such entry for 'archive cat'; a page that was saved lacks something
               64  an option or a session's name can't be used
               65  a map, an archive or the file of --auth has errors, --tls-cert and --tls-key don't fit, or a file is no
                   session
               66  the file of --auth, --tls-cert or --tls-key, that of a session, or an archive can't be read
-              69  an address can't be listened on
+              69  an address can't be listened on, or there is no browser, or no display for it
               71  the system refused something that every start needs, such as a thread
               73  the log file can't be opened, a session or an archive can't be written, or another recorder writes
                   there
               74  'record' could not write all
+              75  'save' took too long
+              76  the page of 'save' did not load, or its browser ended
             """,
         version: "subproxy \(programVersion)",
         subcommands: [
             ServeCommand.self, CheckCommand.self, ExplainCommand.self, RunCommand.self, ReplayCommand.self,
-            RecordCommand.self, SessionCommand.self, ArchiveCommand.self, AuthorityCommand.self,
+            RecordCommand.self, SaveCommand.self, SessionCommand.self, ArchiveCommand.self, AuthorityCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -117,30 +117,7 @@ struct ProxyOptions: ParsableArguments {
         transform: OptionValue.size(0...1 << 40))
     var retainFile: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            Parent proxy: http://, socks5:// or socks5h:// with host and port. The environment's http_proxy is not \
-            obeyed.
-            """, valueName: "url"),
-        transform: OptionValue.parentProxy)
-    var upstreamProxy: String?
-
-    @Option(help: ArgumentHelp("Hosts that are reached without the parent proxy: a,b or * for all.", valueName: "list"))
-    var noProxy: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The address to use for an origin, instead of looking its name up; repeatable.",
-            valueName: "host:port:address"),
-        transform: OptionValue.resolveEntry)
-    var resolve: [String] = []
-
-    @Option(
-        name: .customLong("origin-ca"),
-        help: ArgumentHelp("Certificates (PEM) to trust for origins, instead of the system's.", valueName: "file"),
-        completion: .file())
-    var originCA: String?
+    @OptionGroup var origins: OriginOptions
 
     @Option(
         name: .customLong("ca-dir"),
@@ -195,18 +172,13 @@ struct ProxyOptions: ParsableArguments {
                         + "given in --listen for the other; FileDescriptorName=https names a socket for https")
             }
         }
-        if let originCA, let reason = LocalFile.unreadableReason(originCA) {
-            throw ValidationError("the file '\(originCA)' of --origin-ca can't be read: \(reason)")
-        }
+        try origins.check()
         let isSecure = listeners.contains(where: \.isSecure) || passed.contains(where: \.isSecure)
         for (option, value) in [("--tls-cert", certificate), ("--tls-key", certificateKey)] {
             if isSecure, value == nil { throw ValidationError("an https listener needs \(option)") }
             if !isSecure, value != nil {
                 throw ValidationError("\(option) is for listeners with TLS, as in --listen https://127.0.0.1:8443")
             }
-        }
-        if noProxy != nil, upstreamProxy == nil {
-            throw ValidationError("--no-proxy names exceptions to --upstream-proxy, which is not given")
         }
     }
 
@@ -274,10 +246,7 @@ struct ProxyOptions: ParsableArguments {
         if let staleIfUnreachable { configuration.cache.staleIfUnreachable = staleIfUnreachable }
         if let retainMemory { configuration.retention.memory = retainMemory }
         if let retainFile { configuration.retention.file = retainFile }
-        configuration.upstreamProxy = upstreamProxy
-        if let noProxy { configuration.noProxy = noProxy }
-        configuration.resolve = resolve
-        configuration.originCAFile = originCA
+        origins.apply(to: &configuration)
         configuration.authorityFolder = authorityFolder
         if let connectPorts { configuration.connectPorts = connectPorts }
         configuration.allowsPrivateForRemote = allowPrivateOrigins

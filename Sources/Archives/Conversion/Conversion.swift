@@ -4,11 +4,18 @@ import HTTPSemantics
 public struct Conversion: Sendable {
     private let archives: [Archive]
     private let redaction: Redaction?
+    private let isKept: @Sendable (_ archive: Int, _ entry: Int) -> Bool
 
-    /// - Parameter redaction: what is taken out; nil for nothing.
-    public init(_ archives: [Archive], redaction: Redaction?) {
+    /// - Parameters:
+    ///   - redaction: what is taken out; nil for nothing.
+    ///   - isKept: whether an entry is written; both numbers are from 0. The default is all.
+    public init(
+        _ archives: [Archive], redaction: Redaction?,
+        isKept: @escaping @Sendable (_ archive: Int, _ entry: Int) -> Bool = { _, _ in true }
+    ) {
         self.archives = archives
         self.redaction = redaction
+        self.isKept = isKept
     }
 
     /// What was made of it.
@@ -123,8 +130,8 @@ public struct Conversion: Sendable {
             problems.append((name + archive.table.number(index), problem))
         }
         if let first { try add(first.archive, first.index) }
-        for archive in archives {
-            for index in 0..<archive.table.count {
+        for (number, archive) in archives.enumerated() {
+            for index in 0..<archive.table.count where isKept(number, index) {
                 if let first, first.archive === archive, first.index == index { continue }
                 try add(archive, index)
             }

@@ -20,6 +20,11 @@ public struct Redaction: Sendable {
         "client_secret", "assertion", "samlrequest", "samlresponse", "code_verifier", "signature", "sig",
     ]
 
+    /// Takes the values of fields out alone, and leaves URLs and bodies as they are.
+    public static let ofFields = Redaction(
+        fields: Set(standardFields.map { Array($0.utf8) }), parameters: RedactedNames([]),
+        ownParameters: RedactedNames([]))
+
     private let fields: Set<[UInt8]>
     let parameters: RedactedNames
     private let ownParameters: RedactedNames
@@ -36,6 +41,10 @@ public struct Redaction: Sendable {
         fields = joined(Redaction.standardFields)
         parameters = RedactedNames(joined(Redaction.standardParameters))
         ownParameters = RedactedNames(own)
+    }
+
+    private init(fields: Set<[UInt8]>, parameters: RedactedNames, ownParameters: RedactedNames) {
+        (self.fields, self.parameters, self.ownParameters) = (fields, parameters, ownParameters)
     }
 
     /// Whether bodies of responses are changed: what is JSON of them has to be in memory for that.

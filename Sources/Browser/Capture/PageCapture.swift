@@ -23,6 +23,14 @@ public struct PageCapture: Sendable {
     /// Whether the page is frozen. The default is true; else its scripts are what is recorded.
     public var isFrozen = true
 
+    /// Called when a step begins. The default does nothing.
+    public var progress: @Sendable (Step) -> Void = { _ in }
+
+    /// What is being done.
+    public enum Step: Sendable {
+        case loading, scrolling, waiting, freezing
+    }
+
     public init(url: String) { self.url = url }
 
     /// What was captured.
@@ -49,17 +57,21 @@ public struct PageCapture: Sendable {
     /// - Throws: ``BrowserFailure``: `notLoaded`, `timedOut` and what else may happen.
     public func capture(in session: BrowserSession) throws(BrowserFailure) -> Result {
         let deadline = Deadline(milliseconds: time)
+        progress(.loading)
         let page = try session.openPage(options)
         defer { page.close() }
         var load = try page.load(url, until: deadline)
         if let refusal = load.refusal(allowsAnyStatus: allowsAnyStatus) { throw refusal }
         var frozen = FrozenPage(documents: [], title: "", mediaType: load.mediaType, droppedScripts: 0)
         if !load.isDownload {
+            progress(.scrolling)
             _ = try page.scroll(
                 atMost: mostScrolls, until: deadline.orEarlier(Deadline(milliseconds: time / 2)))
+            if selector != nil || waitTime > 0 { progress(.waiting) }
             if let selector { try page.wait(for: selector, until: deadline) }
             if waitTime > 0 { try page.wait(milliseconds: waitTime, until: deadline) }
             guard !deadline.isOver else { throw BrowserFailure(.timedOut, "\(url) took too long") }
+            progress(.freezing)
             let made = try page.freeze(until: deadline)
             (frozen.title, frozen.mediaType) = (made.title, made.mediaType)
             load.url = page.url
@@ -70,14 +82,20 @@ public struct PageCapture: Sendable {
 
     /// Loads the frozen page at its own URL, without scripts, in a page that shares no cache with the first (step 5).
     ///
+    /// - Parameters:
+    ///   - proxy: host and port of the proxy that it is loaded through; nil, the default, for the browser's.
+    ///   - deadline: nil, the default, for what is left of the capture's time.
     /// - Returns: the page, which is open still: for a picture, and for what it has asked for.
-    public func reload(_ result: Result, in session: BrowserSession) throws(BrowserFailure) -> BrowserPage {
+    public func reload(
+        _ result: Result, in session: BrowserSession, through proxy: String? = nil, until deadline: Deadline? = nil
+    ) throws(BrowserFailure) -> BrowserPage {
         var options = options
         options.cookies = []
         options.isApart = true
+        options.proxy = proxy
         options.runsScripts = !isFrozen
         let page = try session.openPage(options)
-        let load = try page.load(result.load.url, until: result.deadline)
+        let load = try page.load(result.load.url, until: deadline ?? result.deadline)
         if let refusal = load.refusal(allowsAnyStatus: true) { throw refusal }
         return page
     }

@@ -16,6 +16,8 @@ public struct PageOptions: Sendable, Hashable {
     /// Whether it shares no cache and no storage with other pages; it gets a copy of their cookies. The default is
     /// false.
     public var isApart = false
+    /// Host and port of the proxy that a page which is apart has for itself; nil, the default, for the browser's.
+    public var proxy: String?
     /// The URL whose host alone gets ``cookies`` and ``fields``.
     public var host: String
     /// Its size. The default is 1280 × 800.

@@ -48,6 +48,9 @@ enum BrowserArguments {
     ]
     private static let accounts = "accounts.invalid"
 
+    /// What passes the proxy by. The first takes away what is there without a list: requests to loopback.
+    static let bypassed = (["<-loopback>"] + ownHosts).joined(separator: ";")
+
     /// - Parameter profile: the folder of the profile.
     static func list(for options: BrowserOptions, profile: String) -> [String] {
         var list = quiet
@@ -72,8 +75,7 @@ enum BrowserArguments {
         }
         var list = [
             "--proxy-server=http://" + proxy.address,
-            // The first takes away what is there without a list: that requests to loopback pass the proxy by.
-            "--proxy-bypass-list=" + (["<-loopback>"] + ownHosts).joined(separator: ";"),
+            "--proxy-bypass-list=" + bypassed,
             // What passes it by finds no address: those hosts, prefetched names, peers of WebRTC.
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE " + host(of: proxy.address),
             "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",

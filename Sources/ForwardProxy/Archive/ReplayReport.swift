@@ -1,4 +1,5 @@
 import HTTPSemantics
+import NIOCore
 public import Substitution
 import Synchronization
 
@@ -33,11 +34,14 @@ public final class ReplayReport: Sendable {
     static let most = 10_000
 
     private let state = Mutex(State())
-    /// Whether misses of a host count.
-    private let isIgnored: @Sendable (_ host: String) -> Bool
+    /// Whether misses are left out.
+    private let isIgnored: @Sendable (_ host: String, _ target: String?) -> Bool
 
-    /// - Parameter isIgnored: whether misses of a host are left out.
-    public init(isIgnored: @escaping @Sendable (_ host: String) -> Bool = { _ in false }) { self.isIgnored = isIgnored }
+    /// - Parameter isIgnored: whether misses of a host are left out, or of a path with its query; a CONNECT has none. The
+    ///   default is none.
+    public init(isIgnored: @escaping @Sendable (_ host: String, _ target: String?) -> Bool = { _, _ in false }) {
+        self.isIgnored = isIgnored
+    }
 
     func noteAnswer(_ archived: ArchivedAnswer, isKnown: Bool) {
         let kind = archived.step.kind
@@ -48,7 +52,7 @@ public final class ReplayReport: Sendable {
     }
 
     func noteMiss(_ asked: AskedRequest, _ reason: String, _ nearest: [ArchiveMiss.Nearest]) {
-        guard !isIgnored(asked.uri.host) else { return }
+        guard !isIgnored(asked.uri.host, String(buffer: asked.uri.rawPathAndQuery)) else { return }
         note(
             Miss(
                 method: String(decoding: asked.method.bytes, as: UTF8.self), url: asked.uri.description, reason: reason,
@@ -57,7 +61,7 @@ public final class ReplayReport: Sendable {
 
     /// A CONNECT that was refused, since no archive has the host.
     func noteRefusedTunnel(host: String, port: UInt16) {
-        guard !isIgnored(host) else { return }
+        guard !isIgnored(host, nil) else { return }
         note(Miss(method: "CONNECT", url: "\(host):\(port)", reason: "host", nearest: [], count: 1))
     }
 

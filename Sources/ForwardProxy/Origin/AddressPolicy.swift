@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+public import Glibc
 public import NIOCore
 
 /// What a connection to an address is, for the proxy's purposes.
@@ -17,8 +17,8 @@ public enum AddressVerdict: Sendable, Equatable {
 ///
 /// Link-local and multicast addresses never; the proxy's own listeners never; those of clouds' metadata services only
 /// for clients on this machine, and where ``allowsMetadata`` is set; loopback and private ones, and all others of this
-/// machine, only for clients on this machine, unless ``allowsPrivateForRemote`` is set. An IPv4 address inside of an
-/// IPv6 one is judged too.
+/// machine, only for clients on this machine, unless ``allowsPrivateForRemote`` is set or ``allowsPrivateForLocal``
+/// isn't. An IPv4 address inside of an IPv6 one is judged too.
 public struct AddressPolicy: Sendable {
     /// An address of a listener; a wildcard one covers every local address.
     struct Listener: Sendable, Equatable {
@@ -28,15 +28,25 @@ public struct AddressPolicy: Sendable {
 
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.
     public var allowsPrivateForRemote: Bool
+    /// Whether clients on this machine may reach loopback and private addresses; the default is yes.
+    public var allowsPrivateForLocal: Bool
     /// Whether clients on this machine may reach the metadata services of clouds; the default is no.
     public var allowsMetadata: Bool
     /// Asked at each connection, since the machine gets and loses addresses while the proxy runs.
     var ownership: @Sendable (AddressBytes) -> AddressOwnership = { AddressOwnership(of: $0) }
     private var listeners: [Listener] = []
 
-    public init(allowsPrivateForRemote: Bool = false, allowsMetadata: Bool = false) {
+    public init(
+        allowsPrivateForRemote: Bool = false, allowsPrivateForLocal: Bool = true, allowsMetadata: Bool = false
+    ) {
         self.allowsPrivateForRemote = allowsPrivateForRemote
+        self.allowsPrivateForLocal = allowsPrivateForLocal
         self.allowsMetadata = allowsMetadata
+    }
+
+    /// Whether an address is loopback's, private, or this machine's: one that not everybody reaches.
+    public static func isNear(_ address: UnsafePointer<sockaddr>) -> Bool {
+        AddressPolicy().judge(address, clientIsLocal: false) != .allowed
     }
 
     /// Adds an address that this proxy listens on.
@@ -78,15 +88,12 @@ public struct AddressPolicy: Sendable {
             return .allowed
         }
         if bytes.isLinkLocal { return .prohibited("is a link-local address") }
-        guard !clientIsLocal, !allowsPrivateForRemote else { return .allowed }
-        if bytes.isLoopback || bytes.isUnspecified {
-            return .prohibited("is a loopback address, which only clients on this machine may reach")
-        }
-        if bytes.isPrivate {
-            return .prohibited("is a private address, which only clients on this machine may reach")
-        }
+        guard clientIsLocal ? !allowsPrivateForLocal : !allowsPrivateForRemote else { return .allowed }
+        let whose = clientIsLocal ? "which may not be reached here" : "which only clients on this machine may reach"
+        if bytes.isLoopback || bytes.isUnspecified { return .prohibited("is a loopback address, \(whose)") }
+        if bytes.isPrivate { return .prohibited("is a private address, \(whose)") }
         switch ownership(bytes) {
-        case .own: return .prohibited("is the proxy's own machine's, which only clients on this machine may reach")
+        case .own: return .prohibited("is the proxy's own machine's, \(whose)")
         case .foreign: return .allowed
         case .unknown(let code): return .undetermined(code)
         }

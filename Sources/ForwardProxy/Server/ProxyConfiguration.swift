@@ -113,6 +113,8 @@ public struct ProxyConfiguration: Sendable {
     public var connectPorts: Set<UInt16> = [443, 8443]
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.
     public var allowsPrivateForRemote = false
+    /// Whether clients on this machine may reach loopback and private addresses; the default is yes.
+    public var allowsPrivateForLocal = true
     /// Whether clients on this machine may reach the metadata services of clouds; the default is no.
     public var allowsMetadata = false
     /// Event loops; the default is one for each core, at most four.

@@ -64,7 +64,8 @@ public final class ProxyServer: Sendable {
         addresses = plain.map(\.address)
         secureAddresses = secure.map(\.address)
         var policy = AddressPolicy(
-            allowsPrivateForRemote: configuration.allowsPrivateForRemote, allowsMetadata: configuration.allowsMetadata)
+            allowsPrivateForRemote: configuration.allowsPrivateForRemote,
+            allowsPrivateForLocal: configuration.allowsPrivateForLocal, allowsMetadata: configuration.allowsMetadata)
         var names = OwnNames()
         for address in addresses + secureAddresses {
             policy.addListener(address)

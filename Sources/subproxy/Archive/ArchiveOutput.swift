@@ -46,6 +46,15 @@ struct ArchiveOutput {
         }
     }
 
+    /// Looks whether the folder that it is to be in is there, and can be written to.
+    ///
+    /// - Throws: ``CommandFailure`` with status 73.
+    func checkFolder() throws(CommandFailure) {
+        let folder = name.lastIndex(of: "/").map { $0 == name.startIndex ? "/" : String(name[..<$0]) } ?? "."
+        guard access(folder, W_OK) != 0 else { return }
+        throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(SystemError().text)")
+    }
+
     private static func exists(_ path: String, _ kind: mode_t?) -> Bool {
         var status = stat()
         guard let kind else { return lstat(path, &status) == 0 }

@@ -154,7 +154,7 @@ struct ReplayOptions: ParsableArguments {
     var opensWindow: Bool { open || page != nil }
 
     /// Hosts that Chromium asks for by itself.
-    private static let ofChromium = [
+    static let ofChromium = [
         "*.google.com", "*.googleapis.com", "*.gstatic.com", "*.gvt1.com", "*.googleusercontent.com",
     ]
 
@@ -162,9 +162,11 @@ struct ReplayOptions: ParsableArguments {
 
     /// - Parameters:
     ///   - hosts: those whose misses don't count.
-    ///   - hasBrowser: whether a browser asks for what is its own.
+    ///   - hasBrowser: whether a browser asks for what is its own, an icon among it.
     static func makeReport(ignoring hosts: [String]?, hasBrowser: Bool) -> ReplayReport {
         let patterns = ((hosts ?? []) + (hasBrowser ? ofChromium : [])).map { HostPattern($0) }
-        return ReplayReport { host in patterns.contains { $0.matches(host) } }
+        return ReplayReport { host, target in
+            hasBrowser && target == "/favicon.ico" || patterns.contains { $0.matches(host) }
+        }
     }
 }

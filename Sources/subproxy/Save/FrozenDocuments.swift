@@ -1,0 +1,128 @@
+import Archives
+import Browser
+import ForwardProxy
+import HTTPSemantics
+import NIOCore
+import Recorder
+
+/// The documents of a frozen page as they are written: with the fields of the responses that they were made from.
+struct FrozenDocuments {
+    private let page: FrozenPage
+    private let url: [UInt8]
+    private let recorded: Archive
+
+    /// - Parameters:
+    ///   - url: that of the page's document, where another one was loaded than is shown.
+    ///   - recorded: the responses.
+    init(_ page: FrozenPage, _ url: String, _ recorded: Archive) {
+        self.page = page
+        self.url = Array(url.utf8)
+        self.recorded = recorded
+    }
+
+    /// Fields that don't hold for the frozen document: of its bytes, and those that its markup is freed of as well.
+    private static let dropped: Set<[UInt8]> = Set(
+        [
+            "content-security-policy", "content-security-policy-report-only", "content-encoding", "content-length",
+            "content-md5", "content-digest", "digest", "repr-digest", "etag", "accept-ranges", "content-range", "link",
+            "refresh", "content-type", "transfer-encoding", "content-disposition", "service-worker-allowed",
+        ].map { Array($0.utf8) })
+
+    /// Writes them as a WARC, the page's first.
+    ///
+    /// - Throws: `RecorderFailure`.
+    func write(to path: String) throws {
+        var options = RecorderOptions(.warc(path, isCompressed: false))
+        options.redaction = nil
+        options.version = programVersion
+        let recorder = try Recorder(options)
+        for (index, document) in page.documents.enumerated() {
+            let exchange = exchange(document, isPage: index == 0)
+            // There are a thousand frames at most, which is fewer than may wait.
+            _ = recorder.record(exchange, body: .memory([ByteBuffer(bytes: document.markup)])) {}
+        }
+        if let failure = recorder.finish().failure { throw failure }
+    }
+
+    private func exchange(_ document: FrozenPage.Document, isPage: Bool) -> RecordedExchange {
+        var exchange = original(Array(document.url.utf8)) ?? (isPage ? original(url) : nil) ?? RecordedExchange()
+        exchange.method = "GET"
+        exchange.url = Array(document.url.utf8)
+        exchange.requestBody = nil
+        if exchange.status < 200 || (300..<400).contains(exchange.status) || exchange.status == 206 {
+            exchange.status = 200
+            exchange.reason = Array("OK".utf8)
+        }
+        exchange.fields.removeAll { field in
+            FrozenDocuments.dropped.contains(field.name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
+        }
+        let type = isPage ? page.mediaType : "text/html"
+        exchange.fields.append(RecordedField("Content-Type", type + "; charset=utf-8"))
+        exchange.fields.append(RecordedField("Content-Length", "\(document.markup.count)"))
+        exchange.body = RecordedBody()
+        exchange.body.storedBytes = document.markup.count
+        exchange.body.size = document.markup.count
+        return exchange
+    }
+
+    /// The response that was recorded of a GET of a URL.
+    private func original(_ url: [UInt8]) -> RecordedExchange? {
+        guard let url = SavedURL.normalForm(url) else { return nil }
+        let table = recorded.table
+        for index in 0..<table.count {
+            let entry = table[index]
+            guard entry.isUsable, entry.method == "GET", !(300..<400).contains(entry.status),
+                entry.url.elementsEqual(url)
+            else { continue }
+            return try? recorded.exchange(index)
+        }
+        return nil
+    }
+}
+
+/// Redirects that are written with the response that they lead to.
+struct FollowedRedirects {
+    private let redirects: [SavedEntries.Followed]
+    private let recorded: Archive
+
+    init(_ redirects: [SavedEntries.Followed], _ recorded: Archive) {
+        self.redirects = redirects
+        self.recorded = recorded
+    }
+
+    /// Writes them as a WARC.
+    ///
+    /// - Throws: `RecorderFailure`, and `ArchiveProblem` where a response can't be read.
+    func write(to path: String) throws {
+        var options = RecorderOptions(.warc(path, isCompressed: false))
+        options.redaction = nil
+        options.version = programVersion
+        let recorder = try Recorder(options)
+        defer { _ = recorder.finish() }
+        for redirect in redirects {
+            var exchange = try recorded.exchange(redirect.index)
+            exchange.url = redirect.url
+            var stream = try recorded.openBody(redirect.index)
+            let body = try stream.readAll(limit: recorded.limits.body)
+            exchange.body.storedBytes = body.count
+            _ = recorder.record(exchange, body: .memory([ByteBuffer(bytes: body)])) {}
+            recorder.flush()
+        }
+        if let failure = recorder.finish().failure { throw failure }
+    }
+}
+
+/// URLs as entries of archives have them.
+enum SavedURL {
+    /// The normal form, without a fragment; nil for what no entry has.
+    static func normalForm(_ url: [UInt8]) -> [UInt8]? {
+        let url = url.prefix { $0 != UInt8(ascii: "#") }
+        guard let uri = try? TargetURI(absolute: ByteBuffer(bytes: url)), uri.scheme != .other else { return nil }
+        return uri.withBytes { Array($0) }
+    }
+
+    /// The same as text; what has none stays as it is.
+    static func text(_ url: String) -> String {
+        normalForm(Array(url.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? url
+    }
+}

@@ -1,0 +1,167 @@
+import Archives
+import Basics
+import Browser
+import Diagnostics
+import Dispatch
+import Glibc
+import Synchronization
+
+/// What is written of each of many pages.
+enum SaveFormat: String, CaseIterable {
+    case mhtml, webarchive, har, warc
+    case compressedWARC = "warc.gz"
+    case folder
+
+    var ending: String { self == .folder ? "/" : "." + rawValue }
+}
+
+/// Saves many pages, some at a time, and goes on where one can't be saved. Each has a browser of its own, so that none
+/// sees another one's cookies.
+final class SaveList: Sendable {
+    private struct Job: Sendable {
+        let url: String
+        let name: String
+    }
+
+    private struct State {
+        var next = 0
+        var saved = 0
+        var withMisses = 0
+        var failed = 0
+        var failure: ExitStatus?
+    }
+
+    private let command: SaveCommand
+    private let executable: String
+    private let jobs: [Job]
+    private let folder: String
+    private let signals: SaveSignals
+    private let state = Mutex(State())
+
+    /// - Throws: ``CommandFailure`` where the list can't be read, or has a line that is no URL.
+    init(command: SaveCommand, input: String, folder: String, signals: SaveSignals) throws {
+        self.command = command
+        self.signals = signals
+        var folder = folder
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+        self.folder = folder
+        executable = try command.executable()
+        let format = command.format ?? .mhtml
+        _ = try command.kind(of: "page" + format.ending)
+        jobs = try SaveList.urls(input).map { url, name in Job(url: url, name: "\(folder)/\(name)\(format.ending)") }
+    }
+
+    /// The URLs of a list, each once, and the names of their files without an ending.
+    private static func urls(_ input: String) throws -> [(url: String, name: String)] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes =
+                input == "-"
+                ? try FileReading.contents(of: STDIN_FILENO, upTo: 64 << 20)
+                : try FileReading.contents(of: input, upTo: 64 << 20)
+        } catch {
+            throw CommandFailure(status: .noInput, message: "the list '\(input)' can't be read: \(error.text)")
+        }
+        var seen: Set<String> = []
+        var names = RecordingNames()
+        var urls: [(url: String, name: String)] = []
+        for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            let text = String(decoding: line, as: UTF8.self).trimmed
+            guard !text.isEmpty, !text.hasPrefix("#") else { continue }
+            let url: String
+            do { url = try SaveValue.url(text) } catch {
+                throw CommandFailure(
+                    status: .dataError,
+                    message: "\(input):\(index + 1): '\(visibleText(of: text.utf8, limit: 100))' \(error)")
+            }
+            guard seen.insert(url).inserted else { continue }
+            var name = String(decoding: names.name(Array(url.utf8), method: "GET", type: []), as: UTF8.self)
+            name.removeFirst("files/".count)
+            for ending in [".html", ".htm"] where name.hasSuffix(ending) { name.removeLast(ending.count) }
+            urls.append((url, name))
+        }
+        guard !urls.isEmpty else {
+            throw CommandFailure(status: .dataError, message: "the list '\(input)' has no URL")
+        }
+        return urls
+    }
+
+    func run() throws -> ExitStatus {
+        let usual = command.options.userDataDir == nil ? max(1, min(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))) : 1
+        let count = min(command.jobs ?? usual, jobs.count)
+        let group = DispatchGroup()
+        for _ in 0..<count {
+            DispatchQueue.global(qos: .userInitiated).async(group: group) { [self] in work() }
+        }
+        group.wait()
+        if let status = signals.status { return status }
+        let state = state.withLock { $0 }
+        var line = "subproxy: saved \(state.saved) of \(counted(jobs.count, "page")) to \(folder)/"
+        if state.failed > 0 { line += "; \(state.failed) failed" }
+        if state.withMisses > 0 {
+            line +=
+                "; \(state.withMisses) asked for what \(state.withMisses == 1 ? "its file lacks" : "their files lack")"
+        }
+        StandardStream.error.writeLine(line)
+        return state.failure ?? (state.withMisses > 0 ? .failure : .success)
+    }
+
+    private func work() {
+        while signals.status == nil {
+            let index = state.withLock { state in
+                defer { state.next += 1 }
+                return state.next
+            }
+            guard index < jobs.count else { return }
+            save(jobs[index], number: index + 1)
+        }
+    }
+
+    private func save(_ job: Job, number: Int) {
+        do throws(CommandFailure) {
+            try SaveList.makeFolders(of: job.name)
+            let save = PageSave(
+                options: command.options, url: job.url, name: job.name, kind: try command.kind(of: job.name),
+                executable: executable, interruption: signals.interruption,
+                progress: SaveProgress("\(number) of \(jobs.count): "))
+            let page = try save.run()
+            state.withLock { state in
+                state.saved += 1
+                if page.missCount > 0 { state.withMisses += 1 }
+            }
+            for line in page.remarks { StandardStream.error.writeLine(line) }
+            let lines = command.options.json ? page.json.text : (page.lines + [""]).joined(separator: "\n")
+            StandardStream.output.writeLine(lines)
+        } catch {
+            guard signals.status == nil else { return }
+            state.withLock { state in
+                state.failed += 1
+                state.failure = state.failure ?? error.status
+            }
+            StandardStream.error.writeLine("subproxy: error: \(job.url): \(error.message)")
+            guard command.options.json else { return }
+            var object = JSONObject()
+            object.add("url", job.url)
+            object.add("error", error.message)
+            object.add("status", Int(error.status.rawValue))
+            StandardStream.output.writeLine(object.text)
+        }
+    }
+
+    /// Makes the folders that a file is to be in.
+    private static func makeFolders(of name: String) throws(CommandFailure) {
+        var path = ""
+        for part in name.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
+            path += part + "/"
+            guard !part.isEmpty, mkdir(path, 0o777) != 0, errno != EEXIST else { continue }
+            throw CommandFailure(
+                status: .cantCreate, message: "the folder '\(path)' can't be made: \(SystemError().text)")
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { " \t\r".contains($0) }.reversed())
+    }
+}

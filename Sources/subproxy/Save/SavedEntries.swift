@@ -1,0 +1,104 @@
+import Archives
+import Browser
+import HTTPSemantics
+import NIOCore
+
+/// Which of what was recorded belongs to the saved page.
+struct SavedEntries: Sendable {
+    /// A URL in parts, as a report of misses tells it.
+    struct Target: Hashable {
+        let host: String
+        let target: String
+    }
+
+    /// An entry of the recording that is written with another one's response, since the format has no redirects.
+    struct Followed: Sendable {
+        let url: [UInt8]
+        let index: Int
+    }
+
+    let captured: SaveProxies.Captured
+    /// Numbers of kept entries of the recording.
+    private(set) var kept: Set<Int> = []
+    /// Redirects of a page whose format has none.
+    private(set) var followed: [Followed] = []
+    /// URLs whose response the format can't hold: those of an error status.
+    private(set) var unanswerable: Set<Target> = []
+    /// The same with their status, for their user.
+    private(set) var errors: [(url: String, status: Int)] = []
+    /// Whether a document names favicon.ico.
+    let namesIcon: Bool
+
+    private let offset: Int
+
+    /// - Parameters:
+    ///   - asked: what the static copy has asked for, in normal form.
+    ///   - isPage: whether the format has one response of 200 for a URL, and nothing else.
+    init(
+        _ captured: SaveProxies.Captured, _ result: PageCapture.Result, asked: Set<[UInt8]>, keepsAll: Bool,
+        isPage: Bool
+    ) {
+        self.captured = captured
+        offset = captured.archives.count - 1
+        namesIcon = result.page.documents.contains { SavedEntries.contains($0.markup, "favicon.ico") }
+        guard let recorded = captured.recorded else { return }
+        let table = recorded.table
+        let documents = Set(result.page.documents.compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
+        let main = SavedURL.normalForm(Array(result.load.url.utf8))
+        let isStatic = !documents.isEmpty
+        for index in 0..<table.count {
+            let entry = table[index]
+            let url = Array(entry.url)
+            if documents.contains(url), entry.method == "GET" { continue }
+            let isNew = index >= captured.recordedBefore && (asked.contains(url) || entry.status < 400)
+            if keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && url == main {
+                kept.insert(index)
+            }
+        }
+        guard isPage else { return }
+        for index in kept.sorted() where table[index].method == "GET" && table[index].isUsable {
+            let status = table[index].status
+            if (300..<400).contains(status), let end = end(of: index, recorded) {
+                followed.append(Followed(url: Array(table[index].url), index: end))
+            } else if status >= 400, let uri = try? TargetURI(absolute: ByteBuffer(bytes: Array(table[index].url))) {
+                unanswerable.insert(Target(host: uri.host, target: String(buffer: uri.rawPathAndQuery)))
+                errors.append((uri.description, status))
+            }
+        }
+    }
+
+    /// Whether an entry is written: of an archive of those that were captured, by its number.
+    func isKept(_ archive: Int, _ index: Int) -> Bool { archive != offset || kept.contains(index) }
+
+    /// The entry that a redirect leads to in the end.
+    private func end(of index: Int, _ recorded: Archive) -> Int? {
+        var index = index
+        for _ in 0..<20 {
+            guard (300..<400).contains(recorded.table[index].status) else { return index }
+            guard let location = try? recorded.exchange(index).value("location"),
+                let base = try? TargetURI(absolute: ByteBuffer(bytes: Array(recorded.table[index].url))),
+                let target = location.withUnsafeBytes({ URIReference.resolve($0, against: base) })
+            else { return nil }
+            let url = target.withBytes { Array($0) }
+            let next = (0..<recorded.table.count).first { candidate in
+                let entry = recorded.table[candidate]
+                return entry.isUsable && entry.method == "GET" && entry.url.elementsEqual(url)
+            }
+            guard let next, next != index else { return nil }
+            index = next
+        }
+        return nil
+    }
+
+    private static func contains(_ bytes: [UInt8], _ text: StaticString) -> Bool {
+        text.withUTF8Buffer { text in
+            var rest = bytes[...]
+            while let start = rest.firstIndex(of: text[0]) {
+                rest = rest[start...]
+                if rest.starts(with: text) { return true }
+                rest = rest.dropFirst()
+            }
+            return false
+        }
+    }
+}

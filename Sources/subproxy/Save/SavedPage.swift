@@ -1,0 +1,125 @@
+import Archives
+import Basics
+import Browser
+import Diagnostics
+import ForwardProxy
+import Glibc
+
+/// What became of a page that was saved.
+struct SavedPage {
+    let url: String
+    let finalURL: String
+    let title: String
+    let time: WallTime
+    let file: String
+    let format: ArchiveFormat
+    let documents: Int
+    let resources: Int
+    /// Of all bodies, decoded.
+    let bytes: Int
+    let fileBytes: Int
+    let droppedScripts: Int
+    let requests: Int
+    let misses: [ReplayReport.Miss]
+    let missCount: Int
+    /// What the format can't hold.
+    let errors: [(url: String, status: Int)]
+    private let isFrozen: Bool
+
+    /// - Throws: ``CommandFailure`` where what was written can't be read.
+    init(
+        _ save: PageSave, _ result: PageCapture.Result, _ selection: SavedEntries, _ archive: NamedArchive,
+        _ report: ReplayReport
+    ) throws(CommandFailure) {
+        url = save.url
+        finalURL = result.load.url
+        title = result.page.title
+        time = WallTime.now()
+        file = save.name
+        format = save.kind.format
+        var bytes = 0
+        let count = archive.archive.table.count
+        do throws(ArchiveProblem) {
+            for index in 0..<count { bytes += try archive.size(index, archive.archive.exchange(index)) ?? 0 }
+        } catch {
+            throw CommandFailure(
+                status: .dataError, message: "'\(file)' was written, and can't be read: \(error.message)")
+        }
+        self.bytes = bytes
+        documents = min(count, max(1, result.page.documents.count))
+        resources = count - documents
+        fileBytes = SavedPage.size(of: file)
+        droppedScripts = result.page.droppedScripts
+        isFrozen = !save.options.keepScripts
+        misses = report.misses.list
+        missCount = report.missCount
+        requests = ["exact", "tolerant", "nearest"].reduce(missCount) { $0 + report.answers($1) }
+        errors = selection.errors
+    }
+
+    /// The bytes of a file, or of all files in a folder.
+    private static func size(of path: String) -> Int {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return 0 }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return Int(status.st_size) }
+        return FolderRemoval.names(in: path).reduce(0) { $0 + size(of: "\(path)/\($1)") }
+    }
+
+    // MARK: Forms
+
+    /// For people: three lines, and one for each miss.
+    var lines: [String] {
+        let name = visibleText(of: title.utf8, limit: 200)
+        var counts = "\(counted(documents, "document")), \(counted(resources, "resource")), "
+        counts += "\(RecordingText.bytes(bytes)) (\(RecordingText.bytes(fileBytes)) in the file)"
+        if isFrozen { counts += "; \(counted(droppedScripts, "script")) dropped" }
+        return [
+            "\(visibleText(of: file.utf8)): \(visibleText(of: finalURL.utf8))" + (title.isEmpty ? "" : " “\(name)”"),
+            counts,
+            verdict,
+        ] + missLines
+    }
+
+    /// `verified: 39 of 39 requests answered offline`
+    var verdict: String {
+        "verified: \(requests - missCount) of \(counted(requests, "request")) answered offline"
+    }
+
+    var missLines: [String] {
+        misses.map { miss in
+            let times = miss.count > 1 ? " × \(miss.count)" : ""
+            return "missed: \(miss.method) \(visibleText(of: miss.url.utf8)) (\(miss.reason))\(times)"
+        }
+    }
+
+    /// What is said on standard error.
+    var remarks: [String] {
+        errors.map { "subproxy: not in the file: \($0.url), whose status is \($0.status)" }
+    }
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object.add("url", url)
+        object.add("final_url", finalURL)
+        object.add("title", title)
+        object.add("saved_at", time.internetText)
+        object.add("file", file)
+        object.add("format", format.rawValue)
+        object.add("documents", documents)
+        object.add("resources", resources)
+        object.add("bytes", bytes)
+        object.add("file_bytes", fileBytes)
+        object.add("scripts_dropped", droppedScripts)
+        object.add(
+            "misses",
+            misses.map { miss in
+                var object = JSONObject()
+                object.add("method", miss.method)
+                object.add("url", miss.url)
+                object.add("count", miss.count)
+                object.add("reason", miss.reason)
+                return object
+            })
+        return object
+    }
+}
