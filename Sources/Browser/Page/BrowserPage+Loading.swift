@@ -43,7 +43,13 @@ extension BrowserPage {
     /// - Throws: ``BrowserFailure``: `timedOut` where that does not happen in time. That nothing was reached is a
     ///   result.
     public func load(_ url: String, until deadline: Deadline) throws(BrowserFailure) -> PageLoad {
-        let answer = try connection.call("Page.navigate", ["url": JSONValue(url)], session: session, until: deadline)
+        let answer: JSONValue
+        do throws(BrowserFailure) {
+            answer = try connection.call("Page.navigate", ["url": JSONValue(url)], session: session, until: deadline)
+        } catch {
+            guard error.kind == .timedOut else { throw error }
+            throw BrowserFailure(.timedOut, "\(url) was not loaded in time")
+        }
         if let text = answer["errorText"]?.stringValue, !text.isEmpty {
             let isDownload = answer["isDownload"]?.boolValue == true
             let document = answer["loaderId"]?.stringValue.flatMap { network.documents[$0] }

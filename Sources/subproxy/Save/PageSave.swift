@@ -111,10 +111,8 @@ struct PageSave {
         let archive = try NamedArchive(name)
         let icon = selection.namesIcon
         let hosts = ReplayOptions.ofChromium.map { HostPattern($0) }
-        let gone = selection.unanswerable
         let report = ReplayReport { host, target in
             !icon && target == "/favicon.ico" || hosts.contains { $0.matches(host) }
-                || target.map { gone.contains(SavedEntries.Target(host: host, target: $0)) } == true
         }
         let server = try proxies.verifying(name, options.keepScripts ? .tolerant : .strict, report)
         defer { server.stop() }
@@ -132,7 +130,7 @@ struct PageSave {
             // What the browser says of a page that it can't show is told by the misses.
             guard error.kind == .notLoaded || error.kind == .timedOut else { throw failure(error, proxies) }
         }
-        return try SavedPage(self, result, selection, archive, report)
+        return try SavedPage(self, result, archive, report, proxies)
     }
 
     /// What the program ends with for what has become of the browser.

@@ -107,7 +107,6 @@ struct SaveCommand: ProgramCommand {
         } catch {
             throw signals.status.map { CommandFailure(status: $0, message: "") } ?? error
         }
-        for line in page.remarks { StandardStream.error.writeLine(line) }
         for line in options.json ? [page.json.text] : page.lines { StandardStream.output.writeLine(line) }
         return page.missCount > 0 ? .failure : .success
     }

@@ -129,7 +129,6 @@ final class SaveList: Sendable {
                 state.saved += 1
                 if page.missCount > 0 { state.withMisses += 1 }
             }
-            for line in page.remarks { StandardStream.error.writeLine(line) }
             let lines = command.options.json ? page.json.text : (page.lines + [""]).joined(separator: "\n")
             StandardStream.output.writeLine(lines)
         } catch {
@@ -138,7 +137,8 @@ final class SaveList: Sendable {
                 state.failed += 1
                 state.failure = state.failure ?? error.status
             }
-            StandardStream.error.writeLine("subproxy: error: \(job.url): \(error.message)")
+            let message = error.message.hasPrefix(job.url) ? error.message : "\(job.url): \(error.message)"
+            StandardStream.error.writeLine("subproxy: error: \(message)")
             guard command.options.json else { return }
             var object = JSONObject()
             object.add("url", job.url)

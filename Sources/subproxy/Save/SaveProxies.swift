@@ -68,7 +68,7 @@ final class SaveProxies {
             } else {
                 mapped = nil
             }
-            recording.recorder = recorder
+            recording.recorder = maps == nil ? recorder : MappedRecorder(recorder)
             recording.replay = report
             self.recording = try ProxyServer(
                 configuration: recording, map: SaveProxies.emptyMap(), logSink: logs[0], logger: SaveProxies.silence)
@@ -153,8 +153,8 @@ final class SaveProxies {
         for name in ["/mapped-log", "/log"] {
             guard let bytes = try? FileReading.contents(of: folder.path + name, upTo: 64 << 20) else { continue }
             for line in bytes.split(separator: UInt8(ascii: "\n")).reversed() {
-                guard let line = try? JSONReader.value(Array(line)), line["outcome"]?.stringValue == "failed",
-                    line["url"]?.stringValue == url
+                guard let line = try? JSONReader.value(Array(line)), line["url"]?.stringValue == url,
+                    let outcome = line["outcome"]?.stringValue, outcome == "failed" || outcome == "refused"
                 else { continue }
                 if let reason = line["reason"]?.stringValue { return reason }
             }

@@ -5,12 +5,6 @@ import NIOCore
 
 /// Which of what was recorded belongs to the saved page.
 struct SavedEntries: Sendable {
-    /// A URL in parts, as a report of misses tells it.
-    struct Target: Hashable {
-        let host: String
-        let target: String
-    }
-
     /// An entry of the recording that is written with another one's response, since the format has no redirects.
     struct Followed: Sendable {
         let url: [UInt8]
@@ -22,10 +16,6 @@ struct SavedEntries: Sendable {
     private(set) var kept: Set<Int> = []
     /// Redirects of a page whose format has none.
     private(set) var followed: [Followed] = []
-    /// URLs whose response the format can't hold: those of an error status.
-    private(set) var unanswerable: Set<Target> = []
-    /// The same with their status, for their user.
-    private(set) var errors: [(url: String, status: Int)] = []
     /// Whether a document names favicon.ico.
     let namesIcon: Bool
 
@@ -33,7 +23,7 @@ struct SavedEntries: Sendable {
 
     /// - Parameters:
     ///   - asked: what the static copy has asked for, in normal form.
-    ///   - isPage: whether the format has one response of 200 for a URL, and nothing else.
+    ///   - isPage: whether the format has no redirects.
     init(
         _ captured: SaveProxies.Captured, _ result: PageCapture.Result, asked: Set<[UInt8]>, keepsAll: Bool,
         isPage: Bool
@@ -57,13 +47,8 @@ struct SavedEntries: Sendable {
         }
         guard isPage else { return }
         for index in kept.sorted() where table[index].method == "GET" && table[index].isUsable {
-            let status = table[index].status
-            if (300..<400).contains(status), let end = end(of: index, recorded) {
-                followed.append(Followed(url: Array(table[index].url), index: end))
-            } else if status >= 400, let uri = try? TargetURI(absolute: ByteBuffer(bytes: Array(table[index].url))) {
-                unanswerable.insert(Target(host: uri.host, target: String(buffer: uri.rawPathAndQuery)))
-                errors.append((uri.description, status))
-            }
+            guard (300..<400).contains(table[index].status), let end = end(of: index, recorded) else { continue }
+            followed.append(Followed(url: Array(table[index].url), index: end))
         }
     }
 

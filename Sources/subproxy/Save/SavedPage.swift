@@ -21,15 +21,15 @@ struct SavedPage {
     let droppedScripts: Int
     let requests: Int
     let misses: [ReplayReport.Miss]
+    /// Why they were not loaded when the page was, by their URLs.
+    private let reasons: [String: String]
     let missCount: Int
-    /// What the format can't hold.
-    let errors: [(url: String, status: Int)]
     private let isFrozen: Bool
 
     /// - Throws: ``CommandFailure`` where what was written can't be read.
     init(
-        _ save: PageSave, _ result: PageCapture.Result, _ selection: SavedEntries, _ archive: NamedArchive,
-        _ report: ReplayReport
+        _ save: PageSave, _ result: PageCapture.Result, _ archive: NamedArchive,
+        _ report: ReplayReport, _ proxies: SaveProxies
     ) throws(CommandFailure) {
         url = save.url
         finalURL = result.load.url
@@ -53,8 +53,10 @@ struct SavedPage {
         isFrozen = !save.options.keepScripts
         misses = report.misses.list
         missCount = report.missCount
+        var reasons: [String: String] = [:]
+        for miss in misses.prefix(100) { reasons[miss.url] = proxies.reason(miss.url) }
+        self.reasons = reasons
         requests = ["exact", "tolerant", "nearest"].reduce(missCount) { $0 + report.answers($1) }
-        errors = selection.errors
     }
 
     /// The bytes of a file, or of all files in a folder.
@@ -88,13 +90,9 @@ struct SavedPage {
     var missLines: [String] {
         misses.map { miss in
             let times = miss.count > 1 ? " × \(miss.count)" : ""
-            return "missed: \(miss.method) \(visibleText(of: miss.url.utf8)) (\(miss.reason))\(times)"
+            let why = reasons[miss.url].map { ": " + $0 } ?? ""
+            return "missed: \(miss.method) \(visibleText(of: miss.url.utf8)) (\(miss.reason))\(times)\(why)"
         }
-    }
-
-    /// What is said on standard error.
-    var remarks: [String] {
-        errors.map { "subproxy: not in the file: \($0.url), whose status is \($0.status)" }
     }
 
     var json: JSONObject {

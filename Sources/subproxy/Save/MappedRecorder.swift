@@ -1,0 +1,32 @@
+import Archives
+import ForwardProxy
+import HTTPSemantics
+import Recorder
+
+/// Records what comes through the proxy that answers by maps, but for what that says where it reaches no origin.
+final class MappedRecorder: ExchangeRecorder {
+    private let recorder: Recorder
+
+    init(_ recorder: Recorder) { self.recorder = recorder }
+
+    var bodyLimit: Int { recorder.bodyLimit }
+
+    func record(_ exchange: RecordedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void) -> Bool {
+        guard !isFailure(exchange) else {
+            recorder.passOver(.failed)
+            return true
+        }
+        return recorder.record(exchange, body: body, goOn: goOn)
+    }
+
+    /// Whether it is this program's own answer to a failure (RFC 9209 §2.1.1).
+    private func isFailure(_ exchange: RecordedExchange) -> Bool {
+        guard exchange.status >= 400, let value = exchange.value("proxy-status") else { return false }
+        let text = String(decoding: value, as: UTF8.self)
+        return text.hasPrefix("subproxy;") && text.contains("error=")
+    }
+
+    func makeSpool() -> any BodySpool { recorder.makeSpool() }
+    func passOver(_ reason: Unrecorded) { recorder.passOver(reason) }
+    func noteTunnel(host: String, port: UInt16) { recorder.noteTunnel(host: host, port: port) }
+}
