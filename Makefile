@@ -17,12 +17,15 @@ KILLS ?= 200
 PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev zlib1g-dev libbrotli-dev libzstd-dev pkg-config \
 	ca-certificates
 # Of systemd the tests take systemd-analyze; it does not have to run.
-TEST_PACKAGES = curl sqlite3 python3 python3-requests python3-prometheus-client strace faketime iproute2 git \
-	openssl libnss3-tools default-jdk-headless zsh fish systemd $(CHROMIUM_PACKAGE) $(FIREFOX_PACKAGE)
+TEST_PACKAGES = curl sqlite3 python3 python3-venv python3-requests python3-prometheus-client strace faketime iproute2 git \
+	openssl libnss3-tools default-jdk-headless zsh fish systemd libplist-utils $(CHROMIUM_PACKAGE) $(FIREFOX_PACKAGE)
 # Ubuntu has Chromium and Firefox as snaps alone: with 'make test CHROMIUM_PACKAGE= FIREFOX_PACKAGE=' the tests with a
 # browser are skipped, unless CHROMIUM and FIREFOX name one.
 CHROMIUM_PACKAGE ?= chromium
 FIREFOX_PACKAGE ?= firefox-esr
+# What only PyPI has: other programs that read archives, in a folder of their own.
+TEST_TOOLS = .build/test-tools
+TEST_REQUIREMENTS = Tests/EndToEndTests/Scripts/requirements.txt
 DEB_PACKAGES = build-essential debhelper dpkg-dev
 DEB_TEST_PACKAGES = debootstrap lintian curl python3 openssl
 
@@ -168,6 +171,11 @@ setup: ## Install the libraries that are missing (apt-get; with sudo unless you 
 
 setup-test:
 	$(call install,$(PACKAGES) $(TEST_PACKAGES))
+	@cmp -s $(TEST_REQUIREMENTS) $(TEST_TOOLS)/requirements.txt || { \
+	    echo "installing: what $(TEST_REQUIREMENTS) names, into $(TEST_TOOLS)"; \
+	    rm -rf $(TEST_TOOLS) && python3 -m venv $(TEST_TOOLS) && \
+	    $(TEST_TOOLS)/bin/pip install --quiet --disable-pip-version-check -r $(TEST_REQUIREMENTS) && \
+	    cp $(TEST_REQUIREMENTS) $(TEST_TOOLS)/requirements.txt; }
 
 setup-deb:
 	$(call install,$(PACKAGES) $(DEB_PACKAGES))

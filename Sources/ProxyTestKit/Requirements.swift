@@ -31,4 +31,9 @@ public enum InstalledProgram {
     public static let chromium = getenv("CHROMIUM").map { String(cString: $0) } ?? "/usr/bin/chromium"
     /// The other one: what FIREFOX names, or Debian's.
     public static let firefox = getenv("FIREFOX").map { String(cString: $0) } ?? "/usr/bin/firefox-esr"
+    /// A Python that has the modules of `Tests/EndToEndTests/Scripts/requirements.txt`, as `make setup-test` makes it.
+    public static let toolsPython: String = {
+        let place = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        return "/\(place)/.build/test-tools/bin/python3"
+    }()
 }

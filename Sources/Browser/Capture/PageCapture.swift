@@ -56,7 +56,17 @@ public struct PageCapture: Sendable {
     ///
     /// - Throws: ``BrowserFailure``: `notLoaded`, `timedOut` and what else may happen.
     public func capture(in session: BrowserSession) throws(BrowserFailure) -> Result {
-        let deadline = Deadline(milliseconds: time)
+        do throws(BrowserFailure) {
+            return try capture(in: session, until: Deadline(milliseconds: time))
+        } catch {
+            guard error.kind == .timedOut, error.message.hasSuffix(DevToolsConnection.noAnswer) else { throw error }
+            throw BrowserFailure(.timedOut, "\(url) took too long")
+        }
+    }
+
+    private func capture(
+        in session: BrowserSession, until deadline: Deadline
+    ) throws(BrowserFailure) -> Result {
         progress(.loading)
         let page = try session.openPage(options)
         defer { page.close() }

@@ -5,6 +5,9 @@ import JSON
 /// Events are handed on in their order, before the answer that came behind them. What is called for an event may send
 /// commands, but wait for none.
 final class DevToolsConnection {
+    /// What stands behind a command's name where its answer does not come in time.
+    static let noAnswer = " has no answer"
+
     private let pipe: MessagePipe
     private var lastID = 0
     private var failure: BrowserFailure?
@@ -42,7 +45,7 @@ final class DevToolsConnection {
             }
             if let session, !isAlive(session) { throw BrowserFailure(.misunderstood, "\(method): the page has gone") }
         }
-        throw BrowserFailure(.timedOut, "\(method) has no answer")
+        throw BrowserFailure(.timedOut, method + DevToolsConnection.noAnswer)
     }
 
     /// Takes events until a condition holds.

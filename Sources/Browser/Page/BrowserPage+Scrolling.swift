@@ -89,14 +89,17 @@ extension BrowserPage {
     /// - Parameter selector: of CSS.
     /// - Throws: ``BrowserFailure``: `timedOut`, and `misunderstood` where it is no selector.
     public func wait(for selector: String, until deadline: Deadline) throws(BrowserFailure) {
-        while true {
-            let script = try mainScript(ScrollScript.source, until: deadline)
-            if try script.call("has", [["value": JSONValue(selector)]], until: deadline).boolValue == true { return }
-            guard !deadline.isOver else {
-                throw BrowserFailure(.timedOut, "no element came that is '\(selector)'")
+        do throws(BrowserFailure) {
+            while !deadline.isOver {
+                let script = try mainScript(ScrollScript.source, until: deadline)
+                let found = try script.call("has", [["value": JSONValue(selector)]], until: deadline)
+                if found.boolValue == true { return }
+                try wait(milliseconds: 50, until: deadline)
             }
-            try wait(milliseconds: 50, until: deadline)
+        } catch {
+            guard error.kind == .timedOut else { throw error }
         }
+        throw BrowserFailure(.timedOut, "no element came that is '\(selector)'")
     }
 
     func mainScript(_ source: String, until deadline: Deadline) throws(BrowserFailure) -> IsolatedScript {

@@ -1,0 +1,345 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+/// The built program with Chromium, and other programs that read what it saves.
+extension EndToEnd {
+    @Suite("Saving", .program(InstalledProgram.chromium, of: "chromium"))
+    struct Saving {
+        /// The report of `--json`.
+        struct Report: Decodable {
+            struct Miss: Decodable {
+                var method: String
+                var url: String
+                var count: Int
+                var reason: String
+            }
+
+            var url: String
+            var final_url: String
+            var title: String
+            var saved_at: String
+            var file: String
+            var format: String
+            var documents: Int
+            var resources: Int
+            var bytes: Int
+            var file_bytes: Int
+            var scripts_dropped: Int
+            var misses: [Miss]
+        }
+
+        /// What a person sees of a page, as `Scripts/savedpages.py` tells it.
+        struct View: Decodable {
+            var text: [String]
+            var picture: String
+            var images: [Int]
+            var failed: [String]
+        }
+
+        private let site: SavedSite
+        private let folder = TemporaryFolder()
+
+        init() throws { site = try SavedSite() }
+
+        private func save(
+            _ url: String, _ name: String, _ options: [String] = [], environment: [String: String] = [:]
+        ) throws -> SubproxyProcess.Finished {
+            try SubproxyProcess.run(arguments(url, name, options), environment: surroundings(environment))
+        }
+
+        private func arguments(_ url: String, _ name: String, _ options: [String]) -> [String] {
+            ["save", url, "-o", name.hasPrefix("/") ? name : folder.at(name), "--browser", InstalledProgram.chromium]
+                + ["--resolve", "other.test:\(site.port):127.0.0.1"] + (geteuid() == 0 ? ["--no-sandbox"] : [])
+                + options
+        }
+
+        private func surroundings(_ environment: [String: String] = [:]) -> [String: String] {
+            mkdir(folder.at("tmp"), 0o700)
+            return ["TMPDIR": folder.at("tmp")].merging(environment) { $1 }
+        }
+
+        private func report(_ url: String, _ name: String, _ options: [String] = []) throws -> Report {
+            let finished = try save(url, name, options + ["--json"])
+            try #require(finished.status == 0, "\(finished.output)\(finished.error)")
+            return try JSONDecoder().decode(Report.self, from: Data(finished.output.utf8))
+        }
+
+        private func cat(_ name: String, _ entry: String, _ options: [String] = []) throws -> String {
+            try SubproxyProcess.run(["archive", "cat", folder.at(name), entry] + options).output
+        }
+
+        /// The URLs of an archive's entries.
+        private func urls(_ name: String) throws -> [String] {
+            try SubproxyProcess.run(["archive", "list", folder.at(name)]).output.split(separator: "\n").map {
+                String($0.split(separator: " ")[5])
+            }
+        }
+
+        // MARK: A page in all formats
+
+        @Test(
+            "A page is saved as a person sees it, in each format, and shows the same offline, here and in other programs",
+            .program(InstalledProgram.toolsPython, of: "make setup-test"), .program("plistutil", of: "libplist-utils"))
+        func formats() throws {
+            let names = ["p.mhtml", "p.webarchive", "p.har", "p.warc", "p.warc.gz", "p"]
+            for name in names {
+                let report = try report(site.url("/start"), name, ["--screenshot", folder.at("picture.png")])
+                #expect(report.url == site.url("/start"))
+                #expect(report.final_url == site.url("/"))
+                #expect(report.title == "Säved “page”!")
+                #expect(report.documents == 3)
+                #expect(report.misses.isEmpty)
+                #expect(report.scripts_dropped == 3)
+                #expect(report.bytes > 3000 && report.file_bytes > report.bytes)
+                #expect(
+                    try ChildProcess.run(["head", "-c4", folder.at("picture.png")]).outputBytes.suffix(3)
+                        == Array("PNG".utf8))
+            }
+            try markup()
+            try others()
+            try views(names)
+            // What was made meanwhile is gone.
+            #expect(try ChildProcess.run(["ls", folder.at("tmp")]).output == "")
+        }
+
+        /// What the frozen documents are.
+        private func markup() throws {
+            let page = try cat("p.har", site.url("/"))
+            let kept = [
+                "<!DOCTYPE html>", "<meta charset=\"utf-8\">", "Made by script", "value=\"typed\"",
+                ">written</textarea>",
+                "checked=\"\"", "shadowrootmode=\"open\"", "src=\"data:image/png;base64,",
+                "src=\"data:image/svg+xml;base64,",
+                "src=\"\(site.url("/img/one.svg"))\"", "src=\"\(site.url("/img/source.svg"))\"",
+                "src=\"\(site.url("/img/data.svg"))\"",
+                "src=\"\(site.url("/deep/relative.svg"))\"", "href=\"\(site.url("/css/style.css"))\"",
+                "url(\"\(site.url("/img/rule.svg"))\")",
+                "src=\"\(site.url("/other.html", host: "other.test"))\"", "more 3", ">posted</p>",
+            ]
+            for text in kept { #expect(page.contains(text), "\(text)") }
+            let gone = [
+                "<script", "<noscript", "<base", "Content-Security-Policy", "onload", "preload", "srcset", "<source",
+                "loading=", "s3cret", "blob:",
+            ]
+            for text in gone { #expect(!page.contains(text), "\(text)") }
+            #expect(try cat("p.har", site.url("/frame.html")).contains("made"))
+            let head = try cat("p.har", site.url("/"), ["-i"])
+            #expect(!head.lowercased().contains("content-security-policy"))
+            let urls = try urls("p.har")
+            for unused in ["/app.js", "/items", "/worker.js", "/img/plain.svg", "/img/two.svg", "/img/fallback.svg"] {
+                #expect(!urls.contains(site.url(unused)), "\(unused)")
+            }
+        }
+
+        /// Other programs find the same bodies.
+        private func others() throws {
+            func read(_ kind: String, _ name: String) throws -> [String: String] {
+                let process = try ChildProcess.run(
+                    [InstalledProgram.toolsPython, "-B", "\(scripts)/otherreaders.py", kind, folder.at(name)])
+                try #require(process.status == 0, "\(kind): \(process.error)")
+                return try JSONDecoder().decode([String: String].self, from: Data(process.outputBytes))
+            }
+            for (kind, name) in [
+                ("har", "p.har"), ("warc", "p.warc"), ("warc", "p.warc.gz"), ("webarchive", "p.webarchive"),
+                ("pywb", "p.warc"),
+            ] {
+                let found = try read(kind, name)
+                #expect(found.count >= 20, "\(kind)")
+                for (url, digest) in found {
+                    let body = try ChildProcess.run([
+                        "sh", "-c", "\"$0\" archive cat \"$1\" \"$2\" | sha256sum", SubproxyProcess.path,
+                        folder.at(name), url,
+                    ])
+                    #expect(body.output.hasPrefix(digest), "\(kind) \(url)")
+                }
+            }
+        }
+
+        /// Text and picture are the live page's.
+        private func views(_ names: [String]) throws {
+            var views: [[String: Any]] = [
+                ["name": "live", "url": site.url("/"), "hosts": ["other.test"], "scroll": true],
+                ["name": "file", "url": "file://\(folder.at("p.mhtml"))"],
+                ["name": "playwright", "url": site.url("/"), "har": folder.at("p.har")],
+            ]
+            var proxies: [RunningBinary] = []
+            for name in names {
+                let proxy = try RunningBinary(map: folder.at(name), ["--offline", "--ca-dir", folder.at("ca")])
+                proxies.append(proxy)
+                views.append(["name": name, "url": site.url("/"), "proxy": "127.0.0.1:\(proxy.port)"])
+            }
+            let pictures = ProcessInfo.processInfo.environment["SUBPROXY_SCREENSHOTS"] ?? folder.path
+            let task: [String: Any] = ["chromium": InstalledProgram.chromium, "pictures": pictures, "views": views]
+            let file = folder.at("task.json")
+            try JSONSerialization.data(withJSONObject: task).write(to: URL(filePath: file))
+            let process = try ChildProcess.run(
+                [
+                    "sh", "-c", "exec \"$0\" -B \"$1\" < \"$2\"", InstalledProgram.toolsPython,
+                    "\(scripts)/savedpages.py", file,
+                ])
+            try #require(process.status == 0, "\(process.error)")
+            let seen = try JSONDecoder().decode([String: View].self, from: Data(process.outputBytes))
+            let live = try #require(seen["live"])
+            #expect(live.text.contains { $0.contains("Made by script") && $0.contains("more 3") })
+            for (name, view) in seen where name != "live" {
+                #expect(view.text == live.text, "\(name)")
+                #expect(view.picture == live.picture, "\(name)")
+                #expect(view.images[0] == view.images[1], "\(name)")
+                #expect(view.failed.isEmpty, "\(name)")
+            }
+        }
+
+        // MARK: Options
+
+        @Test("The report is three lines, and what the page lacks is told with its reason, by exit status 1")
+        func lines() throws {
+            let whole = try save(site.url("/quirks"), "q.mhtml")
+            #expect(whole.status == 0)
+            let lines = whole.output.split(separator: "\n").map(String.init)
+            try #require(lines.count == 3)
+            #expect(lines[0] == "\(folder.at("q.mhtml")): \(site.url("/quirks")) “Quirks”")
+            #expect(lines[1].hasPrefix("1 document, 0 resources, 99 bytes ("))
+            #expect(lines[1].hasSuffix(" in the file); 0 scripts dropped"))
+            #expect(lines[2] == "verified: 1 of 1 request answered offline")
+            let markup = try cat("q.mhtml", "1")
+            #expect(markup.hasPrefix("<html>"))
+
+            let lacks = try save(site.url("/lacks"), "l.mhtml")
+            #expect(lacks.status == 1)
+            #expect(lacks.output.contains("verified: 2 of 3 requests answered offline\n"))
+            #expect(
+                lacks.output.contains(
+                    "missed: GET http://unknown.invalid/x.svg (host): The host name unknown.invalid was not found."))
+        }
+
+        @Test("Cookies and fields are for the page's host alone, and are not in what is written")
+        func credentials() throws {
+            #expect(try save(site.url("/login"), "l.har").status == 76)
+            for (number, options) in [["--cookie", "sid=s3cret"], ["-H", "X-Key: s3cret"]].enumerated() {
+                let report = try report(site.url("/login"), "l\(number).warc", options)
+                #expect(report.title == "In")
+                let bytes = try String(contentsOfFile: folder.at("l\(number).warc"), encoding: .utf8)
+                #expect(!bytes.contains("s3cret") || number == 1)
+                #expect(bytes.contains("seen=REDACTED; Path=/"))
+            }
+            _ = try report(site.url("/"), "p.har", ["-H", "X-Key: s3cret"])
+            let others = site.requests.filter { $0.field("Host")?.hasPrefix("other.test") == true }
+            #expect(!others.isEmpty)
+            for request in others { #expect(request.field("X-Key") == nil) }
+        }
+
+        @Test(
+            "What is not HTML is saved as it came, --any-status saves errors, and --keep-scripts and --all keep the rest"
+        )
+        func rest() throws {
+            #expect(try report(site.url("/text"), "t.mhtml").documents == 1)
+            #expect(try cat("t.mhtml", "1") == "just text")
+            #expect(try report(site.url("/img/x.svg"), "x.har").misses.isEmpty)
+            #expect(try report(site.url("/none"), "n.har", ["--any-status"]).misses.isEmpty)
+            #expect(try cat("n.har", site.url("/none"), ["-i"]).hasPrefix("HTTP/1.1 404"))
+            let kept = try report(site.url("/"), "k.har", ["--keep-scripts"])
+            #expect(kept.misses.isEmpty)
+            #expect(try cat("k.har", site.url("/")).contains("<script src=/app.js>"))
+            #expect(try urls("k.har").contains(site.url("/items")))
+            _ = try report(site.url("/"), "a.har", ["--all"])
+            #expect(!(try cat("a.har", site.url("/"))).contains("<script"))
+            #expect(try urls("a.har").filter { $0 == site.url("/") }.count == 1)
+            #expect(try urls("a.har").contains(site.url("/app.js")))
+        }
+
+        @Test("A map's rules answer while the page is loaded, and what they answered is saved")
+        func mapped() throws {
+            try folder.write("local.svg", "<svg xmlns='http://www.w3.org/2000/svg' width='5' height='5'/>")
+            let map = try folder.write(
+                "m.yaml",
+                """
+                substitutions:
+                  https://mapped.test/page: { text: "<title>Mapped</title><img src=https://mapped.test/a.svg><img src=\(site.url("/img/b.svg"))>", type: text/html }
+                  https://mapped.test/a.svg: local.svg
+                """)
+            let saved = try save("https://mapped.test/page", "m.har", ["--map", map])
+            // Another host's page reaches nothing on this machine.
+            #expect(saved.status == 1)
+            #expect(
+                saved.output.contains(
+                    "missed: GET \(site.url("/img/b.svg")) (host): The address of the host is a loopback address"))
+            #expect(site.requests.isEmpty)
+            #expect(
+                try cat("m.har", "https://mapped.test/a.svg")
+                    == "<svg xmlns='http://www.w3.org/2000/svg' width='5' height='5'/>")
+            let near = try save(
+                "https://mapped.test/page", "m.har", ["--map", map, "--resolve", "mapped.test:443:127.0.0.1"])
+            #expect(near.status == 0, "\(near.output)")
+        }
+
+        // MARK: Failures
+
+        @Test("A page that can't be saved is told with its exit status, and a file that was there stays as it is")
+        func failures() throws {
+            try folder.write("old.mhtml", "old")
+            func fails(_ status: Int32, _ text: String, _ finished: SubproxyProcess.Finished) throws {
+                #expect(finished.status == status, "\(finished.error)")
+                #expect(finished.error.hasPrefix("subproxy: error: "), "\(finished.error)")
+                #expect(finished.error.contains(text), "\(finished.error)")
+                #expect(finished.output == "")
+                #expect(try folder.text(of: "old.mhtml") == "old")
+            }
+            try fails(76, "\(site.url("/none")): status 404; --any-status", save(site.url("/none"), "old.mhtml"))
+            try fails(76, "The host name unknown.invalid was not found.", save("https://unknown.invalid/", "old.mhtml"))
+            try fails(
+                75, "was not loaded in time; --timeout", save(site.url("/slow"), "old.mhtml", ["--timeout", "2s"]))
+            try fails(
+                75, "no element came that is '#never'",
+                save(site.url("/quirks"), "old.mhtml", ["--wait-for", "#never", "--timeout", "3s"]))
+            try fails(73, "No such file or directory", save(site.url("/quirks"), "none/old.mhtml"))
+            try fails(64, "a page in a single .html file is not written", save(site.url("/quirks"), "old.html"))
+            try fails(64, "--keep-scripts is for", save(site.url("/quirks"), "old.mhtml", ["--keep-scripts"]))
+            try fails(64, "must be a URL of http or https", save("ftp://x/", "old.mhtml"))
+            try fails(
+                69, "no Chromium or Chrome was found: sudo apt install chromium",
+                SubproxyProcess.run(
+                    ["save", site.url("/"), "-o", folder.at("old.mhtml")], environment: ["PATH": "/nonexistent"]))
+            if geteuid() == 0 {
+                try fails(
+                    69, "--no-sandbox",
+                    SubproxyProcess.run(
+                        ["save", site.url("/"), "-o", folder.at("old.mhtml"), "--browser", InstalledProgram.chromium]))
+            }
+        }
+
+        @Test("A signal ends the browser and leaves nothing behind")
+        func interrupted() throws {
+            let process = try SubproxyProcess(
+                arguments(site.url("/slow"), "s.mhtml", []), environment: surroundings())
+            try Wait.until { site.requests.contains { $0.target == "/slow" } }
+            process.send(SIGINT)
+            #expect(try process.finish().status == 130)
+            #expect(try ChildProcess.run(["ls", folder.at("tmp")]).output == "")
+            #expect(access(folder.at("s.mhtml"), F_OK) != 0)
+        }
+
+        @Test("A list of pages is saved into a folder, going on where one fails, with a summary")
+        func list() throws {
+            try folder.write(
+                "urls.txt",
+                "# pages\n\(site.url("/quirks"))\n\n\(site.url("/none"))\n\(site.url("/text"))\n\(site.url("/quirks"))\n"
+            )
+            let options = ["--browser", InstalledProgram.chromium] + (geteuid() == 0 ? ["--no-sandbox"] : [])
+            let finished = try SubproxyProcess.run(
+                ["save", "-i", folder.at("urls.txt"), "-o", folder.at("pages"), "--jobs", "2"] + options,
+                environment: surroundings())
+            #expect(finished.status == 76)
+            #expect(finished.error.contains("subproxy: error: \(site.url("/none")): status 404"))
+            #expect(finished.error.hasSuffix("subproxy: saved 2 of 3 pages to \(folder.at("pages"))/; 1 failed\n"))
+            let host = "pages/127.0.0.1_\(site.port)"
+            #expect(access(folder.at("\(host)/quirks.mhtml"), F_OK) == 0)
+            #expect(access(folder.at("\(host)/text.mhtml"), F_OK) == 0)
+            let bad = try folder.write("bad.txt", "nothing\n")
+            let refused = try SubproxyProcess.run(["save", "-i", bad, "-o", folder.at("pages")] + options)
+            #expect(refused.status == 65)
+            #expect(refused.error.contains("bad.txt:1: 'nothing' must be a URL of http or https"))
+        }
+    }
+}
