@@ -32,7 +32,8 @@ struct RecordedEntry {
             return
         }
         self.exchange = redacted
-        let body = try? RecordedEntry.decoded(exchange, self.stream())
+        let isShort = exchange.body.storedBytes <= RecordedEntry.mostSearched
+        let body = isShort ? try? RecordedEntry.decoded(exchange, self.stream()) : nil
         guard redaction.changesResponses else {
             credentials = body.map { Redaction.credentialCount($0) } ?? 0
             return

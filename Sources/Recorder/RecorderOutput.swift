@@ -103,8 +103,9 @@ final class AppendedFile {
             try writeBuffer()
             end = position
         } catch {
-            _ = ftruncate(descriptor, off_t(offset))
+            // The tail first: where it stood there is room for it, and behind a shorter file there may be none.
             _ = tail.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, tail.count, off_t(offset)) }
+            _ = ftruncate(descriptor, off_t(offset + tail.count))
             throw error
         }
     }

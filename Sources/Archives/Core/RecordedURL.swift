@@ -1,4 +1,5 @@
-import HTTPSemantics
+public import HTTPSemantics
+import NIOCore
 
 /// Mends URLs as writers of archives write them.
 enum RecordedURL {
@@ -30,5 +31,18 @@ enum RecordedURL {
     private static func isForbidden(_ byte: UInt8) -> Bool {
         byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"")
             || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+    }
+}
+
+extension TargetURI {
+    /// As archives have it in their index: quotes and angle brackets, which no URL has and some clients send, are
+    /// percent-encoded, as browsers do.
+    public var asArchived: TargetURI {
+        let isOther = withBytes { bytes in
+            bytes.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }
+        }
+        guard isOther else { return self }
+        let repaired = RecordedURL.repaired(withBytes { Array($0) })
+        return (try? TargetURI(absolute: ByteBuffer(bytes: repaired))) ?? self
     }
 }

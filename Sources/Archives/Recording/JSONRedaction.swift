@@ -16,21 +16,65 @@ enum JSONRedaction {
         return result + text[copied...]
     }
 
-    /// Where the values of members of these names stand, in their order. Of a text that is JSON only as far as it goes,
-    /// what stands behind the name it ends in counts too. Several values may stand one after the other, as in JSON lines.
+    /// Where the values of members of these names stand, in their order. Several values may stand one after the other, as
+    /// in JSON lines. Of a text that is JSON only as far as it goes, what stands behind the name it ends in counts too;
+    /// where it is none any more, or none from the beginning, or nests too deep, names in quotes are looked for.
     static func places(_ text: [UInt8], _ names: RedactedNames) -> [Range<Int>] {
         guard !names.isEmpty else { return [] }
         let first = text.first { $0 > 0x20 && $0 != 0xEF && $0 != 0xBB && $0 != 0xBF }
-        guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return [] }
+        guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return loosePlaces(text, names, from: 0) }
         var walk = Walk(names: names)
         var scanner = JSONScanner(ArchiveBytes(text))
         do throws(JSONError) {
             try scanner.beginning()
             while try !scanner.isAtEnd() { try walk.value(&scanner, text) }
         } catch {
-            if let start = walk.open { walk.places.append(start..<text.count) }
+            if let start = walk.open {
+                walk.places.append(start..<text.count)
+            } else {
+                walk.places += loosePlaces(text, names, from: walk.places.last?.upperBound ?? 0)
+            }
         }
         return walk.places
+    }
+
+    /// Where the values stand behind names in quotes, by these and the colon alone; linear in the text.
+    private static func loosePlaces(_ text: [UInt8], _ names: RedactedNames, from start: Int) -> [Range<Int>] {
+        var places: [Range<Int>] = []
+        var index = start
+        while let open = text[index...].firstIndex(of: quote), let close = text[(open + 1)...].firstIndex(of: quote) {
+            // What ends a text here may begin one, where quotes don't come in pairs.
+            index = close
+            guard close - open <= 1024, let value = valueStart(text, behind: close),
+                names.contains(text[(open + 1)..<close])
+            else { continue }
+            let end = looseEnd(text, from: value)
+            if !text[value..<end].elementsEqual("null".utf8) { places.append(value..<end) }
+            index = end
+        }
+        return places
+    }
+
+    private static let quote = UInt8(ascii: "\"")
+
+    /// Where the value of a member begins whose name ends in a quote; nil where no colon is behind it.
+    private static func valueStart(_ text: [UInt8], behind close: Int) -> Int? {
+        guard let colon = text[(close + 1)...].firstIndex(where: { $0 > 0x20 }), text[colon] == UInt8(ascii: ":") else {
+            return nil
+        }
+        return text[(colon + 1)...].firstIndex { $0 > 0x20 }
+    }
+
+    /// Where a value ends: a text behind its quote, anything with members at the end of all, else before what divides.
+    private static func looseEnd(_ text: [UInt8], from start: Int) -> Int {
+        let first = text[start]
+        guard first != UInt8(ascii: "{"), first != UInt8(ascii: "[") else { return text.count }
+        guard first == quote || first == UInt8(ascii: "'") else {
+            return text[start...].firstIndex { $0 <= 0x20 || ",}]".utf8.contains($0) } ?? text.count
+        }
+        var index = start + 1
+        while index < text.count, text[index] != first { index += text[index] == UInt8(ascii: "\\") ? 2 : 1 }
+        return min(index + 1, text.count)
     }
 
     private struct Walk {

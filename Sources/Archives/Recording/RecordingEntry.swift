@@ -63,7 +63,7 @@ enum RecordingEntry {
 
     /// The response's fields, each as `Name: value`.
     private static func fields(_ exchange: RecordedExchange, _ body: Body) -> [[UInt8]] {
-        var lines = exchange.fields.filter { isKept($0, exchange) }.compactMap { line($0, in: .block) }
+        var lines = exchange.fields.filter { isKept($0, exchange) }.compactMap { line(timeless($0), in: .block) }
         if case .file = body, exchange.value("content-type") == nil {
             // Else it would be that of the file's name.
             lines.append(Array("Content-Type: null".utf8))
@@ -82,6 +82,21 @@ enum RecordingEntry {
             "date", "age", "expires", "via", "cache-status", "proxy-status", "server-timing", "x-runtime",
             "x-response-time", "x-timer",
         ].map { Array($0.utf8) })
+
+    /// A cookie with Max-Age has no use for Expires, which is another time in each exchange. (RFC 6265 §4.1.2.2)
+    private static func timeless(_ field: RecordedField) -> RecordedField {
+        guard field.isNamed("set-cookie") else { return field }
+        let parts = field.value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        func isNamed(_ part: ArraySlice<UInt8>, _ name: StaticString) -> Bool {
+            let name = name.withUTF8Buffer { Array($0) }
+            let attribute = part.drop { $0 == 0x20 }.prefix { $0 != UInt8(ascii: "=") }
+            return attribute.map(\.asciiLowercased) == name
+        }
+        let attributes = parts.dropFirst()
+        guard attributes.contains(where: { isNamed($0, "max-age") }) else { return field }
+        let kept = parts.prefix(1) + attributes.filter { !isNamed($0, "expires") }
+        return RecordedField(field.name, Array(kept.joined(separator: [UInt8(ascii: ";")])))
+    }
 
     /// Fields of the connection, and of how the message was sent on it.
     private static func isOfConnection(_ field: RecordedField) -> Bool {

@@ -45,6 +45,14 @@ final class RecordingFiles {
         list = descriptor
     }
 
+    /// Makes the list one for its owner alone, where new files are; what is appended has all that was sent.
+    func protectList() { if mode == 0o600 { fchmod(list, mode) } }
+
+    /// Takes away what stands in the list from a position on.
+    func cutList(at position: Int) throws(SystemError) {
+        guard ftruncate(list, off_t(position)) == 0 else { throw SystemError() }
+    }
+
     // MARK: Bodies
 
     /// Begins a file that has no name of its own yet.

@@ -14,11 +14,15 @@ struct RecordingReader: ArchiveReader {
     private let source: [UInt8]
     private let sibling: @Sendable (_ path: String) -> ArchiveBytes?
     private var places: [EntryPlace] = []
+    /// Where the last entry begins, if its recorder was killed before it was written; it is not read.
+    let tornEntry: Int?
 
     /// Reads the places of the entries, and checks each.
     ///
     /// - Throws: ``ArchiveProblem`` with the first error.
     init(_ source: [UInt8], name: String) throws(ArchiveProblem) {
+        tornEntry = RecordingReader.tornEntry(source)
+        let source = tornEntry.map { Array(source[..<$0]) } ?? source
         self.source = source
         sibling = { _ in nil }
         var places: [EntryPlace] = []
@@ -30,6 +34,7 @@ struct RecordingReader: ArchiveReader {
     }
 
     private init(_ source: [UInt8], _ input: ArchiveInput) {
+        tornEntry = nil
         self.source = source
         sibling = input.sibling
     }
@@ -41,7 +46,12 @@ struct RecordingReader: ArchiveReader {
         guard input.bytes.count <= sizeLimit else {
             throw ArchiveProblem(.error, "the recording has more than \(sizeLimit) bytes, the most that is read")
         }
-        let source = try input.bytes.read(at: 0, upTo: input.bytes.count)
+        var source = try input.bytes.read(at: 0, upTo: input.bytes.count)
+        if let torn = tornEntry(source) {
+            let span = TextSpan(at: TextMark(offset: torn, in: source))
+            contents.warn(warning("the last entry is cut short, and left out: no line's end is behind it", at: span, source))
+            source.removeSubrange(torn...)
+        }
         let reader = RecordingReader(source, input)
         var table = EntryTable()
         table.isNumberedByLine = true
@@ -65,6 +75,25 @@ struct RecordingReader: ArchiveReader {
     }
 
     // MARK: Entries
+
+    /// Where the last entry begins, if no line's end is behind it and it is none, or has no body. A recorder ends each
+    /// entry with a line; what people write may end without one, and is whole where it says a body.
+    private static func tornEntry(_ source: [UInt8]) -> Int? {
+        guard let last = source.last, last != 0x0A, last != 0x0D else { return nil }
+        var start = source.count
+        repeat {
+            start = source[..<start].lastIndex(of: UInt8(ascii: "-")) ?? -1
+            guard start >= 0 else { return nil }
+        } while start > 0 && source[start - 1] != 0x0A && source[start - 1] != 0x0D
+        guard !source[start...].starts(with: "---".utf8) else { return nil }
+        do throws(YAMLError) {
+            guard let node = try YAMLNode.parse(Array(source[start...]))?.elements?.first else { return start }
+            if case .empty = try RecordingEntryReader.entry(node).body { return start }
+            return nil
+        } catch {
+            return start
+        }
+    }
 
     /// Reads the list, entry by entry.
     private static func forEachEntry(

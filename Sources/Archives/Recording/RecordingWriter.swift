@@ -80,6 +80,7 @@ public struct RecordingWriter {
             throw .system(error)
         }
         guard flock(files.list, LOCK_EX | LOCK_NB) == 0 else { throw .busy }
+        files.protectList()
         try readKnown()
     }
 
@@ -126,6 +127,10 @@ public struct RecordingWriter {
     private mutating func add(_ lines: [UInt8]) throws(RecordingFailure) {
         var status = stat()
         guard fstat(files.list, &status) == 0 else { throw .system(SystemError()) }
+        guard Int(status.st_size) + lines.count < RecordingReader.sizeLimit else {
+            let limit = RecordingReader.sizeLimit
+            throw .archive(ArchiveProblem(.error, "recording.yaml would have more than \(limit) bytes, the most that is read"))
+        }
         do throws(SystemError) {
             try RecordingFiles.write(isWithinLine ? [0x0A] + lines : lines, to: files.list)
             isWithinLine = false
@@ -141,12 +146,19 @@ public struct RecordingWriter {
         let limit = RecordingReader.sizeLimit + 1
         guard let bytes = files.contents(Array("recording.yaml".utf8), limit: limit) else { return }
         isWithinLine = bytes.last.map { $0 != 0x0A } ?? false
+        let torn: Int?
         do throws(ArchiveProblem) {
             let reader = try RecordingReader(bytes, name: "recording.yaml")
             count = reader.entryCount
+            torn = reader.tornEntry
             try reader.forEachFile { path, type in learn(path, type) }
         } catch {
             throw .archive(error)
+        }
+        if let torn {
+            // Of a writer that was killed.
+            try system { () throws(SystemError) in try files.cutList(at: torn) }
+            isWithinLine = false
         }
         let isList = bytes.split(separator: 0x0A).contains { $0.starts(with: "- ".utf8) }
         if count > 0, !isList { throw .otherForm }

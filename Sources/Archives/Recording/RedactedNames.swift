@@ -72,11 +72,13 @@ struct RedactedNames: Sendable {
         return result + redactedPart(body[part...])
     }
 
-    /// A part from its delimiter on.
+    /// A part from its delimiter on; one that is JSON without the values of members of these names.
     private func redactedPart(_ part: ArraySlice<UInt8>) -> [UInt8] {
-        guard let blank = RedactedNames.places(of: Array("\r\n\r\n".utf8), in: part).first,
-            contains(RedactedNames.name(part[..<blank]))
-        else { return Array(part) }
+        guard let blank = RedactedNames.places(of: Array("\r\n\r\n".utf8), in: part).first else { return Array(part) }
+        guard contains(RedactedNames.name(part[..<blank])) else {
+            let content = JSONRedaction.redacted(Array(part[(blank + 4)...]), self)
+            return content.map { part[..<(blank + 4)] + $0 } ?? Array(part)
+        }
         let end = part.endIndex - blank >= 6 && part.suffix(2).elementsEqual([0x0D, 0x0A]) ? 2 : 0
         return Array(part[..<(blank + 4)]) + Redaction.mark + Array(part.suffix(end))
     }

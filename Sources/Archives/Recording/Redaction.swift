@@ -57,9 +57,24 @@ public struct Redaction: Sendable {
         exchange.requestFields = exchange.requestFields.map(requestField)
         exchange.fields = exchange.fields.map(responseField)
         if let body = exchange.requestBody {
-            exchange.requestBody = requestBody(body, type: Redaction.type(exchange.requestFields))
+            let codings = ContentDecoder.codings(of: exchange.requestFields)
+            let type = Redaction.type(exchange.requestFields)
+            let isKept = codings.isEmpty || body.isEmpty || isHarmless(body, codings, type: type)
+            exchange.requestBody = isKept ? requestBody(body, type: type) : nil
         }
         return exchange
+    }
+
+    /// Whether nothing is to be taken out of a coded body of a request. One that can't be decoded may have anything.
+    private func isHarmless(_ body: [UInt8], _ codings: [String], type: [UInt8]) -> Bool {
+        do throws(ArchiveProblem) {
+            var stream = try ContentDecoder.stream(
+                MemoryStream(body), codings: codings, storedBytes: body.count, limits: ArchiveLimits())
+            let decoded = try stream.readAll(limit: 16 << 20)
+            return requestBody(decoded, type: type) == decoded
+        } catch {
+            return false
+        }
     }
 
     static func type(_ fields: [RecordedField]) -> [UInt8] { fields.first { $0.isNamed("content-type") }?.value ?? [] }

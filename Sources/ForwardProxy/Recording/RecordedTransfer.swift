@@ -211,10 +211,12 @@ extension LoopContext {
         _ request: Request, asked: TargetURI, to uri: TargetURI, _ client: any ExchangeClient
     ) -> any OriginTransport {
         let recorder = proxy.configuration.recorder
+        // Of other methods a condition decides whether something is done.
+        let isRetrieval = request.head.method == .get || request.head.method == .head
         let transfer = OriginTransfer(
             OriginRequest(
                 request, to: uri, identity: proxy.identity,
-                preconditions: recorder == nil ? .asReceived : .unvalidated, isRecorded: recorder != nil),
+                preconditions: recorder != nil && isRetrieval ? .unvalidated : .asReceived, isRecorded: recorder != nil),
             over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal)
         guard let recorder else { return transfer }
         var exchange = RecordedExchange()

@@ -31,6 +31,7 @@ extension SubstitutionMap {
         _ uri: TargetURI, method: RequestMethod, hasBody: Bool, hasRange: Bool, from first: Int = 0
     ) -> ArchiveFinding {
         guard uri.scheme != .other else { return .unknown }
+        let uri = uri.asArchived
         return uri.withBytes { url in
             for (place, archive) in storage.archives.enumerated().dropFirst(first) {
                 if var part = part(of: archive, uri, url, method) {
@@ -84,7 +85,7 @@ extension SubstitutionMap {
         _ uri: TargetURI, method: RequestMethod, of archive: MapArchive, hasCandidates: Bool = false,
         isTold: Bool = true
     ) -> ArchiveMiss {
-        archive.miss(uri, method: method, hasCandidates: hasCandidates, isTold: isTold)
+        archive.miss(uri.asArchived, method: method, hasCandidates: hasCandidates, isTold: isTold)
     }
 
     /// The number of an entry among those of all archives of the map.

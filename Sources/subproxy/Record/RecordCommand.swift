@@ -65,9 +65,10 @@ struct RecordCommand: ProgramCommand {
                 status: .noInput, message: "\(target.name) has no recording, and --mode none makes none")
         case (.none, let found?), (.once, let found?):
             if mode == .once {
+                let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")
                 StandardStream.error.writeLine(
-                    "subproxy: \(target.name) has \(countedEntries(found.entries)), which are replayed; "
-                        + "--update adds to them, --mode all records anew")
+                    "subproxy: \(target.name) has \(countedEntries(found.entries)), which \(verb) replayed; "
+                        + "--update adds to \(them), --mode all records anew")
             }
             run.options.maps = [target.path] + options.maps
             run.options.offline = true

@@ -38,7 +38,7 @@ struct RecordTarget {
     }
 
     /// The file that has the entries.
-    private var file: String { kind.format == .recording ? path + "/recording.yaml" : path }
+    var file: String { kind.format == .recording ? path + "/recording.yaml" : path }
 
     // MARK: What is there
 
@@ -64,8 +64,9 @@ struct RecordTarget {
         guard status.st_size > 0, !isBegun else { return nil }
         let archive = try open()
         guard archive.table.count > 0 else { return nil }
-        return Found(
-            entries: archive.table.count, isTorn: archive.warnings.contains { $0.message.contains("cut short") })
+        // A folder's writer mends it by itself.
+        let isTorn = kind.format != .recording && archive.warnings.contains { $0.message.contains("cut short") }
+        return Found(entries: archive.table.count, isTorn: isTorn)
     }
 
     private func open() throws(CommandFailure) -> Archive {
@@ -105,6 +106,12 @@ struct RecordTarget {
     /// the midst of an entry, and for files of other programs.
     func rewrite() throws {
         let archive = try open()
+        var status = stat()
+        // What was for its owner alone stays so: it may have what is taken out elsewhere.
+        let isPrivate = stat(file, &status) == 0 && status.st_mode & 0o077 == 0
+        let mask = umask(0o077)
+        if !isPrivate { umask(mask) }
+        defer { umask(mask) }
         let output = try ArchiveOutput(path, kind, replaces: true)
         let conversion = Conversion([archive], redaction: nil)
         var plan = ConversionPlan(

@@ -15,17 +15,24 @@ final class RecordingRun: Sendable {
     static func append(
         to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
     ) throws -> RecordingRun {
-        if let found, found.isTorn { try target.rewrite() }
+        if let found, found.isTorn { try rewrite(target) }
         do throws(RecorderFailure) {
             return try RecordingRun(target, options, nil)
         } catch {
             guard error == .otherForm, found != nil else { throw failure(error, target) }
         }
         // Another program's form, or what a recorder has left that was killed.
-        try target.rewrite()
+        try rewrite(target)
         do throws(RecorderFailure) { return try RecordingRun(target, options, nil) } catch {
             throw failure(error, target)
         }
+    }
+
+    /// Not while another recorder writes there, whose entries would be lost.
+    private static func rewrite(_ target: RecordTarget) throws {
+        let lock: FileLock?
+        do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
+        try withExtendedLifetime(lock) { try target.rewrite() }
     }
 
     /// Records beside what is there, in whose place it is put at the end.
@@ -91,8 +98,9 @@ final class RecordingRun: Sendable {
         if summary.entries == 0, scratch?.hasOld == true, failure == nil { say("\(target.name) stays as it was") }
         if let line = RecordingText.tunnelled(summary) { say(line) }
         if summary.credentials > 0 {
+            let look = summary.credentials == 1 ? "looks like a credential" : "look like credentials"
             say(
-                "warning: \(counted(summary.credentials, "member")) of JSON responses look like credentials; "
+                "warning: \(counted(summary.credentials, "member")) of JSON responses \(look); "
                     + "--redact NAME,… takes members of these names out")
         }
         return status == .success ? failure ?? status : status

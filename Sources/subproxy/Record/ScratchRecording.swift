@@ -9,12 +9,14 @@ struct ScratchRecording {
     let path: String
     private let target: String
     private let isFolder: Bool
+    /// That of the old one, while it is there: nobody adds to it what would be lost.
+    private let lock: FileLock?
     /// Whether there is another one, which this one replaces.
     var hasOld: Bool { Self.exists(target) }
 
     /// Removes what a recorder that was killed has left.
     ///
-    /// - Throws: ``RecorderFailure`` where another recorder writes it.
+    /// - Throws: ``RecorderFailure`` where another recorder writes it, or the old one.
     init(_ target: RecordTarget) throws(RecorderFailure) {
         // A link stays one: what it leads to is replaced.
         var resolved = target.path
@@ -25,11 +27,10 @@ struct ScratchRecording {
         self.target = resolved
         path = resolved + ".new"
         isFolder = target.kind.format == .recording
-        let file = isFolder ? path + "/recording.yaml" : path
-        let descriptor = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        guard descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .busy }
-        remove()
+        let name = isFolder ? "/recording.yaml" : ""
+        lock = try FileLock(resolved + name)
+        let left = try FileLock(path + name)
+        withExtendedLifetime(left) { remove() }
     }
 
     func remove() { FolderRemoval.remove(path) }
