@@ -168,6 +168,10 @@ let package = Package(
             name: "ArchivesTests", dependencies: ["Archives", "HTTPSemantics", "ProxyTestKit", nioCore],
             swiftSettings: strict),
         .testTarget(
+            name: "RecorderTests",
+            dependencies: ["Archives", "Basics", "ForwardProxy", "Recorder", "ProxyTestKit", nioCore],
+            swiftSettings: strict),
+        .testTarget(
             name: "SessionsTests", dependencies: ["Basics", "Diagnostics", "Sessions", "ProxyTestKit"],
             swiftSettings: strict),
         .testTarget(name: "FilesTests", dependencies: ["Files", "HTTPSemantics", nioCore], swiftSettings: strict),

@@ -25,10 +25,16 @@ public final class RunningBinary: Sendable {
     ///   - map: the path of the map file.
     ///   - options: further options; without `--log-file` the access log is ``log``.
     ///   - wrapper: a command that is started instead, and executes the program in its own place.
-    public init(map: String, _ options: [String] = [], wrapper: [String] = []) throws {
+    public convenience init(map: String, _ options: [String] = [], wrapper: [String] = []) throws {
+        try self.init(command: ["--map", map] + options, wrapper: wrapper)
+    }
+
+    /// The same with another command than `serve`.
+    ///
+    /// - Parameter command: its name and options.
+    public init(command: [String], wrapper: [String] = []) throws {
         let process = try ChildProcess(
-            wrapper + [RunningBinary.path, "--map", map, "--listen", "127.0.0.1:0"] + options,
-            environment: ["NOTIFY_SOCKET": ""])
+            wrapper + [RunningBinary.path] + command + ["--listen", "127.0.0.1:0"], environment: ["NOTIFY_SOCKET": ""])
         var port: UInt16?
         try Wait.until {
             port = RunningBinary.port(in: process.error)

@@ -41,8 +41,8 @@ public final class Recorder: ExchangeRecorder {
     private let options: RecorderOptions
     private let lock = ConditionLock(conditions: 2)
     nonisolated(unsafe) private var state = State()
-    /// Used by the writer's thread alone.
-    nonisolated(unsafe) private let output: any RecorderOutput
+    /// Used by the writer's thread alone; nil from the end on, when others may write there.
+    nonisolated(unsafe) private var output: (any RecorderOutput)?
     private let spoolFolder: String
 
     /// Opens what is written, goes on with what is there, and starts the thread.
@@ -157,7 +157,8 @@ public final class Recorder: ExchangeRecorder {
         while let jobs = take() {
             for job in jobs { perform(job) }
         }
-        do throws(RecorderFailure) { try output.finish() } catch { fail(error) }
+        do throws(RecorderFailure) { try output?.finish() } catch { fail(error) }
+        output = nil
         let held = lock.locked {
             defer { state.held = [] }
             state.hasEnded = true
@@ -206,7 +207,7 @@ public final class Recorder: ExchangeRecorder {
             guard let entry = RecordedEntry(exchange, body, redaction: options.redaction) else {
                 return lock.locked { count(Unrecorded.tooLong.rawValue) }
             }
-            try output.append(entry)
+            try output?.append(entry)
             lock.locked {
                 state.summary.entries += 1
                 state.summary.bytes += exchange.body.storedBytes

@@ -22,7 +22,11 @@ func contents(_ path: String) throws -> [UInt8] {
     var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
         let count = fread(&piece, 1, piece.count, file)
-        guard count > 0 else { return bytes }
+        guard count > 0 else {
+            // A folder can be opened, and not read.
+            guard ferror(file) == 0 else { throw SystemCallError() }
+            return bytes
+        }
         bytes += piece[..<count]
     }
 }
@@ -134,7 +138,7 @@ struct RecordingTests {
             var writer = try RecordingWriter(folder: path)
             try append(&writer, page, "same")
         }
-        var writer = try RecordingWriter(folder: path)
+        var writer = try reopened()
         #expect(writer.count == 1)
         try append(&writer, Self.exchange("https://a.example/b", fields: [("Content-Type", "text/plain")]), "same")
         try append(&writer, Self.exchange("https://a.example/c", fields: [("Content-Type", "text/css")]), "same")
@@ -148,6 +152,88 @@ struct RecordingTests {
             ])
         #expect(try (0..<5).map { try archive.text($0) } == ["same", "same", "same", "other", ""])
         #expect(archive.table.number(0) == ":2")
+    }
+
+    /// A writer for what another one has written. Processes that other tests start hold its lock until they execute
+    /// their programs.
+    private func reopened(_ options: RecordingOptions = RecordingOptions()) throws -> RecordingWriter {
+        var writer: RecordingWriter?
+        try Wait.until {
+            do throws(RecordingFailure) { writer = try RecordingWriter(folder: path, options: options) } catch {
+                guard case .busy = error else { throw error }
+            }
+            return writer != nil
+        }
+        return try #require(writer)
+    }
+
+    @Test("are readable wherever their writer was killed, and go on from there")
+    func torn() throws {
+        do {
+            var writer = try RecordingWriter(folder: path)
+            var post = Self.exchange("https://a.example/b", "POST", status: 201, fields: [("Content-Type", "text/css")])
+            post.requestBody = Array(#"{"a":1}"#.utf8)
+            try append(&writer, Self.exchange("https://a.example/a", fields: [("Content-Type", "text/css")]), "a")
+            try append(&writer, post, "b")
+            try append(&writer, Self.exchange("https://a.example/c", status: 302, fields: [("Location", "/x")]), "")
+        }
+        let whole = try contents("\(path)/recording.yaml")
+        let text = String(decoding: whole, as: UTF8.self)
+        let starts = text.ranges(of: "- url:").map { text.utf8.distance(from: text.startIndex, to: $0.lowerBound) }
+        for cut in RecordingWriter.beginning.utf8.count..<whole.count {
+            try folder.write("r/recording.yaml", String(decoding: whole[..<cut], as: UTF8.self))
+            // What ends between two lines may be an entry; else the last one is missing, but for its line's end.
+            let begun = starts.count { $0 < cut }
+            let isAtLine = whole[cut - 1] == 0x0A
+            let isComplete = starts.contains(cut) || starts.contains(cut + 1)
+            let least = isComplete || isAtLine ? begun : max(begun - 1, 0)
+            var archive = try openRecording(path)
+            #expect(archive.table.count == least, "\(cut)")
+            #expect(archive.warnings.isEmpty == (least == begun))
+            #expect(archive.warnings.allSatisfy { $0.message.contains("cut short") })
+            for index in 0..<max(begun - 1, 0) { #expect(try archive.text(index) == ["a", "b", ""][index]) }
+            do {
+                var writer = try reopened()
+                #expect(writer.count == least)
+                try append(&writer, Self.exchange("https://a.example/new"), "new")
+            }
+            archive = try openRecording(path)
+            #expect(archive.table.count == least + 1 && archive.warnings.isEmpty, "\(cut)")
+            #expect(try archive.text(least) == "new")
+        }
+    }
+
+    @Test("leave Expires out of cookies with Max-Age, which would be another time in each")
+    func cookies() throws {
+        var writer = try RecordingWriter(folder: path)
+        let cookies = [
+            "a=REDACTED; expires=Mon, 23 Nov 2026 05:00:00 GMT; Max-Age=9; Path=/",
+            "b=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+            "expires=1; max-age=0",
+        ]
+        try append(
+            &writer, Self.exchange("https://a.example/", fields: cookies.map { ("Set-Cookie", $0) }), "")
+        let archive = try openRecording(path)
+        #expect(
+            try archive.exchange(0).fields.map { String(decoding: $0.value, as: UTF8.self) } == [
+                "a=REDACTED; Max-Age=9; Path=/", cookies[1], cookies[2],
+            ])
+    }
+
+    @Test("are for their owner alone where nothing is taken out, also when they were for all")
+    func privacy() throws {
+        do {
+            var writer = try RecordingWriter(folder: path)
+            try append(&writer, Self.exchange("https://a.example/a"), "a")
+        }
+        var options = RecordingOptions()
+        options.isPrivate = true
+        var writer = try reopened(options)
+        try append(&writer, Self.exchange("https://a.example/b"), "b")
+        for name in ["recording.yaml", "files/a.example/b"] {
+            var status = stat()
+            #expect(stat("\(path)/\(name)", &status) == 0 && status.st_mode & 0o777 == 0o600, "\(name)")
+        }
     }
 
     @Test("are written by one writer at a time")

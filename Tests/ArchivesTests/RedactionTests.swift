@@ -62,6 +62,14 @@ struct RedactionTests {
             ("application/x-ndjson", "{\"sig\":1}\n{\"sig\":2}\n", "{\"sig\":\"REDACTED\"}\n{\"sig\":\"REDACTED\"}\n"),
             ("application/json", #"{"password":"cut"#, #"{"password":"REDACTED""#),
             ("application/json", #"{"password":"p"} x"#, #"{"password":"REDACTED"} x"#),
+            (
+                "application/json", #"{"password":"p"} x "sig": 'a\'b'}"#,
+                #"{"password":"REDACTED"} x "sig": "REDACTED"}"#
+            ),
+            ("application/json", #"{'a':1, "password":"p", "b":2}"#, #"{'a':1, "password":"REDACTED", "b":2}"#),
+            ("application/json", ")]}',\n{\"sig\":1,\"a\":\"sig\"}", ")]}',\n{\"sig\":\"REDACTED\",\"a\":\"sig\"}"),
+            ("text/plain", #"x "token" : null, "token":[1,2] y"#, #"x "token" : null, "token":"REDACTED""#),
+            ("text/plain", #""password" "token":"#, #""password" "token":"#),
             ("application/json", "password", "password"),
             (
                 "application/x-www-form-urlencoded; charset=utf-8", "user=u&passwd=a+b&x=%26",
@@ -74,11 +82,52 @@ struct RedactionTests {
                 "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nREDACTED\r\n--b\r\n"
                     + "Content-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--\r\n"
             ),
+            (
+                "multipart/form-data; boundary=b",
+                "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{\"secret\":\"p\"}\r\n--b--\r\n",
+                "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{\"secret\":\"REDACTED\"}\r\n--b--\r\n"
+            ),
             ("text/plain", "token=1", "token=1"),
         ])
     func bodies(type: String, body: String, redacted: String) {
         let made = Self.standard.requestBody(Array(body.utf8), type: Array(type.utf8))
         #expect(String(decoding: made, as: UTF8.self) == redacted)
+    }
+
+    @Test("takes members out that are nested too deep to be read")
+    func deep() {
+        let body = String(repeating: "[", count: 100) + #"{"password":"p"}"# + String(repeating: "]", count: 100)
+        let made = String(decoding: Self.standard.requestBody(Array(body.utf8), type: []), as: UTF8.self)
+        #expect(made == body.replacing(#""p""#, with: #""REDACTED""#))
+    }
+
+    @Test("takes as long as the text is, whatever quotes are in it")
+    func linear() {
+        let body = Array(String(repeating: #""token" : "#, count: 200_000).utf8)
+        #expect(Self.standard.requestBody(body, type: []).count < body.count * 2)
+        let quotes = [UInt8](repeating: UInt8(ascii: "\""), count: 1 << 20)
+        #expect(Self.standard.requestBody(quotes, type: []) == quotes)
+    }
+
+    @Test("keeps the coded body of a request only where nothing is to be taken out of it")
+    func codedRequests() throws {
+        func coded(_ text: String, _ name: String) throws -> RecordedExchange {
+            let encoder = try GzipEncoder()
+            var bytes: [UInt8] = []
+            encoder.encode(Array(text.utf8), into: &bytes)
+            encoder.finish(into: &bytes)
+            var exchange = RecordedExchange()
+            exchange.requestFields = [
+                RecordedField("Content-Type", "application/json"), RecordedField("Content-Encoding", name),
+            ]
+            exchange.requestBody = bytes
+            return exchange
+        }
+        let harmless = try coded(#"{"a":1}"#, "gzip")
+        #expect(Self.standard.redacted(harmless).requestBody == harmless.requestBody)
+        #expect(try Self.standard.redacted(coded(#"{"password":"p"}"#, "gzip")).requestBody == nil)
+        #expect(try Self.standard.redacted(coded(#"{"a":1}"#, "unknown")).requestBody == nil)
+        #expect(try Self.standard.redacted(coded(#"{"a":1}"#, "br")).requestBody == nil)
     }
 
     @Test("looks in responses for the names alone that were named")

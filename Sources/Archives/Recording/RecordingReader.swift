@@ -19,9 +19,10 @@ struct RecordingReader: ArchiveReader {
 
     /// Reads the places of the entries, and checks each.
     ///
+    /// - Parameter hasFile: whether a file is there, by its path below the recording's folder.
     /// - Throws: ``ArchiveProblem`` with the first error.
-    init(_ source: [UInt8], name: String) throws(ArchiveProblem) {
-        tornEntry = RecordingReader.tornEntry(source)
+    init(_ source: [UInt8], hasFile: (String) -> Bool) throws(ArchiveProblem) {
+        tornEntry = RecordingReader.tornEntry(source, hasFile)
         let source = tornEntry.map { Array(source[..<$0]) } ?? source
         self.source = source
         sibling = { _ in nil }
@@ -47,9 +48,10 @@ struct RecordingReader: ArchiveReader {
             throw ArchiveProblem(.error, "the recording has more than \(sizeLimit) bytes, the most that is read")
         }
         var source = try input.bytes.read(at: 0, upTo: input.bytes.count)
-        if let torn = tornEntry(source) {
+        if let torn = tornEntry(source, { input.sibling($0) != nil }) {
             let span = TextSpan(at: TextMark(offset: torn, in: source))
-            contents.warn(warning("the last entry is cut short, and left out: no line's end is behind it", at: span, source))
+            contents.warn(
+                warning("the last entry is cut short, and left out: no line's end is behind it", at: span, source))
             source.removeSubrange(torn...)
         }
         let reader = RecordingReader(source, input)
@@ -78,7 +80,7 @@ struct RecordingReader: ArchiveReader {
 
     /// Where the last entry begins, if no line's end is behind it and it is none, or has no body. A recorder ends each
     /// entry with a line; what people write may end without one, and is whole where it says a body.
-    private static func tornEntry(_ source: [UInt8]) -> Int? {
+    private static func tornEntry(_ source: [UInt8], _ hasFile: (String) -> Bool) -> Int? {
         guard let last = source.last, last != 0x0A, last != 0x0D else { return nil }
         var start = source.count
         repeat {
@@ -88,8 +90,11 @@ struct RecordingReader: ArchiveReader {
         guard !source[start...].starts(with: "---".utf8) else { return nil }
         do throws(YAMLError) {
             guard let node = try YAMLNode.parse(Array(source[start...]))?.elements?.first else { return start }
-            if case .empty = try RecordingEntryReader.entry(node).body { return start }
-            return nil
+            switch try RecordingEntryReader.entry(node).body {
+            case .empty, .missing: return start
+            case .file(let path, _): return hasFile(path) ? nil : start
+            case .bytes: return nil
+            }
         } catch {
             return start
         }

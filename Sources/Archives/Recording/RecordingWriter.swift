@@ -129,7 +129,8 @@ public struct RecordingWriter {
         guard fstat(files.list, &status) == 0 else { throw .system(SystemError()) }
         guard Int(status.st_size) + lines.count < RecordingReader.sizeLimit else {
             let limit = RecordingReader.sizeLimit
-            throw .archive(ArchiveProblem(.error, "recording.yaml would have more than \(limit) bytes, the most that is read"))
+            throw .archive(
+                ArchiveProblem(.error, "recording.yaml would have more than \(limit) bytes, the most that is read"))
         }
         do throws(SystemError) {
             try RecordingFiles.write(isWithinLine ? [0x0A] + lines : lines, to: files.list)
@@ -148,7 +149,7 @@ public struct RecordingWriter {
         isWithinLine = bytes.last.map { $0 != 0x0A } ?? false
         let torn: Int?
         do throws(ArchiveProblem) {
-            let reader = try RecordingReader(bytes, name: "recording.yaml")
+            let reader = try RecordingReader(bytes) { [files] in files.size(Array($0.utf8)) != nil }
             count = reader.entryCount
             torn = reader.tornEntry
             try reader.forEachFile { path, type in learn(path, type) }

@@ -47,7 +47,9 @@ struct RecordCommand: ProgramCommand {
             throw ValidationError("--redact and --no-redact exclude each other")
         }
         let target = try RecordTarget(name)
-        let found = try target.find()
+        let left = try target.find()
+        // What was cut off in its first entry is recorded anew.
+        let found = left.flatMap { $0.entries > 0 ? $0 : nil }
         let mode = try record.effectiveMode()
         let report = record.makeReport()
         var run = ProxyRun(options, logs, limits)
@@ -81,7 +83,7 @@ struct RecordCommand: ProgramCommand {
             // Else each entry that is added would begin all sequences anew.
             run.watchesFiles = false
         case (.all, _): recording = try .anew(target, record)
-        case (_, nil): recording = try .append(to: target, record, found: nil)
+        case (_, nil): recording = try .append(to: target, record, found: left)
         }
         return try start(run, recording, report, in: process)
     }

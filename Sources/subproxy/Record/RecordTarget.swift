@@ -45,11 +45,11 @@ struct RecordTarget {
     /// A recording that is there.
     struct Found {
         let entries: Int
-        /// Whether a recorder was killed in the midst of an entry.
+        /// Whether a recorder was killed in the midst of an entry; of the first one, where there are no entries.
         let isTorn: Bool
     }
 
-    /// What is there; nil where there is nothing, or a recording without an entry.
+    /// What is there; nil where there is nothing, or a recording that was just begun.
     ///
     /// - Throws: ``CommandFailure`` where it can't be read, or is no archive.
     func find() throws(CommandFailure) -> Found? {
@@ -62,7 +62,13 @@ struct RecordTarget {
             return nil
         }
         guard status.st_size > 0, !isBegun else { return nil }
-        let archive = try open()
+        let archive: Archive
+        switch try read() {
+        case .success(let opened): archive = opened
+        case .failure(let problem):
+            guard isCutInFirstEntry(problem) else { throw refusal(problem) }
+            return Found(entries: 0, isTorn: true)
+        }
         guard archive.table.count > 0 else { return nil }
         // A folder's writer mends it by itself.
         let isTorn = kind.format != .recording && archive.warnings.contains { $0.message.contains("cut short") }
@@ -70,17 +76,57 @@ struct RecordTarget {
     }
 
     private func open() throws(CommandFailure) -> Archive {
+        switch try read() {
+        case .success(let archive): return archive
+        case .failure(let problem): throw refusal(problem)
+        }
+    }
+
+    private func read() throws(CommandFailure) -> Result<Archive, ArchiveProblem> {
         let opened: ArchiveFile
         do throws(MapFileError) {
             opened = try ArchiveFile(path: file)
         } catch {
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read")
         }
+        return Result { () throws(ArchiveProblem) in try Archive.open(ArchiveInput(opened, name: file)) }
+    }
+
+    private func refusal(_ problem: ArchiveProblem) -> CommandFailure {
+        StandardStream.error.writeLine(problem.description(file: file))
+        return CommandFailure(status: .dataError, message: "")
+    }
+
+    /// Whether it is what a recorder of this program has left that was killed before its first entry was written.
+    private func isCutInFirstEntry(_ problem: ArchiveProblem) -> Bool {
+        guard var bytes = try? FileReading.contents(of: file, upTo: 4096) else { return false }
+        func begins(_ text: String) -> Bool { bytes.starts(with: text.utf8.prefix(bytes.count)) }
+        switch kind.format {
+        case .har:
+            let isCut = problem.message.hasSuffix("has no entry that is complete")
+            return isCut && begins(#"{"log":{"version":"1.2","creator":{"name":"subproxy","#)
+        case .warc:
+            guard problem.message.hasPrefix("there is no record of a response") else { return false }
+            if isCompressed {
+                guard bytes.starts(with: [0x1F, 0x8B].prefix(bytes.count)) else { return false }
+                bytes = Self.decodedBeginning(bytes).bytes
+            }
+            let isOurs = String(decoding: bytes, as: UTF8.self).contains("software: subproxy/")
+            return begins("WARC/1.1\r\nWARC-Type: warcinfo\r\n") && (isOurs || bytes.count < 400)
+        default: return false
+        }
+    }
+
+    /// As much as there is of what begins a compressed file, and whether it came to an end.
+    private static func decodedBeginning(_ bytes: [UInt8]) -> (bytes: [UInt8], isWhole: Bool) {
+        var decoded: [UInt8] = []
         do throws(ArchiveProblem) {
-            return try Archive.open(ArchiveInput(opened, name: file))
+            var stream = try ContentDecoder.stream(
+                MemoryStream(bytes), codings: ["gzip"], storedBytes: bytes.count, limits: ArchiveLimits())
+            while decoded.count < 4096, try stream.read(64, into: &decoded) {}
+            return (decoded, true)
         } catch {
-            StandardStream.error.writeLine(error.description(file: file))
-            throw CommandFailure(status: .dataError, message: "")
+            return (decoded, false)
         }
     }
 
@@ -94,17 +140,25 @@ struct RecordTarget {
         case .recording:
             return bytes.count < 1024 && !bytes.split(separator: 0x0A).contains { $0.first != UInt8(ascii: "#") }
         default:
-            guard !isCompressed else {
-                // The first record alone has no more.
-                return bytes.count < 400 && bytes.starts(with: [0x1F, 0x8B])
-            }
-            return bytes.starts(with: Array("WARC/1.1\r\nWARC-Type: warcinfo".utf8)) && bytes.count < 600
+            // The first record alone has no more.
+            guard bytes.count < 600 else { return false }
+            let (record, isWhole) = isCompressed ? Self.decodedBeginning(bytes) : (bytes, true)
+            return isWhole && record.starts(with: Array("WARC/1.1\r\nWARC-Type: warcinfo".utf8))
+                && record.suffix(6).elementsEqual("\r\n\r\n\r\n".utf8)
         }
     }
 
     /// Writes anew what is there, entry by entry, in the form in which a recorder appends: after a recorder was killed in
     /// the midst of an entry, and for files of other programs.
-    func rewrite() throws {
+    func rewrite(_ found: Found) throws {
+        guard found.entries > 0 else {
+            // There is nothing to be kept.
+            guard truncate(file, 0) == 0 else {
+                throw CommandFailure(
+                    status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
+            }
+            return
+        }
         let archive = try open()
         var status = stat()
         // What was for its owner alone stays so: it may have what is taken out elsewhere.

@@ -15,24 +15,24 @@ final class RecordingRun: Sendable {
     static func append(
         to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
     ) throws -> RecordingRun {
-        if let found, found.isTorn { try rewrite(target) }
+        if let found, found.isTorn { try rewrite(target, found) }
         do throws(RecorderFailure) {
             return try RecordingRun(target, options, nil)
         } catch {
-            guard error == .otherForm, found != nil else { throw failure(error, target) }
+            guard error == .otherForm, let found else { throw failure(error, target) }
+            // Another program's form, or what a recorder has left that was killed.
+            try rewrite(target, found)
         }
-        // Another program's form, or what a recorder has left that was killed.
-        try rewrite(target)
         do throws(RecorderFailure) { return try RecordingRun(target, options, nil) } catch {
             throw failure(error, target)
         }
     }
 
     /// Not while another recorder writes there, whose entries would be lost.
-    private static func rewrite(_ target: RecordTarget) throws {
+    private static func rewrite(_ target: RecordTarget, _ found: RecordTarget.Found) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
-        try withExtendedLifetime(lock) { try target.rewrite() }
+        try withExtendedLifetime(lock) { try target.rewrite(found) }
     }
 
     /// Records beside what is there, in whose place it is put at the end.

@@ -1,0 +1,434 @@
+import Foundation
+import Glibc
+import ProxyTestKit
+import Testing
+
+/// An origin on loopback, what is recorded of it, and the program with curl as its command.
+private final class Stage {
+    static let kinds = ["r/", "r.har", "r.warc", "r.warc.gz"]
+
+    let folder = TemporaryFolder()
+    let origin: ScriptedOrigin
+
+    /// - Parameter answer: sends a response; by default the path, as text.
+    init(_ answer: (@Sendable (ScriptedOrigin.Request, ScriptedOrigin.Connection) throws -> Bool)? = nil) throws {
+        origin = try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            if let answer { return try answer(request, connection) }
+            let isHead = request.text.hasPrefix("HEAD ")
+            let body = "body of \(request.target)"
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: Mon, 23 Nov 2026 05:00:00 GMT\r\n"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(isHead ? "" : body)")
+            return true
+        }
+    }
+
+    func url(_ path: String) -> String { "http://127.0.0.1:\(origin.port)\(path)" }
+
+    var targets: [String] { origin.requests.map(\.target) }
+
+    /// Runs the program with a command; the name of what is recorded is relative to the folder.
+    func run(_ name: String, _ options: [String] = [], _ command: [String]) throws -> SubproxyProcess.Finished {
+        try SubproxyProcess.run(
+            ["record", "-o", name, "--ca-dir", folder.at("ca")] + options + ["--"] + command, folder: folder.path)
+    }
+
+    /// Runs it with curl, which fetches paths one after the other, and prints the statuses.
+    func fetch(_ name: String, _ options: [String] = [], _ paths: String...) throws -> SubproxyProcess.Finished {
+        try run(
+            name, options, curl + ["--write-out", "%{http_code} "] + paths.flatMap { ["-o", "/dev/null", url($0)] })
+    }
+
+    let curl = ["curl", "--disable", "-sS", "--max-time", "60"]
+
+    /// What is said of an archive: `2 entries, 2 usable`.
+    func counts(_ name: String) throws -> String {
+        let output = try SubproxyProcess.run(["check", folder.at(name)]).output
+        return output.split(separator: "(").last?.split(separator: ")").first.map(String.init) ?? output
+    }
+
+    /// All text of all files of what was recorded.
+    func text(_ name: String) throws -> String {
+        let script =
+            "case $1 in *.gz) zcat $1;; *) find $1 -type f | sort | while read f; do echo $f; cat $f; done;; esac"
+        return try ChildProcess.run(["sh", "-c", script, "sh", folder.at(name)]).output
+    }
+}
+
+/// The built program as a recorder of what origins answer.
+@Suite("Recording", .onThreads)
+struct RecordTests {
+    // MARK: Modes
+
+    @Test("once records the first time, and replays it ever after", arguments: Stage.kinds)
+    func once(name: String) throws {
+        let stage = try Stage()
+        let first = try stage.fetch(name, [], "/a", "/b?x=1")
+        #expect(first.status == 0 && first.output == "200 200 ", "\(first.error)")
+        #expect(
+            first.errorLines == [
+                "subproxy: recorded 2 exchanges of 1 host (\("body of /abody of /b?x=1".utf8.count) bytes) to \(name)"
+            ])
+        #expect(stage.targets == ["/a", "/b?x=1"])
+        let second = try stage.fetch(name, ["--fail-on-miss"], "/b?x=1", "/a")
+        #expect(second.status == 0 && second.output == "200 200 ")
+        #expect(
+            second.errorLines == [
+                "subproxy: \(name) has 2 entries, which are replayed; --update adds to them, --mode all records anew"
+            ])
+        let missed = try stage.fetch(name, ["--fail-on-miss", "--report", "report.json"], "/a", "/new")
+        #expect(missed.status == 1 && missed.output == "200 504 ")
+        #expect(try stage.folder.text(of: "report.json").contains(#""reason":"path""#))
+        #expect(stage.targets.count == 2)
+        #expect(try stage.counts(name) == "2 entries, 2 usable")
+    }
+
+    @Test("new_episodes replays what is there, and adds what it lacks", arguments: Stage.kinds)
+    func update(name: String) throws {
+        let stage = try Stage()
+        _ = try stage.fetch(name, ["--mode", "new_episodes"], "/a")
+        let second = try stage.fetch(name, ["--update"], "/a", "/b")
+        #expect(second.status == 0 && second.output == "200 200 ")
+        #expect(second.errorLines == ["subproxy: recorded 1 exchange of 1 host (10 bytes) to \(name)"])
+        #expect(stage.targets == ["/a", "/b"])
+        let third = try stage.fetch(name, ["--mode", "none"], "/b", "/a")
+        #expect(third.output == "200 200 " && third.error.isEmpty)
+        #expect(try stage.counts(name) == "2 entries, 2 usable")
+    }
+
+    @Test("all records anew, in the place of the old one at the end, and keeps the rules", arguments: Stage.kinds)
+    func all(name: String) throws {
+        let stage = try Stage()
+        _ = try stage.fetch(name, ["--mode", "all"], "/a", "/b")
+        if name == "r/" {
+            try stage.folder.write("r/substitutions.yaml", "archives: [recording.yaml]\n# mine\n")
+            try stage.folder.write("r/README", "mine")
+        }
+        let second = try stage.fetch(name, ["--mode", "all"], "/c")
+        #expect(second.status == 0 && second.output == "200 ")
+        #expect(second.errorLines == ["subproxy: recorded 1 exchange of 1 host (10 bytes) to \(name)"])
+        #expect(try stage.counts(name) == "1 entry, 1 usable")
+        let text = try stage.text(name)
+        #expect(text.contains("body of /c") && !text.contains("body of /a"))
+        if name == "r/" {
+            #expect(try stage.folder.text(of: "r/substitutions.yaml").hasSuffix("# mine\n"))
+            #expect(try stage.folder.text(of: "r/README") == "mine")
+        }
+        let names = try ChildProcess.run(["ls", "-A", stage.folder.path]).output.split(separator: "\n")
+        #expect(names.sorted() == ["ca", name == "r/" ? "r" : Substring(name)])
+        // Where nothing was asked, all stays.
+        let idle = try stage.run(name, ["--mode", "all"], ["true"])
+        #expect(idle.errorLines.last == "subproxy: \(name) stays as it was")
+        #expect(try stage.counts(name) == "1 entry, 1 usable")
+    }
+
+    @Test("none replays what is there, and is an error where nothing is", arguments: Stage.kinds)
+    func none(name: String) throws {
+        let stage = try Stage()
+        let refused = try stage.fetch(name, ["--mode", "none"], "/a")
+        #expect(refused.status == 66 && refused.output == "" && stage.targets == [])
+        #expect(refused.error == "subproxy: error: \(name) has no recording, and --mode none makes none\n")
+        #expect(try ChildProcess.run(["ls", "-A", stage.folder.path]).output == "")
+        _ = try stage.fetch(name, [], "/a")
+        let replayed = try stage.fetch(name, ["--mode", "none"], "/a", "/b")
+        #expect(replayed.status == 0 && replayed.output == "200 504 " && stage.targets == ["/a"])
+    }
+
+    @Test(
+        "What can't be meant is refused",
+        arguments: [
+            (["record"], 64, "it is not said what to write"),
+            (["record", "-o", "x.mhtml"], 64, "a saved page is not recorded"),
+            (["record", "-o", "x.wacz"], 64, ".zip and .wacz are read, and not written"),
+            (["record", "-o", "x/", "--mode", "never"], 64, "mode"),
+            (["record", "-o", "x/", "--mode", "all", "--update"], 64, "--update is --mode new_episodes"),
+            (
+                ["record", "-o", "x/", "--redact", "a", "--no-redact"], 64,
+                "--redact and --no-redact exclude each other"
+            ),
+            (["record", "-o", "none/x/", "--", "true"], 73, "'none/x/' can't be recorded: No such file or directory"),
+            (["record", "-o", "none/x.har", "--", "true"], 73, "No such file or directory"),
+        ])
+    func refusals(arguments: [String], status: Int32, text: String) throws {
+        let folder = TemporaryFolder()
+        let finished = try SubproxyProcess.run(arguments, folder: folder.path)
+        #expect(finished.status == status && finished.error.contains(text), "\(finished)")
+        #expect(try ChildProcess.run(["ls", "-A", folder.path]).output == "")
+    }
+
+    @Test("There is one recorder at a time, in each mode", arguments: Stage.kinds)
+    func busy(name: String) throws {
+        let stage = try Stage()
+        let path = stage.folder.at(name)
+        let first = try RunningBinary(command: ["record", "-o", path])
+        func second(_ options: [String]) throws {
+            let refused = try stage.run(name, options, ["true"])
+            #expect(refused.status == 73)
+            #expect(refused.error == "subproxy: error: '\(name)' can't be recorded: another recorder writes it\n")
+        }
+        try second([])
+        try second(["--mode", "all"])
+        #expect(try first.get(stage.url("/a")).status == 200)
+        try Wait.until { try stage.counts(name).hasPrefix("1 entry") }
+        try second(["--update"])
+        try second(["--mode", "all"])
+        first.process.send(SIGTERM)
+        #expect(try first.process.finish() == 0)
+        #expect(first.process.error.hasSuffix("subproxy: recorded 1 exchange of 1 host (10 bytes) to \(path)\n"))
+        let third = try RunningBinary(command: ["record", "-o", path, "--mode", "all"])
+        try second(["--update"])
+        third.process.send(SIGTERM)
+        #expect(try third.process.finish() == 0)
+        #expect(try stage.counts(name) == "1 entry, 1 usable")
+    }
+
+    // MARK: What is recorded
+
+    @Test("The proxy's own fields, pages and answers, and what failed, are not recorded, and are counted")
+    func passedOver() throws {
+        let stage = try Stage { request, connection in
+            switch request.target {
+            case "/cut":
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+                return false
+            case "/reset": return false
+            case "/early":
+                try connection.socket.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+                try connection.respond(body: "early")
+            case "/upgrade":
+                try connection.socket.send(
+                    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+                return false
+            case "/endless":
+                try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx")
+                _ = try connection.socket.receive()
+                return false
+            default: try connection.respond(body: String(repeating: "x", count: 5000))
+            }
+            return true
+        }
+        let map = try stage.folder.write("m.yaml", ServedMap.text("http://mapped.test/: { text: mapped }"))
+        let path = stage.folder.at("r")
+        let binary = try RunningBinary(command: ["record", "-o", path, "--map", map, "--record-body", "4KiB"])
+        #expect(try binary.get(stage.url("/early")).interim.count == 1)
+        #expect(try binary.get("http://mapped.test/").text == "mapped")
+        #expect(try binary.get("http://127.0.0.1:\(binary.port)/").status == 200)
+        #expect(try !binary.get(stage.url("/cut")).isComplete)
+        #expect(try binary.get(stage.url("/reset")).status == 502)
+        #expect(try binary.get(stage.url("/long")).body.count == 5000)
+        let upgrade = try binary.connect()
+        try upgrade.sendRequest("GET", stage.url("/upgrade"), fields: ["Connection: Upgrade", "Upgrade: x"])
+        #expect(try upgrade.receiveResponseHead().status == 101)
+        let leaving = try binary.connect()
+        try leaving.sendRequest("GET", stage.url("/endless"))
+        #expect(try leaving.receiveResponseHead().status == 200)
+        leaving.close()
+        try Wait.until { stage.origin.openConnectionCount == 0 || stage.targets.last == "/endless" }
+        try Wait.until { try binary.get("http://127.0.0.1:\(binary.port)/metrics").text.contains("subproxy") }
+        upgrade.close()
+        binary.process.send(SIGTERM)
+        #expect(try binary.process.finish() == 0)
+        #expect(
+            binary.process.error.contains(
+                "recorded 1 exchange of 1 host (5 bytes) to \(path)/; 5 were not recorded: 1 cut off, 2 failed, "
+                    + "1 too long, 1 upgraded\n"), "\(binary.process.error)")
+        let list = try stage.folder.text(of: "r/recording.yaml")
+        #expect(list.contains("/early") && !list.contains("103") && !list.contains("Via") && !list.contains("Date"))
+    }
+
+    @Test("Origins are asked for bodies that can be kept: no conditions, no cache, no coding that nobody knows")
+    func whatOriginsGet() throws {
+        let stage = try Stage { _, connection in
+            try connection.respond(fields: "Cache-Control: max-age=999\r\nETag: \"e\"\r\n")
+            return true
+        }
+        let binary = try RunningBinary(command: ["record", "-o", stage.folder.at("r")])
+        let fields = [
+            "If-None-Match: \"e\"", "If-Modified-Since: Mon, 23 Nov 2026 05:00:00 GMT", "X-Mine: 1",
+            "Accept-Encoding: gzip, xyz;q=0.5, br;q=0.1, *", "Cookie: a=planted", "If-Unmodified-Since: 0",
+        ]
+        for _ in 0..<2 { #expect(try binary.get(stage.url("/a"), fields: fields).text == "ok") }
+        #expect(try binary.exchange("PUT", stage.url("/a"), fields: ["If-None-Match: *"], body: "x").status == 200)
+        let requests = stage.origin.requests
+        #expect(requests.count == 3)
+        for request in requests.prefix(2) {
+            #expect(request.field("If-None-Match") == nil && request.field("If-Modified-Since") == nil)
+            #expect(request.field("Accept-Encoding") == "gzip, br;q=0.1")
+            #expect(request.field("X-Mine") == "1" && request.field("Cookie") == "a=planted")
+        }
+        // Of another method it says whether something is to be done.
+        #expect(requests.last?.field("If-None-Match") == "*")
+        binary.process.send(SIGTERM)
+        try binary.process.finish()
+        #expect(try !stage.text("r").contains("planted"))
+    }
+
+    @Test("A replay has the status, fields and bodies of the origin, in each format", arguments: Stage.kinds)
+    func roundTrip(name: String) throws {
+        let stage = try Stage { request, connection in
+            let body: String
+            var head =
+                "Content-Type: text/html; charset=iso-8859-1\r\nX-A: 1\r\nx-a: 2\r\nX-Odd: \"a: b\" # c\r\nX-Empty:\r\n"
+            switch request.target {
+            case "/204":
+                try connection.socket.send("HTTP/1.1 204 No Content\r\nX-A: 1\r\n\r\n")
+                return true
+            case "/moved": (body, head) = ("", head + "Location: /204?a=1\r\n")
+            case "/large": body = String(repeating: "0123456789abcdef", count: 40_000)
+            case "/chunked":
+                try connection.socket.send(
+                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-C: 1\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+                return true
+            case "/bytes":
+                try connection.socket.send("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n")
+                try connection.socket.send([0, 1, 0xFF, 0xFE])
+                return true
+            default:
+                body = "\(request.text.prefix(4)) \(request.target) \(String(decoding: request.body, as: UTF8.self))"
+            }
+            try connection.respond(request.target == "/moved" ? "302 Found" : "200 OK", fields: head, body: body)
+            return true
+        }
+        let url = stage.url("")
+        let script = """
+            i=0; for u in '/' '/a?b=c&d' '/204' '/moved' '/large' '/chunked' '/bytes' '/"<x>|' '/%41%zz' '/..%2f;'; do
+            \(stage.curl.joined(separator: " ")) --path-as-is --dump-header - "\(url)$u"; done
+            for b in '{"a":1}' '{"a":2}'; do
+            \(stage.curl.joined(separator: " ")) -i -H 'Content-Type: application/json' -d "$b" "\(url)/post"; done
+            \(stage.curl.joined(separator: " ")) -I "\(url)/head"
+            """
+        let live = try stage.run(name, [], ["sh", "-c", script])
+        #expect(live.status == 0, "\(live.error)")
+        let count = stage.targets.count
+        stage.origin.stop()
+        let replayed = try stage.run(name, ["--fail-on-miss"], ["sh", "-c", script])
+        #expect(replayed.status == 0, "\(replayed.error)")
+        #expect(count == 13)
+        // Made by the proxy, or of the framing.
+        let own = [
+            "date", "via", "cache-status", "cache-control", "etag", "accept-ranges", "vary", "content-length",
+            "transfer-encoding",
+        ]
+        func comparable(_ text: String) -> [Substring] {
+            text.split(separator: "\r\n").filter { line in
+                !own.contains { line.lowercased().hasPrefix("\($0):") } && !line.hasPrefix("HTTP/")
+            }
+        }
+        func statuses(_ text: String) -> [Substring] {
+            text.split(separator: "\r\n").filter { $0.contains("HTTP/1.1 ") }.map { line in
+                line.dropFirst(
+                    (line.range(of: "HTTP/1.1 ")?.upperBound).map { line.distance(from: line.startIndex, to: $0) } ?? 0
+                )
+                .prefix(3)
+            }
+        }
+        let isText = name == "r.har"
+        let expected = comparable(live.output)
+        let found = comparable(replayed.output)
+        // The text of a HAR is UTF-8 whatever it once was.
+        #expect(
+            isText
+                ? found.map { $0.lowercased().replacing("utf-8", with: "iso-8859-1") }
+                    == expected.map { $0.lowercased() } : found == expected)
+        #expect(statuses(replayed.output) == statuses(live.output))
+    }
+
+    @Test("Coded bodies are decoded where they can be, and kept as they came where they can't")
+    func codings() throws {
+        let folder = TemporaryFolder()
+        try folder.write("plain", "hello hello hello")
+        #expect(try ChildProcess.run(["gzip", "-k", folder.at("plain")]).status == 0)
+        let gzip = try [UInt8](Data(contentsOf: URL(filePath: folder.at("plain.gz"))))
+        let stage = try Stage { request, connection in
+            let isFalse = request.target == "/false"
+            let body = isFalse ? Array("no gzip".utf8) : request.target == "/torn" ? Array(gzip.dropLast(9)) : gzip
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
+            )
+            try connection.socket.send(body)
+            return true
+        }
+        for name in Stage.kinds {
+            #expect(try stage.fetch(name, [], "/whole", "/false", "/torn").output == "200 200 200 ")
+            stage.origin.closeConnections()
+            let replayed = try stage.run(name, [], stage.curl + ["--compressed", stage.url("/whole")])
+            #expect(replayed.output == "hello hello hello")
+            #expect(try stage.run(name, [], stage.curl + [stage.url("/false")]).output == "no gzip")
+        }
+        #expect(try stage.folder.text(of: "r/files/127.0.0.1_\(stage.origin.port)/whole.txt") == "hello hello hello")
+    }
+
+    @Test("Two recordings of a site that has not changed are the same bytes")
+    func unchanged() throws {
+        let count = Counter()
+        let stage = try Stage { request, connection in
+            let number = count.next()
+            try connection.respond(
+                fields: "Date: \(number)\r\nAge: \(number)\r\nExpires: \(number)\r\nServer-Timing: t;dur=\(number)\r\n"
+                    + "Set-Cookie: s=\(number); Max-Age=9; Expires=\(number)\r\nContent-Type: text/html\r\n",
+                body: "page \(request.target)")
+            return true
+        }
+        for name in ["a/", "b/"] { #expect(try stage.fetch(name, [], "/", "/x", "/x?y", "/").status == 0) }
+        #expect(try ChildProcess.run(["diff", "-r", stage.folder.at("a"), stage.folder.at("b")]).output == "")
+        #expect(try stage.fetch("a/", ["--mode", "all"], "/", "/x", "/x?y", "/").status == 0)
+        #expect(try ChildProcess.run(["diff", "-r", stage.folder.at("a"), stage.folder.at("b")]).output == "")
+        #expect(
+            try ChildProcess.run(["ls", stage.folder.at("a/files/127.0.0.1_\(stage.origin.port)")]).output
+                == "index.html\nx,y.html\nx.html\n")
+    }
+
+    @Test("JSON is indented on request, and stays as it came else")
+    func indentation() throws {
+        let stage = try Stage { _, connection in
+            try connection.respond(fields: "Content-Type: application/json\r\n", body: #"{"a":[1]}"#)
+            return true
+        }
+        _ = try stage.fetch("a/", [], "/x")
+        _ = try stage.fetch("b/", ["--pretty-json"], "/x")
+        let file = "files/127.0.0.1_\(stage.origin.port)/x.json"
+        #expect(try stage.folder.text(of: "a/\(file)") == #"{"a":[1]}"#)
+        #expect(try stage.folder.text(of: "b/\(file)") == "{\n  \"a\": [\n    1\n  ]\n}\n")
+    }
+
+    @Test("Names that are odd, long, equal but for their case, or those of devices, stay below the folder")
+    func names() throws {
+        let stage = try Stage()
+        let urls = [
+            "/../../up", "/%2e%2e/%2e%2e/up", "/..;/x", "/con", "/aux.txt", "/A/x", "/a/X", "/a", "/a/", "//x//y",
+            "/.git/config",
+            "/" + String(repeating: "l", count: 3000), "/q?" + String(repeating: "p=1&", count: 300), "/a%00b", "/~",
+            "/a:b*c",
+        ].map { stage.url($0) }
+        let finished = try stage.run("r/", [], stage.curl + ["--path-as-is", "-g"] + urls)
+        #expect(finished.status == 0, "\(finished.error)")
+        #expect(try stage.counts("r/") == "\(urls.count) entries, \(urls.count) usable")
+        let paths = try ChildProcess.run(["find", stage.folder.at("r/files"), "-type", "f", "-printf", "%P\\n"]).output
+            .split(separator: "\n")
+        #expect(Set(paths.map { $0.lowercased() }).count == urls.count)
+        for path in paths {
+            #expect(path.utf8.count <= 240)
+            for part in path.split(separator: "/") {
+                #expect(!part.hasPrefix(".") && part.utf8.count <= 80)
+                #expect(!["con", "aux"].contains(part.split(separator: ".").first ?? ""))
+            }
+        }
+        #expect(try ChildProcess.run(["ls", "-A", stage.folder.path]).output == "ca\nr\n")
+    }
+
+    @Test("Requests at once, and one behind the other on a connection, are all recorded")
+    func manyAtOnce() throws {
+        let stage = try Stage()
+        let binary = try RunningBinary(command: ["record", "-o", stage.folder.at("r")])
+        let clients = try (0..<8).map { _ in try binary.connect() }
+        for (number, client) in clients.enumerated() {
+            try client.send(
+                (0..<50).map { "GET \(stage.url("/\(number)-\($0)")) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+        }
+        for client in clients { for _ in 0..<50 { #expect(try client.receiveResponse().status == 200) } }
+        binary.process.send(SIGTERM)
+        #expect(try binary.process.finish() == 0)
+        #expect(try stage.counts("r") == "400 entries, 400 usable")
+    }
+}

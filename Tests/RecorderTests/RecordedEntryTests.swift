@@ -1,0 +1,80 @@
+import Archives
+import ForwardProxy
+import NIOCore
+import Testing
+
+@testable import Recorder
+
+@Suite("An entry that is written")
+struct RecordedEntryTests {
+    private static let own = Redaction(names: [Redaction.standardName, "pin"])
+    private static let json = [("Content-Type", "application/json"), ("Content-Length", "99")]
+
+    private func entry(
+        _ body: [UInt8], _ fields: [(String, String)] = json, _ redaction: Redaction?
+    ) throws -> (RecordedEntry?, String) {
+        let exchange = exchange(fields: fields, stored: body.count)
+        guard let entry = RecordedEntry(exchange, .memory([ByteBuffer(bytes: body)]), redaction: redaction) else {
+            return (nil, "")
+        }
+        var stream = try entry.stream()
+        return (entry, String(decoding: try stream.readAll(limit: 1 << 20), as: UTF8.self))
+    }
+
+    private func coded(_ text: String) throws -> [UInt8] {
+        let encoder = try GzipEncoder()
+        var bytes: [UInt8] = []
+        encoder.encode(Array(text.utf8), into: &bytes)
+        encoder.finish(into: &bytes)
+        return bytes
+    }
+
+    @Test("counts members that look like credentials, and leaves them where they were not named")
+    func credentials() throws {
+        let text = #"{"token":"t","nested":[{"password":"p"}],"pin":"1"}"#
+        let (plain, written) = try entry(Array(text.utf8), Self.json, Redaction(names: [Redaction.standardName]))
+        #expect(plain?.credentials == 2 && written == text)
+        let (compressed, _) = try entry(
+            try coded(text), Self.json + [("Content-Encoding", "gzip")], Redaction(names: [Redaction.standardName]))
+        #expect(compressed?.credentials == 2)
+        #expect(compressed?.exchange.body.codings == ["gzip"])
+        let (all, unchanged) = try entry(Array(text.utf8), Self.json, nil)
+        #expect(all?.credentials == 0 && unchanged == text)
+        let (page, _) = try entry(Array(text.utf8), [("Content-Type", "text/html")], Self.own)
+        #expect(page?.credentials == 0)
+    }
+
+    @Test("has the named members of responses taken out, without a coding and a length that don't hold any more")
+    func namedMembers() throws {
+        let (plain, written) = try entry(Array(#"{"pin":"1","a":2}"#.utf8), Self.json, Self.own)
+        #expect(written == #"{"pin":"REDACTED","a":2}"#)
+        #expect(plain?.exchange.value("content-length") == nil)
+        #expect(plain?.exchange.body.storedBytes == written.utf8.count)
+        let (compressed, decoded) = try entry(
+            try coded(#"{"pin":[1]}"#), Self.json + [("Content-Encoding", "gzip")], Self.own)
+        #expect(decoded == #"{"pin":"REDACTED"}"#)
+        #expect(compressed?.exchange.body.codings == [] && compressed?.exchange.value("content-encoding") == nil)
+        let (same, untouched) = try entry(Array(#"{"a":2}"#.utf8), Self.json, Self.own)
+        #expect(untouched == #"{"a":2}"# && same?.exchange.value("content-length") == Array("99".utf8))
+    }
+
+    @Test("is none where named members can't be looked for")
+    func unreadable() throws {
+        let (none, _) = try entry(Array("no gzip".utf8), Self.json + [("Content-Encoding", "gzip")], Self.own)
+        #expect(none == nil)
+        let (kept, text) = try entry(
+            Array("no gzip".utf8), Self.json + [("Content-Encoding", "gzip")],
+            Redaction(names: [Redaction.standardName]))
+        #expect(kept?.credentials == 0 && text == "no gzip")
+    }
+
+    @Test(
+        "has a host by its URL",
+        arguments: [
+            ("http://a.test/", "a.test"), ("https://a.test:8443/x?y", "a.test:8443"), ("http://a.test?x", "a.test"),
+            ("x", ""),
+        ])
+    func hosts(url: String, host: String) {
+        #expect(RecordedEntry.host(of: Array(url.utf8)) == Array(host.utf8))
+    }
+}

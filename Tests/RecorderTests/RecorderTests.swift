@@ -1,0 +1,207 @@
+import Archives
+import ForwardProxy
+import Glibc
+import NIOCore
+import ProxyTestKit
+import Synchronization
+import Testing
+
+@testable import Recorder
+
+@Suite("A recorder", .onThreads)
+struct RecorderTests {
+    private let folder = TemporaryFolder()
+
+    private func output(_ name: String) -> RecorderOptions.Output {
+        let path = folder.at(name)
+        if name.hasSuffix(".har") { return .har(path) }
+        if name.contains(".warc") { return .warc(path, isCompressed: name.hasSuffix(".gz")) }
+        return .folder(path)
+    }
+
+    /// A recorder for what another one has written. Processes that other tests start hold its lock until they execute
+    /// their programs.
+    private func reopened(_ name: String) throws -> Recorder {
+        var recorder: Recorder?
+        try Wait.until {
+            do throws(RecorderFailure) { recorder = try Recorder(RecorderOptions(output(name))) } catch {
+                guard error == .busy else { throw error }
+            }
+            return recorder != nil
+        }
+        return try #require(recorder)
+    }
+
+    private static let names = ["r", "r.har", "r.warc", "r.warc.gz"]
+
+    @Test("writes exchanges in their order, which are read as they were, and goes on another time", arguments: names)
+    func roundTrip(name: String) throws {
+        let first = try Recorder(RecorderOptions(output(name)))
+        first.record(exchange("http://a.test/1", fields: [("Content-Type", "text/plain")]), "one")
+        first.record(
+            exchange(
+                "http://b.test/2", "POST", status: 201,
+                fields: [("Content-Type", "text/plain"), ("X-A", "1"), ("x-a", "2")],
+                sent: [("Content-Type", "application/json")], requestBody: #"{"a":1}"#), "two")
+        first.record(exchange("http://a.test/3", status: 204), "")
+        first.flush()
+        #expect(first.entryCount == 3)
+        let summary = first.finish()
+        #expect(summary.entries == 3 && summary.hosts == 2 && summary.bytes == 6 && summary.failure == nil)
+        #expect(summary.unrecorded.isEmpty)
+        let second = try reopened(name)
+        second.record(exchange("http://a.test/4", fields: [("Content-Type", "text/plain")]), "four")
+        #expect(second.finish().entries == 1)
+        let archive = try openArchive(folder.at(name))
+        #expect(archive.table.count == 4 && archive.warnings.isEmpty)
+        #expect(try (0..<4).map { try archive.text($0) } == ["one", "two", "", "four"])
+        let read = try archive.exchange(1)
+        #expect(read.method == "POST" && read.status == 201 && read.url == Array("http://b.test/2".utf8))
+        #expect(read.requestBody == Array(#"{"a":1}"#.utf8))
+        #expect(read.fields.filter { $0.isNamed("x-a") }.map(\.value) == [Array("1".utf8), Array("2".utf8)])
+    }
+
+    @Test("has a file that is whole after each exchange", arguments: names)
+    func between(name: String) throws {
+        let recorder = try Recorder(RecorderOptions(output(name)))
+        for number in 1...5 {
+            recorder.record(exchange("http://a.test/\(number)", fields: [("Content-Type", "text/html")]), "\(number)")
+            recorder.flush()
+            let archive = try openArchive(folder.at(name))
+            #expect(archive.table.count == number && archive.warnings.isEmpty)
+            #expect(try archive.text(number - 1) == "\(number)")
+        }
+        _ = recorder.finish()
+    }
+
+    @Test("is alone with what it writes", arguments: names)
+    func busy(name: String) throws {
+        let recorder = try Recorder(RecorderOptions(output(name)))
+        #expect(throws: RecorderFailure.busy) { _ = try Recorder(RecorderOptions(output(name))) }
+        _ = recorder.finish()
+    }
+
+    @Test("spools long bodies to files that nobody sees", arguments: names)
+    func spools(name: String) throws {
+        let recorder = try Recorder(RecorderOptions(output(name)))
+        let spool = recorder.makeSpool()
+        let taken = Atomic(0)
+        let piece = String(repeating: "0123456789abcdef", count: 4096)
+        for _ in 0..<32 {
+            spool.append(ByteBuffer(string: piece)) { taken.add(1, ordering: .relaxed) }
+        }
+        // One that is let go of.
+        recorder.makeSpool().append(ByteBuffer(string: piece)) {}
+        recorder.flush()
+        #expect(taken.load(ordering: .relaxed) == 32)
+        let entries = try ChildProcess.run(["ls", "-A", folder.path]).output
+        #expect(entries == "\(name)\n")
+        var long = exchange("http://a.test/long", fields: [("Content-Type", "text/plain")])
+        long.body.storedBytes = piece.utf8.count * 32
+        #expect(recorder.record(long, body: .spooled(spool)) {})
+        #expect(recorder.finish().bytes == piece.utf8.count * 32)
+        #expect(try openArchive(folder.at(name)).text(0) == String(repeating: piece, count: 32))
+    }
+
+    @Test("bounds what waits to be written, by bytes and by number, and has exchanges go on when there is room")
+    func bounds() throws {
+        // The one that takes the last room is held, and then each.
+        for (size, most) in [(1 << 20, 8 + 2), (0, 1024 + 2)] {
+            let recorder = try Recorder(RecorderOptions(output("\(size).warc")))
+            let (started, gate) = (Gate(), Gate())
+            // The writer's thread waits in the midst of its work.
+            recorder.makeSpool().append(ByteBuffer(string: "x")) {
+                started.open()
+                gate.wait()
+            }
+            started.wait()
+            let body = String(repeating: "x", count: size)
+            let wentOn = Atomic(0)
+            var (accepted, held) = (0, 0)
+            while held < 3, accepted < 2 * most {
+                var next = exchange("http://a.test/\(accepted)")
+                next.body.storedBytes = size
+                accepted += 1
+                if !recorder.record(next, body: pieces(body), goOn: { wentOn.add(1, ordering: .relaxed) }) { held += 1 }
+            }
+            #expect(held == 3 && accepted == most)
+            #expect(wentOn.load(ordering: .relaxed) == 0)
+            gate.open()
+            #expect(recorder.finish().entries == accepted)
+            #expect(wentOn.load(ordering: .relaxed) == 3)
+        }
+    }
+
+    @Test("counts and lets go of the rest where nothing can be written any more, and says it once")
+    func failures() throws {
+        var options = RecorderOptions(.folder(folder.at("r")))
+        let said = Mutex<[RecorderFailure]>([])
+        options.whenFailed = { failure in said.withLock { $0.append(failure) } }
+        let recorder = try Recorder(options)
+        recorder.record(exchange("http://a.test/1"), "one")
+        recorder.flush()
+        #expect(try ChildProcess.run(["rm", "-r", folder.at("r")]).status == 0)
+        for number in 2...4 { #expect(recorder.record(exchange("http://a.test/\(number)"), "\(number)")) }
+        recorder.flush()
+        // Nobody waits for a disk that takes nothing.
+        let taken = Gate()
+        recorder.makeSpool().append(ByteBuffer(string: "x")) { taken.open() }
+        taken.wait()
+        #expect(recorder.record(exchange("http://a.test/5"), "five"))
+        recorder.passOver(.upgraded)
+        let summary = recorder.finish()
+        #expect(summary.entries == 1 && summary.failure != nil)
+        #expect(summary.unrecorded == ["not written": 4, "upgraded": 1])
+        #expect(said.withLock { $0.count } == 1)
+        // After the end too.
+        #expect(recorder.record(exchange("http://a.test/6"), "six"))
+    }
+
+    @Test("fails where no spool can be made, and takes the bytes nevertheless")
+    func spoolFailure() throws {
+        let path = folder.at("sub")
+        #expect(mkdir(path, 0o700) == 0)
+        let recorder = try Recorder(RecorderOptions(.har("\(path)/r.har")))
+        #expect(try ChildProcess.run(["rm", "-r", path]).status == 0)
+        let taken = Gate()
+        let spool = recorder.makeSpool()
+        spool.append(ByteBuffer(string: "x")) { taken.open() }
+        taken.wait()
+        #expect(recorder.record(exchange(), body: .spooled(spool)) {})
+        let summary = recorder.finish()
+        #expect(summary.failure != nil && summary.unrecorded == ["not written": 1])
+    }
+
+    @Test("counts tunnels by their host and port")
+    func tunnels() throws {
+        let recorder = try Recorder(RecorderOptions(output("r")))
+        for _ in 0..<2 { recorder.noteTunnel(host: "a.test", port: 443) }
+        recorder.noteTunnel(host: "a.test", port: 8443)
+        #expect(recorder.finish().tunnels == ["a.test:443": 2, "a.test:8443": 1])
+    }
+
+    @Test("takes credentials out of what it writes, in each format", arguments: names)
+    func redaction(name: String) throws {
+        let recorder = try Recorder(RecorderOptions(output(name)))
+        let encoded = "user=u&password=planted-5"
+        recorder.record(
+            exchange(
+                "http://a.test/?token=planted-1&page=2", "POST",
+                fields: [("Set-Cookie", "sid=planted-2; Path=/"), ("Location", "/x?sig=planted-3")],
+                sent: [
+                    ("Cookie", "planted-4"), ("Content-Type", "application/x-www-form-urlencoded"),
+                    ("Content-Length", "\(encoded.utf8.count)"), ("Authorization", "Bearer planted-6"),
+                ], requestBody: encoded), "")
+        _ = recorder.finish()
+        let found = try ChildProcess.run(["sh", "-c", "cat \(folder.at(name)) 2>/dev/null || cat \(folder.at(name))/*"])
+        let text =
+            name.hasSuffix("gz") ? try ChildProcess.run(["zcat", folder.at(name)]).output : found.output
+        #expect(!text.contains("planted"), "\(text)")
+        #expect(text.contains("REDACTED") && text.contains("page=2") && text.contains("Path=/"))
+        let read = try openArchive(folder.at(name)).exchange(0)
+        #expect(read.requestBody == Array("user=u&password=REDACTED".utf8))
+        if let length = read.requestFields.first(where: { $0.isNamed("content-length") }) {
+            #expect(length.value == Array("24".utf8))
+        }
+    }
+}
