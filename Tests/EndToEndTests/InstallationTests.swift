@@ -36,6 +36,23 @@ struct InstallationTests {
         }
     }
 
+    @Test(
+        "subproxy(1) has the options that replay and record have beside those of serve",
+        arguments: ["replay", "record"])
+    func furtherOptions(command: String) throws {
+        let common = Set(try HelpOption.list(try SubproxyProcess.run(["serve", "--help"]).output).map(\.names))
+        let help = try HelpOption.list(try SubproxyProcess.run([command, "--help"]).output)
+            .filter { !common.contains($0.names) }
+        let page = try ManualPage("subproxy.1").items(of: "Options of \(command)")
+        #expect(help.count > 5)
+        #expect(Set(help.map(\.names)) == Set(page.map { $0.head.filter { $0.hasPrefix("-") } }))
+        for option in help {
+            let item = try #require(page.first { $0.head.contains(option.names.last ?? "") })
+            #expect(Array(item.head.drop { $0.hasPrefix("-") }) == option.value.map { $0.words } ?? [], "\(option)")
+            #expect(option.defaultValue.map { item.text.contains($0) } ?? true, "\(option)")
+        }
+    }
+
     @Test("subproxy(1) has the exit codes that --help has")
     func exitCodes() throws {
         let help = try SubproxyProcess.run(["--help"]).output
@@ -136,6 +153,8 @@ struct InstallationTests {
             (["ex"], ["explain"]), (["--up"], ["--upstream-proxy"]), (["--map", "x.yaml", "--no-p"], ["--no-proxy"]),
             (["--offline", "--bypass", ""], ["origin", "revalidate", "never"]), (["--map", ""], ["a.yaml"]),
             (["serve", "--log-format", ""], ["text", "json"]), (["check", ""], ["a.yaml"]),
+            (["rec"], ["record"]), (["record", "--upd"], ["--update"]),
+            (["record", "--mode", ""], ["once", "new_episodes", "all", "none"]),
             (["ca", "un"], ["uninstall"]), (["explain", "--me"], ["--method"]),
         ])
     func completion(words: [String], offered: [String]) throws {

@@ -169,10 +169,10 @@ extension EndToEnd {
                 received += try client.receive(1 << 20).count
                 return received < size
             }
-            #expect(peak - before < 24 * mebibyte)
+            #expect(peak - before < 12 * mebibyte)
             binary.process.send(SIGTERM)
             let last = binary.peakResidentBytes { binary.process.status == nil }
-            #expect(last - before < 24 * mebibyte)
+            #expect(last - before < 12 * mebibyte)
             #expect(try binary.process.finish() == 0)
             #expect(binary.process.error.contains("recorded 21 exchanges"))
             let number = name == "r" ? "http://127.0.0.1:\(origin.port)/big" : "21"
