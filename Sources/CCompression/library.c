@@ -9,8 +9,7 @@
 
 #define ZLIB(EACH) \
     EACH(crc32_z) EACH(deflate) EACH(deflateEnd) EACH(deflateInit2_) EACH(deflateReset) EACH(inflate) \
-    EACH(inflateEnd) EACH(inflateGetDictionary) EACH(inflateInit2_) EACH(inflatePrime) EACH(inflateReset2) \
-    EACH(inflateSetDictionary)
+    EACH(inflateCopy) EACH(inflateEnd) EACH(inflateInit2_) EACH(inflateReset2)
 #define BROTLI(EACH) \
     EACH(BrotliDecoderCreateInstance) EACH(BrotliDecoderDecompressStream) EACH(BrotliDecoderDestroyInstance)
 #define ZSTD(EACH) \
@@ -51,11 +50,7 @@ MAKE(zlib, uLong, crc32_z, (uLong crc, const Bytef *bytes, z_size_t count), (crc
 HAND_ON(zlib, int, inflate, (z_stream * stream, int flush), (stream, flush))
 HAND_ON(zlib, int, inflateEnd, (z_stream * stream), (stream))
 HAND_ON(zlib, int, inflateReset2, (z_stream * stream, int bits), (stream, bits))
-HAND_ON(zlib, int, inflatePrime, (z_stream * stream, int bits, int value), (stream, bits, value))
-HAND_ON(
-    zlib, int, inflateGetDictionary, (z_stream * stream, Bytef *bytes, uInt *count), (stream, bytes, count))
-HAND_ON(
-    zlib, int, inflateSetDictionary, (z_stream * stream, const Bytef *bytes, uInt count), (stream, bytes, count))
+HAND_ON(zlib, int, inflateCopy, (z_stream * copy, z_stream * stream), (copy, stream))
 HAND_ON(zlib, int, deflate, (z_stream * stream, int flush), (stream, flush))
 HAND_ON(zlib, int, deflateEnd, (z_stream * stream), (stream))
 HAND_ON(zlib, int, deflateReset, (z_stream * stream), (stream))

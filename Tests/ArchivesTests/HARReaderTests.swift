@@ -31,6 +31,26 @@ struct HARReaderTests {
         #expect(archive.messages.isEmpty)
     }
 
+    @Test("has no body over the limit, in the file or beside it")
+    func longBodies() throws {
+        let bodies = [
+            #""text":"0123456789""#, #""text":"MDEyMzQ1Njc4OQ==","encoding":"base64""#, #""_file":"x.txt""#,
+        ]
+        for body in bodies {
+            for (limit, isGiven) in [(9, false), (10, true)] {
+                let bytes = Array(HARSample.har(HARSample.entry(content: body)).utf8)
+                var input = ArchiveInput(name: "a.har", bytes: ArchiveBytes(bytes)) { _ in
+                    ArchiveBytes(Array("0123456789".utf8))
+                }
+                input.limits.body = limit
+                let archive = try Archive.open(input)
+                let problem = ArchiveProblem.thrown { try archive.body(0, pieces: 3) }
+                #expect((problem == nil) == isGiven)
+                #expect(problem?.message.contains("--max-entry-body (9 bytes)") ?? isGiven)
+            }
+        }
+    }
+
     @Test(
         "has a body that is recorded, empty or missing",
         arguments: [

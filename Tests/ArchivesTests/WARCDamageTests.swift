@@ -127,4 +127,24 @@ struct WARCDamageTests {
         #expect(verified.count == 2)
         #expect(verified.first?.contains("entry 2: ") == true && verified.last?.contains("entry 3: ") == true)
     }
+
+    @Test("tells bodies that can't be decoded when it is checked", arguments: [false, true])
+    func undecodable(_ isShared: Bool) throws {
+        var text = WARCText()
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: "
+        text.respond("http://a.example/1", "\(head)deflate\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")
+        text.respond("http://a.example/2", "\(head)gzip\r\n\r\nthis is none")
+        text.respond("http://a.example/3", "\(head)lzma\r\n\r\nx")
+        text.respond("http://a.example/4", "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 100))
+        var limits = ArchiveLimits()
+        limits.body = 99
+        let bytes = isShared ? try gzip(text.plain) : text.plain
+        let archive = try ReadArchive(bytes, name: "a.warc", limits: limits).archive
+        var problems: [ArchiveProblem] = []
+        try archive.check { problems.append($0) }
+        #expect(problems.map(\.entry) == [1, 3, 4])
+        #expect(problems.allSatisfy { $0.severity == .warning })
+        let words = ["can't be decoded (deflate)", "'lzma' is not known", "--max-entry-body (99 bytes)"]
+        for (problem, words) in zip(problems, words) { #expect(problem.message.contains(words)) }
+    }
 }

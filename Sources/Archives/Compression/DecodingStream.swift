@@ -109,9 +109,14 @@ struct LimitedStream: BodyStream {
         let start = bytes.count
         let hasMore = try source.read(count, into: &bytes)
         given += bytes.count - start
-        guard given <= limit else {
+        try LimitedStream.check(given, limit: limit)
+        return hasMore
+    }
+
+    /// - Throws: ``ArchiveProblem`` where a body of so many bytes is too long.
+    static func check(_ size: Int, limit: Int) throws(ArchiveProblem) {
+        guard size <= limit else {
             throw ArchiveProblem(.error, "the body is longer than --max-entry-body (\(limit) bytes)")
         }
-        return hasMore
     }
 }

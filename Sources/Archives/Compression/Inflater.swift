@@ -26,6 +26,19 @@ final class Inflater: Decompressor {
         self.stream = stream
     }
 
+    /// A copy, which goes on from where the other stands, and leaves it as it is.
+    ///
+    /// - Throws: ``ArchiveProblem`` where there is no memory.
+    init(copying other: Inflater) throws(ArchiveProblem) {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard inflateCopy(stream, other.stream) == Z_OK else {
+            stream.deallocate()
+            throw ArchiveProblem(.error, "there is no memory for decoding")
+        }
+        self.stream = stream
+    }
+
     deinit {
         inflateEnd(stream)
         stream.deallocate()
@@ -35,12 +48,6 @@ final class Inflater: Decompressor {
     func reset(_ form: Form) { inflateReset2(stream, form.rawValue) }
 
     func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> DecodingStep {
-        decode(input, into: output, Z_NO_FLUSH)
-    }
-
-    private func decode(
-        _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, _ flush: Int32
-    ) -> DecodingStep {
         let available = UInt32(clamping: input.count)
         let room = UInt32(clamping: output.count)
         // zlib declares its input as mutable, and leaves it as it is. An empty one may not be NULL.
@@ -49,7 +56,7 @@ final class Inflater: Decompressor {
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = room
         var step = DecodingStep()
-        switch inflate(stream, flush) {
+        switch inflate(stream, Z_NO_FLUSH) {
         case Z_OK, Z_BUF_ERROR: break
         case Z_STREAM_END: step.state = .complete
         case Z_MEM_ERROR: step.state = .failed("there is no memory for decoding")

@@ -81,6 +81,10 @@ protocol ArchiveReader: Sendable {
     func portableBody(at place: EntryPlace, _ table: EntryTable) throws(ArchiveProblem) -> any BodyStream
     /// Checks what only reading everything shows (digests), beyond decoding every body: for `check`.
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem)
+    /// Decodes every body of a usable entry, and verifies: for `check`.
+    func check(
+        _ table: EntryTable, _ limits: ArchiveLimits, warn: (ArchiveProblem) -> Void
+    ) throws(ArchiveProblem)
 }
 
 extension ArchiveReader {
@@ -91,6 +95,28 @@ extension ArchiveReader {
     }
 
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {}
+
+    func check(
+        _ table: EntryTable, _ limits: ArchiveLimits, warn: (ArchiveProblem) -> Void
+    ) throws(ArchiveProblem) {
+        for number in 0..<table.count where table[number].isUsable {
+            do throws(ArchiveProblem) {
+                try decodeBody(at: table[number].place, limits)
+            } catch {
+                warn(error.ofEntry(number + 1))
+            }
+        }
+        try verify(table, warn: warn)
+    }
+
+    /// Reads a body to its end, decodes it, and throws it away.
+    private func decodeBody(at place: EntryPlace, _ limits: ArchiveLimits) throws(ArchiveProblem) {
+        let described = try exchange(at: place).body
+        guard !described.isMissing else { return }
+        let stream = try ContentDecoder.stream(
+            try body(at: place), codings: described.codings, storedBytes: described.storedBytes, limits: limits)
+        try stream.discard()
+    }
 }
 
 /// An archive that is open: its entries are known, their bodies are read when they are asked for.
@@ -145,18 +171,6 @@ public final class Archive: Sendable {
         try reader.body(at: table[index].place)
     }
 
-    /// Reads a response's body to its end, decodes it, and throws it away: for `check`. Does I/O.
-    ///
-    /// - Throws: ``ArchiveProblem`` where it can't be read or decoded.
-    public func decodeBody(_ index: Int) throws(ArchiveProblem) {
-        let body = try exchange(index).body
-        guard !body.isMissing else { return }
-        var stream = try ContentDecoder.stream(
-            try openBody(index), codings: body.codings, storedBytes: body.storedBytes, limits: limits)
-        var bytes: [UInt8] = []
-        while try stream.read(65_536, into: &bytes) { bytes.removeAll(keepingCapacity: true) }
-    }
-
     /// Reads the response's body as ``openBody(_:)`` does, but as it was recorded: nothing in it is rewritten. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.
@@ -176,4 +190,11 @@ public final class Archive: Sendable {
     ///
     /// - Throws: ``ArchiveProblem`` where the file can't be read.
     public func verify(warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) { try reader.verify(table, warn: warn) }
+
+    /// Reads the whole archive: decodes the bodies of usable entries, and verifies. Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where the file can't be read.
+    public func check(warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {
+        try reader.check(table, limits, warn: warn)
+    }
 }

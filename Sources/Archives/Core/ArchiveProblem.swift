@@ -45,6 +45,14 @@ public struct ArchiveProblem: Error, Sendable, Equatable {
         ArchiveProblem(.warning, message, at: .offset(offset), entry: entry)
     }
 
+    /// As a warning of an entry.
+    func ofEntry(_ number: Int) -> ArchiveProblem {
+        var problem = self
+        problem.severity = .warning
+        problem.entry = number
+        return problem
+    }
+
     static func unreadable(at offset: Int) -> ArchiveProblem { .error("the file can't be read", at: offset) }
 
     static func cutShort(at offset: Int) -> ArchiveProblem { .error("the file ends too soon", at: offset) }

@@ -109,6 +109,15 @@ public struct RangeStream: BodyStream {
 }
 
 extension BodyStream {
+    /// Reads all that is left, and throws it away.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read.
+    func discard() throws(ArchiveProblem) {
+        var stream = self
+        var bytes: [UInt8] = []
+        while try stream.read(65_536, into: &bytes) { bytes.removeAll(keepingCapacity: true) }
+    }
+
     /// Reads all that is left, up to a limit.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read, or is longer.

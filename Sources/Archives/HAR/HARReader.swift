@@ -60,7 +60,9 @@ struct HARReader: ArchiveReader {
     }
 
     func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream {
-        try stream(try body(of: try entry(at: place)))
+        let body = try body(of: try entry(at: place))
+        if let size = try describe(body).size { try LimitedStream.check(size, limit: limits.body) }
+        return LimitedStream(try stream(body), limit: limits.body)
     }
 
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {

@@ -54,4 +54,11 @@ struct WACZReader: ArchiveReader {
         WACZPackage.verify(zip, warn: warn)
         try warcs.verify(table, warn: warn)
     }
+
+    func check(
+        _ table: EntryTable, _ limits: ArchiveLimits, warn: (ArchiveProblem) -> Void
+    ) throws(ArchiveProblem) {
+        WACZPackage.verify(zip, warn: warn)
+        try warcs.check(table, limits, warn: warn)
+    }
 }

@@ -132,7 +132,10 @@ final class RecordScanner {
             }
             let isFirst = !isStarted
             isStarted = true
-            if try source.fill(5), source.window.starts(with: "WARC/".utf8) { return true }
+            if try source.fill(5), source.window.starts(with: "WARC/".utf8) {
+                if source.isCompressed, source.position > 0 { try source.noteShared() }
+                return true
+            }
             if isFirst { try refuseOthers() }
             if source.isCompressed, source.damage == nil, try source.isAtMemberEnd() { continue }
             try passDamage("no record begins here" + (source.damage.map { " (\($0))" } ?? ""))

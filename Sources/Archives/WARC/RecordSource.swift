@@ -26,6 +26,10 @@ final class RecordSource {
     private(set) var isAtEnd = false
     private var inflater: Inflater?
     private var isMemberOver = false
+    /// Where states are kept of members that have several records; nil where they aren't.
+    private let marks: MemberMarks?
+    /// Whether a record has begun within the member.
+    private var isShared = false
     private var input: UnsafeMutableRawBufferPointer
     private var inputLow = 0
     private var inputHigh = 0
@@ -35,9 +39,13 @@ final class RecordSource {
     /// - Parameters:
     ///   - range: what of the bytes is the WARC file, or the rest of it from the record on that is read.
     ///   - room: how much is decoded or read at once; for an index much, for one record little.
+    ///   - marks: takes states of members that have several records.
     /// - Throws: ``ArchiveProblem`` where the file can't be read, or zlib is missing.
-    init(_ bytes: ArchiveBytes, _ range: Range<Int>, isCompressed: Bool, room: Int) throws(ArchiveProblem) {
+    init(
+        _ bytes: ArchiveBytes, _ range: Range<Int>, isCompressed: Bool, room: Int, marks: MemberMarks? = nil
+    ) throws(ArchiveProblem) {
         inflater = isCompressed ? try Inflater(.gzip) : nil
+        self.marks = marks
         self.bytes = bytes
         self.range = range
         self.isCompressed = isCompressed
@@ -46,6 +54,24 @@ final class RecordSource {
         member = range.lowerBound
         position = isCompressed ? 0 : range.lowerBound
         inputEnd = range.lowerBound
+    }
+
+    /// Goes on in a member from a state of it.
+    init(
+        _ bytes: ArchiveBytes, _ range: Range<Int>, from mark: MemberMark, room: Int
+    ) throws(ArchiveProblem) {
+        inflater = try Inflater(copying: mark.inflater)
+        marks = nil
+        self.bytes = bytes
+        self.range = range
+        isCompressed = true
+        buffer = .allocate(byteCount: max(room, mark.window.count), alignment: 16)
+        input = .allocate(byteCount: max(room / 2, 4096), alignment: 16)
+        member = mark.member
+        position = mark.position
+        inputEnd = mark.filePosition
+        mark.window.withUnsafeBytes { buffer.copyMemory(from: $0) }
+        high = mark.window.count
     }
 
     deinit {
@@ -147,10 +173,16 @@ extension RecordSource {
     /// Decodes some more of the member.
     private func inflate() throws(ArchiveProblem) -> Bool {
         guard let inflater, !isMemberOver, damage == nil else { return false }
+        var end = buffer.count
+        if isShared, marks != nil {
+            try keepMark()
+            end = min(end, high + MemberMarks.leastSpacing)
+        }
         while true {
             let hasInput = try refill()
             let step = inflater.decode(
-                UnsafeRawBufferPointer(rebasing: input[inputLow..<inputHigh]), into: .init(rebasing: buffer[high...]))
+                UnsafeRawBufferPointer(rebasing: input[inputLow..<inputHigh]),
+                into: .init(rebasing: buffer[high..<end]))
             inputLow += step.consumed
             high += step.produced
             switch step.state {
@@ -201,7 +233,30 @@ extension RecordSource {
         high = 0
         damage = nil
         isMemberOver = false
+        isShared = false
         inflater?.reset(.gzip)
+    }
+
+    // MARK: States
+
+    /// Tells that a record begins here, within the member: one that is read later should not need what is before it.
+    func noteShared() throws(ArchiveProblem) {
+        guard !isShared else { return }
+        isShared = true
+        try keepMark()
+    }
+
+    private func keepMark() throws(ArchiveProblem) {
+        guard let marks, marks.wants(member, position), let mark = try mark() else { return }
+        marks.keep(mark)
+    }
+
+    /// The state as it is; nil where there is nothing to go on with.
+    func mark() throws(ArchiveProblem) -> MemberMark? {
+        guard let inflater, !isMemberOver, damage == nil else { return nil }
+        return MemberMark(
+            member: member, position: position, window: Array(window), filePosition: filePosition,
+            inflater: try Inflater(copying: inflater))
     }
 
     /// Goes to the next place behind damage where a member begins that begins with `WARC/`.

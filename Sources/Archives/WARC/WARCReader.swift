@@ -21,6 +21,7 @@ struct WARCReader: ArchiveReader {
     private let requests: ContiguousArray<RecordPlace>
     /// Where the record is that has the body of a revisit.
     private let revisits: [Int: RecordPlace]
+    let marks: MemberMarks
 
     /// Reads the index of a file. Does I/O.
     ///
@@ -36,18 +37,21 @@ struct WARCReader: ArchiveReader {
         var files: [(range: Range<Int>, isCompressed: Bool)] = []
         var index = WARCIndex(input.limits)
         var firsts: [Int] = []
+        let marks = MemberMarks()
         for part in parts {
             firsts.append(contents.table.count)
             if let name = part.name { contents.table.begin(member: name) }
             let isCompressed = try WARCReader.isCompressed(input.bytes, part.range)
             files.append((part.range, isCompressed))
-            let source = try RecordSource(input.bytes, part.range, isCompressed: isCompressed, room: 262_144)
+            let source = try RecordSource(
+                input.bytes, part.range, isCompressed: isCompressed, room: 262_144, marks: marks)
             try index.read(source, into: &contents, progress: input.progress)
         }
         guard contents.table.count > 0 else {
             throw ArchiveProblem(.error, "there is no record of a response in it", at: .file)
         }
         self.files = files
+        self.marks = marks
         self.firsts = firsts + [contents.table.count]
         let targets = index.resolveRevisits(&contents.table)
         revisits = targets.mapValues { WARCReader.place(contents.table[$0].place) }
@@ -64,9 +68,23 @@ struct WARCReader: ArchiveReader {
 
     /// Compares the digests of all records, and looks for broken chunks.
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {
+        try verify(table, isDecoding: false, warn: warn)
+    }
+
+    /// Decodes the bodies in the same pass: so each record is read once, however many are in one gzip member.
+    func check(
+        _ table: EntryTable, _ limits: ArchiveLimits, warn: (ArchiveProblem) -> Void
+    ) throws(ArchiveProblem) {
+        try verify(table, isDecoding: true, warn: warn)
+    }
+
+    private func verify(
+        _ table: EntryTable, isDecoding: Bool, warn: (ArchiveProblem) -> Void
+    ) throws(ArchiveProblem) {
         for (index, file) in files.enumerated() {
             let source = try RecordSource(bytes, file.range, isCompressed: file.isCompressed, room: 262_144)
-            var verifier = WARCVerifier(source, limits, entries: firsts[index]..<(firsts[index + 1]))
+            let entries = firsts[index]..<(firsts[index + 1])
+            var verifier = WARCVerifier(source, limits, entries: entries, isDecoding: isDecoding)
             try verifier.run(table, warn: warn)
         }
     }
@@ -88,10 +106,9 @@ struct WARCReader: ArchiveReader {
         guard let file = files.last(where: { $0.range.lowerBound <= place.offset }),
             place.offset < file.range.upperBound
         else { throw .error("the record is not there", at: place.offset) }
-        let source = try RecordSource(
-            bytes, place.offset..<file.range.upperBound, isCompressed: file.isCompressed, room: room)
+        let source = try source(place, file, room: room)
         let scanner = RecordScanner(source)
-        guard try source.skip(place.inner), try source.fill(5), source.window.starts(with: "WARC/".utf8),
+        guard try source.fill(5), source.window.starts(with: "WARC/".utf8),
             let record = try scanner.next(), record.offset == place.offset, record.inner == place.inner
         else { throw .error("the record is not there any more: the file was changed", at: place.offset) }
         var open = OpenRecord(scanner: scanner, record: record)
@@ -102,6 +119,25 @@ struct WARCReader: ArchiveReader {
         open.message = try WARCIndex.head(scanner, limits) { MessageHead($0, isWhole: $1) }
         try scanner.advance(open.message?.length ?? 0)
         return open
+    }
+
+    /// What reads a record from its beginning on.
+    private func source(
+        _ place: RecordPlace, _ file: (range: Range<Int>, isCompressed: Bool), room: Int
+    ) throws(ArchiveProblem) -> RecordSource {
+        let range = place.offset..<file.range.upperBound
+        guard place.inner > 0 else {
+            return try RecordSource(bytes, range, isCompressed: file.isCompressed, room: room)
+        }
+        let mark = marks.nearest(place)
+        let source =
+            if let mark { try RecordSource(bytes, range, from: mark, room: room) } else {
+                try RecordSource(bytes, range, isCompressed: file.isCompressed, room: room)
+            }
+        let distance = place.inner - (mark?.position ?? 0)
+        // Where it ends before, the record is not there.
+        if try source.skip(distance), distance > room, let reached = try source.mark() { marks.note(reached) }
+        return source
     }
 
     /// The body of a record's message, without the chunked coding.
@@ -128,7 +164,9 @@ struct WARCReader: ArchiveReader {
 
     func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream {
         let target = revisits[Int(place.extra)] ?? WARCReader.place(place)
-        return LimitedStream(stream(try open(target)), limit: limits.body)
+        let open = try open(target)
+        if open.message?.isChunked != true { try LimitedStream.check(open.count, limit: limits.body) }
+        return LimitedStream(stream(open), limit: limits.body)
     }
 
     private func response(at place: RecordPlace) throws(ArchiveProblem) -> RecordedExchange {
@@ -166,16 +204,21 @@ struct WARCReader: ArchiveReader {
         guard let coding = exchange.body.codings.last.flatMap({ ContentCoding(name: $0) }), open.count > 0 else {
             return
         }
-        guard coding == .gzip || coding == .zstd else { return }
         var body = stream(open)
         var start: [UInt8] = []
         while start.count < 4, try body.read(4, into: &start) {}
-        guard !start.isEmpty, !coding.canBegin(with: start) else { return }
+        guard WARCReader.isWrong(coding, start) else { return }
         exchange.body.codings = []
         exchange.fields.removeAll {
             $0.isNamed("content-encoding") || $0.isNamed("content-md5") || $0.isNamed("digest")
                 || $0.isNamed("content-digest")
         }
+    }
+
+    /// Whether a body that begins like this has not the coding that is put on last.
+    static func isWrong(_ coding: ContentCoding, _ start: [UInt8]) -> Bool {
+        guard coding == .gzip || coding == .zstd else { return false }
+        return !start.isEmpty && !coding.canBegin(with: start)
     }
 
     private func addRequest(_ place: RecordPlace, to exchange: inout RecordedExchange) throws(ArchiveProblem) {

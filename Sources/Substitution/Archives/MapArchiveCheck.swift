@@ -10,18 +10,8 @@ extension SubstitutionMap {
             func add(_ problem: ArchiveProblem) {
                 if problems.count < limit { problems.append(problem) }
             }
-            for number in 0..<archive.table.count where archive.table[number].isUsable {
-                do throws(ArchiveProblem) {
-                    try archive.archive.decodeBody(number)
-                } catch {
-                    var problem = error
-                    problem.severity = .warning
-                    problem.entry = number + 1
-                    add(problem)
-                }
-            }
             do throws(ArchiveProblem) {
-                try archive.archive.verify { add($0) }
+                try archive.archive.check { add($0) }
             } catch {
                 add(error)
             }

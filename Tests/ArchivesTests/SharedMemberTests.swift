@@ -1,0 +1,110 @@
+import Synchronization
+import Testing
+
+@testable import Archives
+
+@Suite("A .warc.gz whose records are in one member")
+struct SharedMemberTests {
+    /// Bytes that don't get shorter by compression, in characters of one byte each.
+    private static func noise(_ count: Int, _ seed: Int) -> String {
+        var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
+        let bytes = (0..<count).map { _ -> UInt8 in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return UInt8(0x20 + state % 0x5F)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Records whose requests come behind all responses, the last first.
+    private static func text(_ count: Int, bodies: Int) -> WARCText {
+        var text = WARCText()
+        for number in 1...count {
+            text.respond(
+                "http://a.example/\(number)", id: number, "HTTP/1.1 200 OK\r\n\r\n\(noise(bodies, number))")
+        }
+        for number in (1...count).reversed() {
+            text.add(
+                "request", id: count + number, with: ["WARC-Concurrent-To: \(WARCText.id(number))"],
+                "GET /\(number) HTTP/1.1\r\nX-Number: \(number)\r\n\r\n")
+        }
+        return text
+    }
+
+    /// Bytes that count how many of them are read.
+    private final class Counted: Sendable {
+        private let source: ArchiveBytes
+        private let count = Mutex(0)
+
+        init(_ bytes: [UInt8]) { source = ArchiveBytes(bytes) }
+
+        var bytes: ArchiveBytes {
+            ArchiveBytes(count: source.count) { buffer, offset in
+                guard let piece = try? self.source.read(at: offset, upTo: buffer.count) else { return -1 }
+                buffer.copyBytes(from: piece)
+                self.count.withLock { $0 += piece.count }
+                return piece.count
+            }
+        }
+
+        /// How many were read since the last time.
+        func take() -> Int {
+            count.withLock { count in
+                defer { count = 0 }
+                return count
+            }
+        }
+    }
+
+    @Test("is checked in one pass, and answers without decoding all before a record")
+    func linear() throws {
+        let compressed = try gzip(Self.text(200, bodies: 20_000).plain)
+        let counted = Counted(compressed)
+        let archive = try Archive.open(ArchiveInput(name: "a.warc.gz", bytes: counted.bytes))
+        #expect(archive.table.count == 200 && counted.take() < compressed.count * 11 / 10)
+        var problems: [ArchiveProblem] = []
+        try archive.check { problems.append($0) }
+        #expect(problems.isEmpty)
+        #expect(counted.take() < compressed.count * 11 / 10)
+        for index in [199, 3, 100, 198, 0] {
+            #expect(try archive.text(index) == Self.noise(20_000, index + 1))
+            #expect(counted.take() < 400_000)
+            #expect(try archive.exchange(index).requestFields == [RecordedField("X-Number", "\(index + 1)")])
+            #expect(counted.take() < 800_000)
+        }
+    }
+
+    @Test("is read from each of its records as it is from the first, in any order")
+    func places() throws {
+        let text = Self.text(300, bodies: 3000)
+        let shared = try ReadArchive(try gzip(text.plain), name: "a.warc.gz")
+        let plain = try ReadArchive(text.plain, name: "a.warc")
+        #expect(shared.lines == plain.lines)
+        for index in (0..<300).map({ $0 * 7 % 300 }) {
+            #expect(try shared.bytes(index, step: 1000) == plain.bytes(index, step: 1000))
+        }
+    }
+
+    @Test("takes no more than 16 MiB for that, however long it is, and however long its first record")
+    func memory() throws {
+        for lengths in [[Int](repeating: 600_000, count: 150), [50_000_000, 10, 10, 600_000, 10]] {
+            var text = WARCText()
+            for (number, length) in lengths.enumerated() {
+                text.respond(
+                    "http://a.example/\(number)", "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: length))
+            }
+            let compressed = try gzip(text.plain)
+            let archive = try openArchive(compressed, "a.warc.gz")
+            let marks = try #require((archive.reader as? WARCReader)?.marks)
+            #expect(marks.size.count > 0 && marks.size.bytes <= 16 << 20)
+            for index in [0, 1, lengths.count / 2, lengths.count - 1] {
+                #expect(try archive.body(index).count == lengths[index])
+                // The first is read from the beginning, and the others from a state not far before them.
+                let place = WARCReader.place(archive.table[index].place)
+                let distance = place.inner - (marks.nearest(place)?.position ?? 0)
+                #expect(distance <= 2_000_000, "record \(index)")
+            }
+        }
+    }
+}
