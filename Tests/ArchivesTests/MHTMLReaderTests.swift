@@ -378,6 +378,39 @@ struct MHTMLReaderTests {
         #expect(read.withLock { $0 } < text.count * 3 / 2)
     }
 
+    @Test("whose cid: stand for long URLs is given in pieces, and ends at the limit")
+    func growth() throws {
+        let folder = "http://a/" + String(repeating: "f", count: 20_000) + "/"
+        let names = String(repeating: "cid:i ", count: 10_000)
+        let bytes = Self.message(
+            "Content-Type: multipart/related; boundary=b",
+            [("Content-Type: text/css\nContent-Location: \(folder)\nContent-ID: <i>", names)])
+        let archive = try openArchive(bytes, "a.mhtml")
+        let problem = ArchiveProblem.thrown {
+            var stream: any BodyStream = try #require(archive.reader as? MHTMLReader).body(at: archive.table[0].place)
+            var isMore = true
+            while isMore {
+                var piece: [UInt8] = []
+                isMore = try stream.read(65_536, into: &piece)
+                #expect(piece.count < 131_072)
+            }
+        }
+        #expect(problem?.message.contains("1,100 times its coded bytes") == true)
+        #expect(ArchiveProblem.thrown { try archive.exchange(0) } == problem)
+        var limits = ArchiveLimits()
+        limits.body = 300_000
+        let limited = try openArchive(bytes, "a.mhtml", limits: limits)
+        #expect(ArchiveProblem.thrown { try limited.body(0) }?.message.contains("--max-entry-body") == true)
+        let few = try openArchive(
+            Self.message(
+                "Content-Type: multipart/related; boundary=b",
+                [("Content-Type: text/css\nContent-Location: \(folder)\nContent-ID: <i>", "a cid:i b cid:i")]),
+            "a.mhtml")
+        for pieces in [1, 7, 65_536] {
+            #expect(try few.text(0, pieces: pieces) == "a \(folder).cid-i b \(folder).cid-i")
+        }
+    }
+
     @Test("that names parts without end is looked through once")
     func hostileNames() throws {
         let id = String(repeating: "i", count: 1000)

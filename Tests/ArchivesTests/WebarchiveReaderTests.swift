@@ -322,4 +322,18 @@ struct BinaryPropertyListTests {
         objects.append([0x08])
         #expect(problem(Self.list(objects), "a")?.contains("no dictionary") == true)
     }
+
+    @Test("whose objects lie over each other is refused before all their references are looked at")
+    func overlaps() {
+        // Two hundred arrays of two hundred references, which are the same bytes.
+        let boolean: [UInt8] = [0x08]
+        let array = [0xAF, 0x10, 200] + [UInt8](repeating: 200, count: 200)
+        var list = Array("bplist00".utf8) + boolean + array
+        let table = list.count
+        list += [UInt8](repeating: 9, count: 200) + [8, 0, 0, 0, 0, 0, 0, 1, 1]
+        for number in [201, 0, table] {
+            list += (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+        }
+        #expect(problem(list, "a")?.contains("lie over each other") == true)
+    }
 }

@@ -11,7 +11,7 @@ struct ContentIDRewriter {
     private let isHTML: Bool
     /// The most bytes of a `cid:` that may be of a part.
     private let tokenLimit: Int
-    /// What can't be told yet.
+    /// What can't be told yet, and what there was no room for.
     private var held: [UInt8] = []
     /// The byte before what comes next.
     private var previous: UInt8 = 0x20
@@ -32,7 +32,13 @@ struct ContentIDRewriter {
     }
 
     /// Takes the next bytes; what a token at their end may go on with is held back until more come.
-    mutating func rewrite(_ bytes: [UInt8], isLast: Bool, into output: inout [UInt8]) {
+    ///
+    /// - Parameter room: how much is written: what is written in place of a few bytes may be thousands. What follows is
+    ///   held back; one token may go beyond.
+    /// - Returns: whether all was written that can be told.
+    mutating func rewrite(_ bytes: [UInt8], isLast: Bool, room: Int = .max, into output: inout [UInt8]) -> Bool {
+        let (limit, isEndless) = output.count.addingReportingOverflow(room)
+        var isWhole = true
         let text = held.isEmpty ? bytes : held + bytes
         held = []
         lookedInto = 0
@@ -72,11 +78,18 @@ struct ContentIDRewriter {
                     output.append(contentsOf: replacement)
                     start = range.upperBound
                     index = start
+                    guard isEndless || output.count < limit || index == text.count else {
+                        isWhole = false
+                        held = Array(text.rebased(index..<text.count))
+                        previous = text[index - 1]
+                        return
+                    }
                 }
             }
             output.append(contentsOf: text.rebased(start..<text.count))
             if let last = text.last { previous = last }
         }
+        return isWhole
     }
 
     private enum Found {

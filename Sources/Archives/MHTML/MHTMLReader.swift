@@ -92,10 +92,15 @@ struct MHTMLReader: ArchiveReader {
         exchange.body.isRewritten = true
         guard part.body.count <= MHTMLReader.telling else { return }
         var stream = stream(part, isRewriting: true)
-        var body: [UInt8] = []
-        while try stream.read(MHTMLReader.telling, into: &body) {}
+        var size = 0
+        var isMore = true
+        while isMore {
+            var piece: [UInt8] = []
+            isMore = try stream.read(65_536, into: &piece)
+            size += piece.count
+        }
         exchange.body.isRewritten = stream.rewriter?.hasChanged ?? false
-        exchange.body.size = body.count
+        exchange.body.size = size
     }
 
     /// The Content-Type as it is written; one that says nothing is told by the body.
@@ -137,7 +142,7 @@ struct MHTMLReader: ArchiveReader {
                 ids, isHTML: part.kind == .html || part.kind == .xhtml,
                 url: url ?? { folder + ContentIDs.segment($0) })
         }
-        return MHTMLStream(bytes, part.body, part.encoding, rewriter: rewriter, limit: limits.body)
+        return MHTMLStream(bytes, part.body, part.encoding, rewriter: rewriter, limits: limits)
     }
 
     private func part(at place: EntryPlace) throws(ArchiveProblem) -> Part {

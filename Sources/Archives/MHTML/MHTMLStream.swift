@@ -5,8 +5,11 @@ struct MHTMLStream: BodyStream {
     private let start: Int
     private var decoder: Decoder
     private(set) var rewriter: ContentIDRewriter?
+    /// Whether the rewriter holds back what can be written.
+    private var isHeld = false
     private var written = 0
-    private let limit: Int
+    private let limit: DecodingLimit
+    private var isDecoded = false
     private var isFinished = false
 
     private enum Decoder {
@@ -15,14 +18,15 @@ struct MHTMLStream: BodyStream {
         case quotedPrintable(QuotedPrintableDecoder)
     }
 
+    /// - Parameter limits: what is rewritten may get as long as what is decoded.
     init(
         _ source: ArchiveBytes, _ range: Range<Int>, _ encoding: TransferEncoding, rewriter: ContentIDRewriter?,
-        limit: Int
+        limits: ArchiveLimits
     ) {
         self.source = source
         self.range = range
         self.rewriter = rewriter
-        self.limit = limit
+        limit = DecodingLimit(storedBytes: range.count, limits)
         start = range.lowerBound
         decoder =
             switch encoding {
@@ -43,21 +47,24 @@ struct MHTMLStream: BodyStream {
 
     mutating func read(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) -> Bool {
         guard !isFinished else { return false }
-        let end = min(range.upperBound, range.lowerBound + min(max(count, 1), 1 << 20))
+        let count = min(max(count, 1), 1 << 20)
+        let before = bytes.count
+        var decoded: [UInt8] = []
+        if !isHeld { try decodeNext(count, into: &decoded) }
+        if rewriter == nil { bytes += decoded }
+        isHeld = rewriter?.rewrite(decoded, isLast: isDecoded, room: count, into: &bytes) == false
+        isFinished = isDecoded && !isHeld
+        written += bytes.count - before
+        guard written <= limit.bytes else { throw .error(limit.words, at: start) }
+        return !isFinished
+    }
+
+    private mutating func decodeNext(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) {
+        let end = min(range.upperBound, range.lowerBound + count)
         let coded = try source.read(range.lowerBound..<end)
         range = end..<range.upperBound
-        isFinished = range.isEmpty
-        let before = bytes.count
-        if rewriter == nil {
-            decode(coded, into: &bytes)
-        } else {
-            var decoded: [UInt8] = []
-            decode(coded, into: &decoded)
-            rewriter?.rewrite(decoded, isLast: isFinished, into: &bytes)
-        }
-        written += bytes.count - before
-        guard written <= limit else { throw .error("the body is longer than \(limit) bytes", at: start) }
-        return !isFinished
+        isDecoded = range.isEmpty
+        decode(coded, into: &bytes)
     }
 
     private mutating func decode(_ coded: [UInt8], into bytes: inout [UInt8]) {
@@ -65,11 +72,11 @@ struct MHTMLStream: BodyStream {
         case .none: bytes += coded
         case .base64(var base64):
             coded.withUnsafeBytes { base64.decode($0, into: &bytes) }
-            if isFinished { base64.finish(into: &bytes) }
+            if isDecoded { base64.finish(into: &bytes) }
             decoder = .base64(base64)
         case .quotedPrintable(var quoted):
             coded.withUnsafeBytes { quoted.decode($0, into: &bytes) }
-            if isFinished { quoted.finish(into: &bytes) }
+            if isDecoded { quoted.finish(into: &bytes) }
             decoder = .quotedPrintable(quoted)
         }
     }

@@ -156,13 +156,23 @@ struct BinaryPropertyList {
     }
 
     /// Goes through all objects once, with the containers that it is in on a stack.
+    ///
+    /// Each reference has bytes of its own where objects don't lie over each other: so there are no more than bytes, and
+    /// those of objects that do are not looked at again and again.
     private mutating func checkReferences() throws(ArchiveProblem) {
+        var left = bytes.count
+        let end = tableOffset
+        func charged(_ children: [Int]) throws(ArchiveProblem) -> [Int] {
+            left -= children.count
+            guard left >= 0 else { throw .error("objects of the property list lie over each other", at: end) }
+            return children
+        }
         // 0: not seen, 1: on the stack, 2: done.
         var states = [UInt8](repeating: 0, count: count)
         for first in 0..<count where states[first] == 0 {
             var stack: [(index: Int, children: [Int], next: Int)] = []
             states[first] = 1
-            stack.append((first, try children(first), 0))
+            stack.append((first, try charged(try children(first)), 0))
             while let last = stack.last {
                 guard last.next < last.children.count else {
                     states[last.index] = 2
@@ -180,7 +190,7 @@ struct BinaryPropertyList {
                         "more than \(PropertyListFile.depthLimit) objects in each other", at: try offset(child))
                 }
                 states[child] = 1
-                stack.append((child, try children(child), 0))
+                stack.append((child, try charged(try children(child)), 0))
             }
         }
     }

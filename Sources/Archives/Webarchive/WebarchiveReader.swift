@@ -76,7 +76,7 @@ struct WebarchiveReader: ArchiveReader {
     func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream { stream(try resource(at: place).data) }
 
     private func stream(_ data: PropertyData) -> MHTMLStream {
-        MHTMLStream(bytes, data.range, data.isBase64 ? .base64 : .binary, rewriter: nil, limit: limits.body)
+        MHTMLStream(bytes, data.range, data.isBase64 ? .base64 : .binary, rewriter: nil, limits: limits)
     }
 
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {
@@ -114,7 +114,7 @@ extension WebarchiveReader.Resource {
         }
         do throws(ArchiveProblem) {
             let encoding: TransferEncoding = archived.isBase64 ? .base64 : .binary
-            var stream = MHTMLStream(file.bytes, archived.range, encoding, rewriter: nil, limit: ArchivedResponse.limit)
+            var stream = MHTMLStream(file.bytes, archived.range, encoding, rewriter: nil, limits: ArchiveLimits())
             response = try ArchivedResponse.read(try stream.readAll(limit: ArchivedResponse.limit))
             isResponseBroken = response == nil
         } catch {
