@@ -14,6 +14,8 @@ public final class LoadedFile: Sendable {
     public let variants: [FileVariant]
     /// Whether a later write is sure to show in the file's times; else the next check reads the bytes again.
     public let isSettled: Bool
+    /// What its maker keeps with content that was made.
+    public let note: MadeNote?
 
     /// The states of the file and of its siblings, in the order of ``ContentCoding/siblings``; nil where there is none.
     let seen: [FileIdentity?]
@@ -30,8 +32,9 @@ public final class LoadedFile: Sendable {
 
     init(
         root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
-        isSettled: Bool, folder: KnownFolder? = nil, names: FileIdentity? = nil
+        isSettled: Bool, folder: KnownFolder? = nil, names: FileIdentity? = nil, note: MadeNote? = nil
     ) {
+        self.note = note
         identity = seen.first ?? nil
         siblings = zip(ContentCoding.siblings, seen).dropFirst().compactMap { coding, identity in
             identity.map { (coding?.fileExtension ?? "", $0) }
@@ -74,9 +77,9 @@ public final class LoadedFile: Sendable {
     /// The bytes of all bodies.
     var bodyBytes: Int { variants.reduce(0) { $0 &+ ($1.body?.readableBytes ?? 0) } }
 
-    /// What the bodies take in memory.
+    /// What the bodies take in memory, and the note.
     var bodyCost: Int {
-        bodyBytes &+ variants.reduce(0) { $0 &+ ($1.sealed == nil ? 0 : SealedContent.overhead) }
+        bodyBytes &+ (note?.cost ?? 0) &+ variants.reduce(0) { $0 &+ ($1.sealed == nil ? 0 : SealedContent.overhead) }
     }
 
     /// Whether a response made from the other is right for this one too, byte for byte.
@@ -96,7 +99,7 @@ public final class LoadedFile: Sendable {
         }
         return LoadedFile(
             root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled, folder: folder,
-            names: names.withLock { $0 })
+            names: names.withLock { $0 }, note: note)
     }
 }
 
@@ -177,13 +180,13 @@ extension ContentCoding {
     /// The variants that are looked for, the file itself first.
     static let siblings: [ContentCoding?] = [nil, .brotli, .zstandard, .gzip]
 
-    /// What the name of an encoded sibling ends in, also the end of its entity tag.
+    /// What the name of an encoded sibling ends in, also the end of its entity tag; empty where none is looked for.
     var fileExtension: StaticString {
         switch self {
         case .brotli: ".br"
         case .zstandard: ".zst"
         case .gzip: ".gz"
-        case .identity: ""
+        case .deflate, .identity: ""
         }
     }
 }

@@ -77,6 +77,12 @@ public final class RetainedFiles: Sendable {
         return state.withLock { $0.ring.file(key) }
     }
 
+    /// Content that was made, as far as it is in memory, pinned or not. Does no I/O.
+    public func kept(as name: [UInt8], below root: FolderRoot) -> LoadedFile? {
+        let key = FileKey(root: root.path, path: name)
+        return state.withLock { $0.pinned[key] ?? $0.ring.file(key) }
+    }
+
     /// Looks whether a file is still as it was loaded, as ``recheck(_:)`` does, by what the kernel has in memory. Does
     /// not wait: for event loops.
     ///

@@ -74,7 +74,8 @@ extension RetainedFiles {
         mutating func insert(_ made: LoadedFile, _ key: FileKey) -> (LoadedFile, evicted: [FileKey]) {
             if let held = pinned[key] ?? ring.file(key) { return (held, []) }
             loads &+= 1
-            if made.isPinned {
+            // Whoever pins an archive has not seen how long its bodies are: beyond the memory they may be dropped.
+            if made.isPinned, State.cost(made) <= memory &- pinnedCost {
                 pinned[key] = made
                 pinnedCost &+= State.cost(made)
                 return (made, makeRoom(for: 0))

@@ -1,7 +1,7 @@
 /// A content coding that a representation is kept in (RFC 9110 §8.4.1).
 public enum ContentCoding: UInt8, Sendable, CaseIterable {
     // In the order of preference where a client has none: the smallest result first.
-    case brotli, zstandard, gzip, identity
+    case brotli, zstandard, gzip, deflate, identity
 
     /// The name as it stands in Content-Encoding.
     public var name: StaticString {
@@ -9,6 +9,7 @@ public enum ContentCoding: UInt8, Sendable, CaseIterable {
         case .brotli: "br"
         case .zstandard: "zstd"
         case .gzip: "gzip"
+        case .deflate: "deflate"
         case .identity: "identity"
         }
     }
@@ -20,6 +21,7 @@ public enum ContentCoding: UInt8, Sendable, CaseIterable {
         case 4 where name.equalsIgnoringCase("zstd"): self = .zstandard
         case 4 where name.equalsIgnoringCase("gzip"): self = .gzip
         case 6 where name.equalsIgnoringCase("x-gzip"): self = .gzip
+        case 7 where name.equalsIgnoringCase("deflate"): self = .deflate
         case 8 where name.equalsIgnoringCase("identity"): self = .identity
         default: return nil
         }
@@ -37,6 +39,7 @@ public struct ContentCodingSet: OptionSet, Sendable, Hashable {
     public static let brotli = ContentCodingSet(.brotli)
     public static let zstandard = ContentCodingSet(.zstandard)
     public static let gzip = ContentCodingSet(.gzip)
+    public static let deflate = ContentCodingSet(.deflate)
     public static let identity = ContentCodingSet(.identity)
 }
 
@@ -46,7 +49,7 @@ public struct ContentCodingSet: OptionSet, Sendable, Hashable {
 /// the lower weight counts. Without the field only identity is accepted, since a client that says nothing may decode
 /// nothing.
 public struct AcceptEncoding: Sendable, Equatable {
-    private var weights = InlineArray<4, Int16>(repeating: -1)
+    private var weights = InlineArray<5, Int16>(repeating: -1)
     private var anyWeight: Int16 = -1
 
     public init(_ fields: FieldSection) {

@@ -259,6 +259,19 @@ struct RetainedFilesTests {
         #expect(evicted.all == ["a", "b"])
     }
 
+    @Test("Content that was made is pinned only within the memory, and keeps its note")
+    func pinnedContent() throws {
+        let store = store(memory: 3 * 2024)
+        let root = sandbox.root
+        let content = MadeContent(coding: nil, etag: [], body: ByteBuffer(bytes: [UInt8](repeating: 1, count: 900)))
+        for name in ["a", "b", "c", "d"] {
+            _ = store.keep([content], as: name.bytes, below: root, mode: .pinned, note: MadeNote(name, cost: 100))
+        }
+        #expect(store.statistics.pinnedEntries == 3 && store.statistics.bytes <= 3 * 2024)
+        #expect(store.kept(as: "b".bytes, below: root)?.note?.value as? String == "b")
+        #expect(store.kept(as: "d".bytes, below: root) == nil)
+    }
+
     @Test("A file too large to be kept can't be pinned")
     func unpinnable() throws {
         sandbox.write("large", to: "f")

@@ -43,7 +43,7 @@ struct AcceptEncodingTests {
 
     @Test("Names are those of Content-Encoding")
     func names() {
-        #expect(ContentCoding.allCases.map { "\($0.name)" } == ["br", "zstd", "gzip", "identity"])
+        #expect(ContentCoding.allCases.map { "\($0.name)" } == ["br", "zstd", "gzip", "deflate", "identity"])
         for coding in ContentCoding.allCases { #expect(withBytes("\(coding.name)") { ContentCoding($0) } == coding) }
     }
 

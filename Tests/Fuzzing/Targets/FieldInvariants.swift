@@ -69,7 +69,7 @@ enum FieldInvariants {
         let accepted = AcceptEncoding(section("Accept-Encoding", [bytes]))
         try require(AcceptEncoding(section("Accept-Encoding", elements.reversed())) == accepted, "\(accepted)")
         try require(ContentCoding.allCases.allSatisfy { 0...1000 ~= accepted.weight(of: $0) }, "\(accepted)")
-        for rawValue in UInt8(0)..<16 {
+        for rawValue in UInt8(0)..<32 {
             let available = ContentCodingSet(rawValue: rawValue)
             let chosen = accepted.preferred(among: available)
             let isFit = available.contains(ContentCodingSet(chosen)) && accepted.weight(of: chosen) > 0
