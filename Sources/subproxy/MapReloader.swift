@@ -48,7 +48,7 @@ final class MapReloader: Sendable {
     /// Starts to watch the map files.
     func start() {
         do throws(FileRefusal) {
-            let watcher = try FileWatcher(paths: server.map.changeableFiles) { [weak self] in self?.request() }
+            let watcher = try FileWatcher(paths: server.map.watchedFiles) { [weak self] in self?.request() }
             state.withLock { $0.watcher = watcher }
         } catch {
             messages.logger.warning("the maps can't be watched for changes (\(error)); SIGHUP reloads them")
@@ -98,13 +98,13 @@ final class MapReloader: Sendable {
             }
             guard isAdopted else { return }
             server.note(reloadOf: .map, succeeded: true)
-            watch(map.changeableFiles)
+            watch(map.watchedFiles)
             messages.logger.notice("the maps are loaded anew (\(map.summary))\(MapReloader.unread(map))")
         } else {
             server.note(reloadOf: .map, succeeded: false)
             // What has an error may be a file that the old map did not include.
             let failed = result.diagnostics.map(\.diagnostic.file).filter { !server.map.streams.contains($0) }
-            watch(server.map.changeableFiles + failed)
+            watch(server.map.watchedFiles + failed)
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
         }
         let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil

@@ -250,7 +250,8 @@ extension LoopContext {
         var content = AnswerContent(bodies: [], mediaType: [])
         content.archived = archived
         content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
-        content.isConditional = content.defaultStatus == 200 && !isHeadOnly
+        // Of what a POST has answered a request has no state to compare.
+        content.isConditional = content.defaultStatus == 200 && exchange.method == "GET"
         content.file = entry.content
         if isHeadOnly {
             let length = exchange.value("content-length").flatMap { $0.withUnsafeBytes { $0.decimalValue } } ?? 0
@@ -317,10 +318,19 @@ extension ProxyError {
             status: 504, failure: "No archive has this host, and nothing is asked of the network.",
             advice: "Record it, map the URL, or give --missing forward.", isRefusal: true)
         error.note = "in no archive"
+        error.answersCORS = true
         return error
     }()
 
-    static func entryChanged(_ position: String) -> ProxyError {
+    /// Of an entry that can't be sent.
+    static func entry(_ position: String, _ failure: EntryFailure) -> ProxyError {
+        switch failure {
+        case .changed: entryChanged(position)
+        case .unreadable(let why): entryUnreadable(position, why)
+        }
+    }
+
+    private static func entryChanged(_ position: String) -> ProxyError {
         var error = ProxyError(
             status: 503, failure: "The archive of \(position) was changed while it is in force.",
             advice: "Replace archives by rename; the next reload reads this one anew.")

@@ -19,8 +19,10 @@ final class ArchiveExchange: Exchange {
     private var trailers: FieldSection?
     /// The origin that is asked first; nil for none.
     private var origin: ForwardPlan?
-    /// The first archive whose candidates had another body: it says what a miss gets.
+    /// The first archive whose candidates were none: it says what a miss gets.
     private var missed: MapArchive?
+    /// Whether there were candidates with another body.
+    private var hasOtherBody = false
 
     /// Larger bodies are not compared, and equal any.
     static let comparedBytes = 1 << 20
@@ -114,30 +116,32 @@ final class ArchiveExchange: Exchange {
     // MARK: Choosing
 
     private func choose() {
-        let archive = asking.archive
-        let entries = asking.candidates.entries
-        if let details = archive.keptDetails(entries) { return choose(details) }
-        loop.onFilePool({ () throws(ArchiveProblem) in try archive.loadDetails(entries) }) { [self] result in
+        let choosing = EntryChoosing(
+            candidates: asking.candidates, uri: asking.asked.uri, fields: request.head.fields,
+            isHead: request.isHead, body: request.hasBody && !body.isTooLarge ? body.bytes : nil,
+            isTooLarge: body.isTooLarge)
+        if let choice = choosing.madeAtOnce() { return take(choice) }
+        loop.onFilePool({ () throws(EntryFailure) in try choosing.made() }) { [self] result in
             guard client != nil else { return }
             switch result {
-            case .success(let details): choose(details)
-            case .failure(let problem): fail(problem.message, entries.first ?? 0)
+            case .success(let choice): take(choice)
+            case .failure(let failure): fail(failure, asking.candidates.entries.first ?? 0)
             }
         }
     }
 
-    private func choose(_ details: [EntryDetails]) {
-        let asked = ArchiveRequest(
-            request.head.fields, isHead: request.isHead,
-            body: request.hasBody && !body.isTooLarge ? body.bytes : nil, isTooLarge: body.isTooLarge)
-        let chosen = asking.candidates.chosen(for: asked, details)
-        guard !chosen.isEmpty else { return lookOn() }
-        guard asking.archive.settings.isSequence else { return load(asking.candidates.steady(chosen, details)) }
+    private func take(_ choice: EntryChoosing.Choice) {
+        asking.candidates = choice.candidates
+        guard !choice.chosen.isEmpty else {
+            if !choice.candidates.entries.isEmpty { hasOtherBody = true }
+            return lookOn()
+        }
+        guard asking.archive.settings.isSequence else { return load(choice.steady) }
         let takesTurn = !request.isHead && !request.head.fields.contains(.range)
-        load(loop.proxy.sequences.take(chosen, of: asking.candidates, for: asking.client, counts: takesTurn))
+        load(loop.proxy.sequences.take(choice.chosen, of: asking.candidates, for: asking.client, counts: takesTurn))
     }
 
-    /// No entry of the archive has an equal body: the next archive may have one.
+    /// No entry of the archive answers, mostly since none has an equal body: the next archive may have one.
     private func lookOn() {
         guard let client else { return }
         guard !isBeginning else {
@@ -156,8 +160,9 @@ final class ArchiveExchange: Exchange {
         }
         self.client = nil
         let (loop, asking, request, held, trailers) = (loop, asking, request, body.bytes, trailers)
+        let hasOtherBody = hasOtherBody
         client.resume {
-            switch loop.missed(asking.asked, missed, hasCandidates: true, request, client) {
+            switch loop.missed(asking.asked, missed, hasCandidates: hasOtherBody, request, client) {
             case .begun(let exchange): return exchange
             case .notMine:
                 return ArchiveExchange.handOn(
@@ -184,11 +189,7 @@ final class ArchiveExchange: Exchange {
             guard let client else { return }
             switch result {
             case .success(let entry): serve(entry, number, client)
-            case .failure(.changed):
-                self.client = nil
-                client.fail(.entryChanged(archive.position(number)))
-                client.flush()
-            case .failure(.unreadable(let why)): fail(why, number)
+            case .failure(let failure): fail(failure, number)
             }
         }
     }
@@ -227,10 +228,10 @@ final class ArchiveExchange: Exchange {
             && AcceptEncoding(request.head.fields).weight(of: coding) > 0
     }
 
-    private func fail(_ why: String, _ number: Int) {
+    private func fail(_ failure: EntryFailure, _ number: Int) {
         guard let client else { return }
         self.client = nil
-        client.fail(.entryUnreadable(asking.archive.position(number), why))
+        client.fail(.entry(asking.archive.position(number), failure))
         client.flush()
     }
 }

@@ -42,14 +42,19 @@ public struct ArchivePreview: Sendable {
         while true {
             let finding = map.findArchived(
                 uri, method: method, hasBody: body != nil, hasRange: fields.contains(.range), from: from)
-            guard case .found(let candidates) = finding else {
+            guard case .found(let found) = finding else {
                 var missed = last
                 if missed == nil, case .missed(let archive) = finding { missed = archive }
                 guard let missed else { return nil }
-                found = nil
+                self.found = nil
                 miss = map.archiveMiss(uri, method: method, of: missed, hasCandidates: last != nil)
                 archive = missed
                 return
+            }
+            let candidates = found.withoutRedirects(to: uri)
+            guard !candidates.entries.isEmpty else {
+                from = candidates.place + 1
+                continue
             }
             let details = try candidates.archive.loadDetails(candidates.entries)
             let chosen = candidates.chosen(
@@ -65,7 +70,7 @@ public struct ArchivePreview: Sendable {
             let exchange = try candidates.archive.archive.exchange(number)
             archive = candidates.archive
             miss = nil
-            found = Found(
+            self.found = Found(
                 archive: candidates.archive, number: number, step: candidates.step,
                 tolerance: uri.withBytes { candidates.tolerance(number, url: $0, pathEnd: uri.pathEnd) },
                 candidate: (chosen.firstIndex(of: number) ?? 0) + 1, candidates: chosen.count,

@@ -191,12 +191,7 @@ final class ArchiveStream: Exchange {
     private func fail(_ failure: EntryFailure, _ client: any ExchangeClient) {
         self.client = nil
         timer?.cancel()
-        let position = asking.archive.position(number)
-        let error: ProxyError =
-            switch failure {
-            case .changed: .entryChanged(position)
-            case .unreadable(let why): .entryUnreadable(position, why)
-            }
+        let error = ProxyError.entry(asking.archive.position(number), failure)
         guard hasBegun else {
             client.fail(error)
             client.flush()

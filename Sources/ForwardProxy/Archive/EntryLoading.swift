@@ -35,10 +35,20 @@ struct EntryLoader: Sendable {
 
     /// Reads the entry, and its body where that may be in memory.
     func load() throws(EntryFailure) -> LoadedEntry {
+        // What is in memory is the entry's, whatever has become of the archive's file.
+        if let held = files.kept(as: name(RecordedBody()), below: root),
+            let exchange = held.note?.value as? RecordedExchange
+        {
+            return LoadedEntry(exchange: exchange, content: held, isOnlyCoded: held.variants.first?.coding != nil)
+        }
         do throws(ArchiveProblem) {
             let exchange = try archive.archive.exchange(number)
+            if exchange.body.isMissing, exchange.method != "HEAD" {
+                _ = try archive.archive.openBody(number)
+                throw ArchiveProblem(.error, "the file of its body is missing")
+            }
             var entry = LoadedEntry(exchange: exchange)
-            if let held = files.held(root, name(exchange.body)) {
+            if let held = files.kept(as: name(exchange.body), below: root) {
                 entry.content = held
                 entry.isOnlyCoded = held.variants.first?.coding != nil
             } else if (exchange.body.size ?? 0) <= files.limits.file {
@@ -62,7 +72,7 @@ struct EntryLoader: Sendable {
         }
         guard !exchange.body.codings.isEmpty else {
             let content = MadeContent(coding: nil, etag: tag(stored), body: ByteBuffer(bytes: stored))
-            entry.content = files.keep([content], as: name(exchange.body), below: root, mode: mode)
+            entry.content = keep([content], exchange)
             return
         }
         let coding =
@@ -75,14 +85,23 @@ struct EntryLoader: Sendable {
                 limits: archive.archive.limits)
             guard let decoded = try whole(stream, limit: limit) else { return }
             let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
-            entry.content = files.keep(
-                [plain] + (coded.map { [$0] } ?? []), as: name(exchange.body), below: root, mode: mode)
+            entry.content = keep([plain] + (coded.map { [$0] } ?? []), exchange)
         } catch {
             // A client that takes the coding can have it all the same.
             guard let coded else { throw error }
-            entry.content = files.keep([coded], as: name(exchange.body), below: root, mode: mode)
+            entry.content = keep([coded], exchange)
             entry.isOnlyCoded = true
         }
+    }
+
+    /// Keeps a body, and with it what else answers of its exchange.
+    private func keep(_ contents: [MadeContent], _ exchange: RecordedExchange) -> LoadedFile {
+        var answer = exchange
+        answer.requestFields = []
+        answer.requestBody = nil
+        let cost = answer.fields.reduce(answer.url.count) { $0 + $1.name.count + $1.value.count + 64 }
+        return files.keep(
+            contents, as: name(exchange.body), below: root, mode: mode, note: MadeNote(answer, cost: cost))
     }
 
     /// The rest of a stream; nil where it is longer than may be in memory.

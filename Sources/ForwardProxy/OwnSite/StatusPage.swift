@@ -18,7 +18,6 @@ extension LoopContext {
         }
         .joined(separator: "\n")
         let files = proxy.files.statistics
-        let maps = map.files.map { "<li><code>\(ErrorPage.escaped($0))</code>" }.joined(separator: "\n")
         let text = """
             <!doctype html>
             <html lang="en">
@@ -34,11 +33,7 @@ extension LoopContext {
             <p>Set this address as the HTTP proxy of a browser or an app, or give it <code>/proxy.pac</code>, which sends
             only the hosts of the map here.</p>
             <h2>Map</h2>
-            <p>\(map.ruleCount) rules in force, from</p>
-            <ul>
-            \(maps)
-            </ul>
-            \(archiveRows())\(AuthorityPassage.html(authority))<h2>Exchanges since the start</h2>
+            \(mapRows())\(archiveRows())\(AuthorityPassage.html(authority))<h2>Exchanges since the start</h2>
             <table>
             \(counts)
             </table>
@@ -57,6 +52,13 @@ extension LoopContext {
 
             """
         return OwnPage(type: "text/html; charset=utf-8", body: ByteBuffer(string: text))
+    }
+
+    /// The maps in force; nothing where there are archives alone.
+    private func mapRows() -> String {
+        guard map.fileCount > 0 || !map.hasArchives else { return "" }
+        let items = map.files.map { "<li><code>\(ErrorPage.escaped($0))</code>" }
+        return "<p>\(map.ruleCount) rules in force, from</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>\n"
     }
 
     /// The archives in force; nothing where there are none.

@@ -35,7 +35,9 @@ public struct ArchiveCandidates: Sendable {
     /// Their numbers from 0, in the order of the archive; one at least.
     public internal(set) var entries: [Int]
     /// Whether nothing else of the request has to be looked at: there is one, and it is not told by bodies or ranges.
-    public let isCertain: Bool
+    public internal(set) var isCertain: Bool
+    /// Whether some may redirect to the very URL that is asked for, which ``withoutRedirects(to:)`` finds out.
+    public internal(set) var mayRedirect = false
 }
 
 /// Finds the entries for a request by its URL and method.

@@ -1,12 +1,17 @@
 public import Archives
 import Files
 import Glibc
+import Synchronization
 
 /// An archive's file that is open: what is read from it stays that of the file which was opened, whatever takes its
 /// place.
 public final class ArchiveFile: Sendable {
     private let file: OpenFile
     private let folder: FolderRoot
+    /// The files beside it that were asked for, by their paths below its folder, with their states then; nil for those
+    /// that weren't there.
+    private let siblings = Mutex<[String: String?]>([:])
+    private static let mostSiblings = 1000
 
     /// Opens a file; links on the way are followed.
     ///
@@ -47,11 +52,32 @@ public final class ArchiveFile: Sendable {
 
     /// Opens a file below the archive's folder, without links on the way.
     func sibling(_ path: String) -> ArchiveBytes? {
-        guard let opened = try? folder.open(Array(path.utf8)) else { return nil }
-        let sibling = Sibling(opened)
-        let version = ArchiveFile.state(sibling.file.identity)
+        let opened = open(path)
+        let version = opened.map { ArchiveFile.state($0.file.identity) }
+        siblings.withLock { siblings in
+            guard siblings.count < ArchiveFile.mostSiblings, siblings[path] == nil else { return }
+            siblings[path] = .some(version)
+        }
+        guard let sibling = opened else { return nil }
         return ArchiveBytes(count: sibling.file.identity.size, version: version) { buffer, offset in
             (try? sibling.file.read(at: offset, into: buffer)) ?? -1
+        }
+    }
+
+    private func open(_ path: String) -> Sibling? {
+        guard let opened = try? folder.open(Array(path.utf8)) else { return nil }
+        return Sibling(opened)
+    }
+
+    /// The absolute paths of the first thousand files beside it that were asked for.
+    var siblingPaths: [String] {
+        siblings.withLock { $0.keys.sorted() }.map { PathText.joined(folder.path, $0) }
+    }
+
+    /// Whether these are as they were when they were asked for first.
+    var hasSameSiblings: Bool {
+        siblings.withLock { $0 }.allSatisfy { path, state in
+            open(path).map { ArchiveFile.state($0.file.identity) } == state
         }
     }
 
@@ -89,7 +115,9 @@ struct ArchiveOpening {
     ) throws(MapFileError) -> MapArchive? {
         let file = try ArchiveFile(path: path)
         let signature = "\(file.state) \(settings.signature) \(defaults)"
-        if let same = known.first(where: { $0.path == path && $0.signature == signature }) {
+        if let same = known.first(where: {
+            $0.path == path && $0.signature == signature && $0.hasSameSiblings
+        }) {
             for warning in same.archive.warnings { report(warning) }
             return same
         }
@@ -105,7 +133,7 @@ struct ArchiveOpening {
                 report(ArchiveProblem(.warning, "\(archive.furtherWarnings) further warnings are not shown"))
             }
             return MapArchive(
-                archive, settings: settings, path: path, signature: signature, defaults: defaults,
+                archive, file, settings: settings, path: path, signature: signature, defaults: defaults,
                 // A recording's list is in memory.
                 isUnchanged: { [defaults] in
                     archive.format == .recording || (defaults.isAppended ? file.isGrown : file.isUnchanged)

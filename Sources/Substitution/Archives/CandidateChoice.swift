@@ -31,7 +31,8 @@ extension ArchiveCandidates {
 
     /// The entry that always answers where there is no sequence: the first 2xx with a body, else the first.
     public func steady(_ chosen: [Int], _ details: [EntryDetails]) -> Int {
-        let best = details.first { chosen.contains($0.number) && $0.isSuccess && $0.hasContent }
+        let numbers = Set(chosen)
+        let best = details.first { numbers.contains($0.number) && $0.isSuccess && $0.hasContent }
         return best?.number ?? chosen.first ?? 0
     }
 

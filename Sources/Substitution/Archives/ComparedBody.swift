@@ -12,9 +12,12 @@ struct ComparedBody: Sendable {
     let json: JSONValue?
     let isTooLarge: Bool
     private let type: [UInt8]
+    /// The body cut at its boundary; nil where it is no multipart one.
+    private let parts: [ArraySlice<UInt8>]?
+    private let graphQL: GraphQL?
 
     /// Roughly the bytes that it takes.
-    var cost: Int { bytes.count * (json == nil ? 1 : 8) }
+    var cost: Int { bytes.count * (json == nil ? 1 : 8) + (parts?.count ?? 0) * 32 }
 
     /// - Parameters:
     ///   - type: the value of Content-Type.
@@ -26,6 +29,8 @@ struct ComparedBody: Sendable {
         let first = bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) }
         let mayBeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
         json = mayBeJSON ? try? JSONReader.value(bytes) : nil
+        parts = ComparedBody.parts(bytes, type)
+        graphQL = ComparedBody.graphQL(json)
     }
 
     /// Whether a request's body equals this recorded one.
@@ -81,8 +86,7 @@ struct ComparedBody: Sendable {
 
     // MARK: Multipart
 
-    /// The body cut at its boundary; nil where it is no multipart one.
-    private var parts: [ArraySlice<UInt8>]? {
+    private static func parts(_ bytes: [UInt8], _ type: [UInt8]) -> [ArraySlice<UInt8>]? {
         guard type.lowercasedText.hasPrefix("multipart/") else { return nil }
         guard let parameter = type.lowercasedText.range(of: "boundary=") else { return nil }
         var boundary = Array(type[parameter...].prefix { $0 != UInt8(ascii: ";") })
@@ -117,7 +121,7 @@ struct ComparedBody: Sendable {
         private static func equals(_ mine: JSONValue, _ theirs: JSONValue) -> Bool { ComparedBody.equals(mine, theirs) }
     }
 
-    private var graphQL: GraphQL? {
+    private static func graphQL(_ json: JSONValue?) -> GraphQL? {
         guard case .object(let object)? = json else { return nil }
         let isPersisted =
             if case .object(let extensions)? = object["extensions"] { extensions["persistedQuery"] != nil } else {

@@ -25,6 +25,7 @@ public final class MapArchive: Sendable {
     /// The hosts of its entries.
     public let hosts: [NamedHost]
 
+    private let file: ArchiveFile
     private let isUnchanged: @Sendable () -> Bool
     /// Of those that `urls` counts; empty where all do.
     private let counted: [Bool]
@@ -35,10 +36,11 @@ public final class MapArchive: Sendable {
     private static let generations = Atomic<UInt64>(1)
 
     init(
-        _ archive: Archive, settings: ArchiveSettings, path: String, signature: String, defaults: ArchiveDefaults,
-        isUnchanged: @escaping @Sendable () -> Bool
+        _ archive: Archive, _ file: ArchiveFile, settings: ArchiveSettings, path: String, signature: String,
+        defaults: ArchiveDefaults, isUnchanged: @escaping @Sendable () -> Bool
     ) {
         self.archive = archive
+        self.file = file
         self.settings = settings
         self.path = path
         self.signature = signature
@@ -104,6 +106,13 @@ public final class MapArchive: Sendable {
     /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
     public var isIntact: Bool { isUnchanged() }
 
+    /// The files beside it that have bodies of a HAR (`_file`), as absolute paths, up to a thousand: an edit makes it
+    /// another archive. Those of a recording are looked at when they are asked for.
+    public var siblingFiles: [String] { archive.format == .har ? file.siblingPaths : [] }
+
+    /// Whether they are as they were when the archive was opened. Does I/O.
+    var hasSameSiblings: Bool { archive.format != .har || file.hasSameSiblings }
+
     // MARK: Hosts
 
     private static func hosts(of table: EntryTable, _ counted: [Bool], _ mode: ArchiveMatchMode) -> [NamedHost] {
@@ -152,6 +161,7 @@ public final class MapArchive: Sendable {
                 continue
             }
             let made = EntryDetails(number, try archive.exchange(number), isPartial: table[number].isPartial)
+            guard isIntact else { throw ArchiveProblem(.error, "the archive's file was changed") }
             details.withLock { $0.keep(made) }
             found.append(made)
         }

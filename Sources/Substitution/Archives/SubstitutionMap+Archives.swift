@@ -42,9 +42,8 @@ extension SubstitutionMap {
                     archive: archive, url: url, pathEnd: uri.pathEnd, method: method.known, methodText: method.bytes,
                     hasBody: hasBody, hasRange: hasRange)
                 guard var candidates = finder.find() else { continue }
-                removeRedirectsToItself(&candidates, url)
-                guard !candidates.entries.isEmpty else { continue }
                 candidates.place = place
+                candidates.noteRedirects()
                 return .found(candidates)
             }
             let host = uri.host
@@ -65,15 +64,6 @@ extension SubstitutionMap {
             archive.isOwn(url, pathEnd: uri.pathEnd, host: uri.host, port: uri.port)
         else { return nil }
         return ArchiveCandidates(archive: archive, step: ArchiveStep(1), entries: [number], isCertain: true)
-    }
-
-    /// Entries of the other scheme that redirect to the URL asked for would redirect for ever.
-    private func removeRedirectsToItself(_ candidates: inout ArchiveCandidates, _ url: UnsafeRawBufferPointer) {
-        guard candidates.step.isOtherScheme else { return }
-        let archive = candidates.archive
-        candidates.entries.removeAll { number in
-            (300..<400).contains(archive.table[number].status) && archive.redirects(number, to: url)
-        }
     }
 
     /// Why no archive answers a request, and what comes nearest.
@@ -104,9 +94,32 @@ extension SubstitutionMap {
     }
 }
 
+extension ArchiveCandidates {
+    /// Those of the other scheme have to be looked at where they are redirects: to the URL asked for they would redirect
+    /// for ever.
+    fileprivate mutating func noteRedirects() {
+        guard step.isOtherScheme, entries.contains(where: isRedirect) else { return }
+        mayRedirect = true
+        isCertain = false
+    }
+
+    private func isRedirect(_ number: Int) -> Bool { (300..<400).contains(archive.table[number].status) }
+
+    /// Without the entries that redirect to the URL itself; none may be left. Does I/O where ``mayRedirect``.
+    public func withoutRedirects(to uri: TargetURI) -> ArchiveCandidates {
+        guard mayRedirect else { return self }
+        var left = self
+        left.mayRedirect = false
+        uri.withBytes { url in
+            left.entries.removeAll { isRedirect($0) && archive.redirects($0, to: url) }
+        }
+        return left
+    }
+}
+
 extension MapArchive {
     /// Whether an entry is a redirect to a URL. Reads the entry: for the rare redirects of another scheme.
-    func redirects(_ number: Int, to url: UnsafeRawBufferPointer) -> Bool {
+    fileprivate func redirects(_ number: Int, to url: UnsafeRawBufferPointer) -> Bool {
         guard let exchange = try? archive.exchange(number), let location = exchange.value("location"),
             let target = try? TargetURI(String(decoding: location, as: UTF8.self))
         else { return false }

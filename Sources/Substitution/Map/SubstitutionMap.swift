@@ -55,6 +55,9 @@ public final class SubstitutionMap: Sendable {
         storage.files.filter { !$0.isStream }.map(\.absolutePath) + storage.archives.map(\.path)
     }
 
+    /// The files whose change asks for a reload: ``changeableFiles``, and those beside a HAR that have its bodies.
+    public var watchedFiles: [String] { changeableFiles + storage.archives.flatMap(\.siblingFiles) }
+
     /// The names of the maps that were read once, as standard input or a pipe (``MapStream``).
     public var streams: [String] { storage.files.filter(\.isStream).map(\.name) }
 

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import Substitution
 import Testing
 
@@ -168,6 +169,24 @@ struct ArchiveMatchingTests {
         #expect(try moved.find("http://localhost:3000/1") == "#1")
         #expect(try moved.find("https://a.example/x/1") == "miss path")
         #expect(try moved.find("https://a.example/y/1") == "#2")
+    }
+
+    @Test("Redirects of the other scheme are read only where it may take time, and those to the URL itself are none")
+    func redirects() throws {
+        let stage = try ArchiveStage([
+            Recorded("http://a.example/", status: 301).with(answer: [("Location", "https://a.example/")]),
+            Recorded("http://a.example/", status: 302).with(answer: [("Location", "https://a.example/other")]),
+        ])
+        let uri = try TargetURI("https://a.example/")
+        let get = Array("GET".utf8).withUnsafeBytes { RequestMethod($0) }
+        guard case .found(let found) = stage.map.findArchived(uri, method: get, hasBody: false, hasRange: false) else {
+            Issue.record("nothing is found")
+            return
+        }
+        #expect(found.entries == [0, 1] && found.mayRedirect && !found.isCertain)
+        #expect(found.withoutRedirects(to: uri).entries == [1])
+        #expect(try stage.find("https://a.example/") == "#2 scheme")
+        #expect(try stage.find("http://a.example/") == "#1, #2")
     }
 
     @Test("A query of thousands of parameters is compared in no more than linear time")

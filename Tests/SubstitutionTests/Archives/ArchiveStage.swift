@@ -107,7 +107,8 @@ final class ArchiveStage {
         switch finding {
         case .unknown: return "unknown"
         case .missed(let archive): return "miss \(map.archiveMiss(uri, method: asked, of: archive).reason.rawValue)"
-        case .found(let candidates):
+        case .found(let found):
+            let candidates = found.withoutRedirects(to: uri)
             let details = try candidates.archive.loadDetails(candidates.entries)
             let request = ArchiveRequest(section, isHead: method == "HEAD", body: body.map { Array($0.utf8) })
             let chosen = candidates.chosen(for: request, details)
