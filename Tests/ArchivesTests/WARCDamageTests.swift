@@ -58,6 +58,31 @@ struct WARCDamageTests {
         #expect(!compressed.warnings.isEmpty)
     }
 
+    @Test("loses the record whose length ends it at an empty line of the next one, and not the next one")
+    func lengthIntoHead() throws {
+        var records = text().records
+        let third = String(decoding: records[2], as: UTF8.self)
+        let head = try #require(third.firstRange(of: "\r\n\r\n")).lowerBound
+        let length = 319 + 4 + third.utf8.distance(from: third.startIndex, to: head)
+        let second = String(decoding: records[1], as: UTF8.self)
+        records[1] = Array(second.replacing("Content-Length: 319", with: "Content-Length: \(length)").utf8)
+        let read = try ReadArchive(records.flatMap { $0 }, name: "a.warc")
+        #expect(urls(read) == [1, 3] && read.warnings == ["the record's length is wrong"])
+    }
+
+    @Test("keeps a record that was recorded of a WARC, though none follows it")
+    func embedded() throws {
+        var text = WARCText()
+        let inner = String(decoding: self.text().plain, as: UTF8.self)
+        text.respond("http://a.example/4", "HTTP/1.1 200 OK\r\n\r\nof a WARC:\r\n\(inner)")
+        text.respond("http://a.example/5", "HTTP/1.1 200 OK\r\n\r\n")
+        var records = text.records
+        records[1][0] = 0x58
+        let read = try ReadArchive(records.flatMap { $0 } + self.text().records[2], name: "a.warc")
+        #expect(urls(read) == [4, 3] && read.warnings == ["no record follows the one before"])
+        #expect(try read.body(0) == "of a WARC:\r\n\(inner)")
+    }
+
     @Test("goes on behind damaged gzip members", arguments: [0, 1, 3, 12, 40, 90])
     func members(_ offset: Int) throws {
         var members = try text().records.map { try gzip($0) }

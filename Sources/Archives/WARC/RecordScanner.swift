@@ -102,7 +102,8 @@ final class RecordScanner {
         let hasSeparator = try passNewlines() >= 2
         guard try source.fill(5), !source.window.starts(with: "WARC/".utf8) else { return true }
         let end = source.position
-        guard !hasSeparator else {
+        if hasSeparator, try !endsInRecord(block) {
+            source.seek(end)
             try passDamage("no record follows the one before")
             return true
         }
@@ -114,6 +115,24 @@ final class RecordScanner {
         }
         try count("the record's length is wrong", at: block.offset)
         return false
+    }
+
+    /// Whether the block of a plain file ends in the middle of another record, of those that begin in its last 256 KiB.
+    /// Records that are whole in it may be what was recorded.
+    private func endsInRecord(_ block: Block) throws(ArchiveProblem) -> Bool {
+        var last: Int?
+        source.seek(max(block.start - 1, block.end - RecordHead.mostBytes))
+        while true {
+            try find()
+            guard source.position < block.end, try source.fill(5) else { break }
+            last = source.position
+        }
+        guard let last else { return false }
+        source.seek(last)
+        _ = try source.fill(min(RecordHead.mostBytes, source.range.upperBound - last))
+        guard let head = RecordHead(source.window) else { return false }
+        let (end, isOver) = (last + head.bytes.count).addingReportingOverflow(max(head.contentLength, 0))
+        return isOver || end > block.end
     }
 
     // MARK: Where records begin
@@ -234,7 +253,7 @@ final class RecordScanner {
         isOneMemberTold = true
         warnings.append(
             .warning(
-                "several records are in one gzip member: each is read from the member's beginning; 'warcio recompress' "
+                "several records are in one gzip member: reading one takes decoding others; 'warcio recompress' "
                     + "makes a member of each", at: source.member))
     }
 }

@@ -21,13 +21,15 @@ struct EntryChoosing: Sendable {
     let body: [UInt8]?
     let isTooLarge: Bool
 
-    /// The choice where it takes neither I/O nor the comparison of bodies; else nil. For event loops.
+    /// The choice where it takes neither I/O, nor the comparison of bodies or of many entries; else nil. For event loops.
     func madeAtOnce() -> Choice? {
-        guard body?.isEmpty ?? true, !candidates.mayRedirect,
+        guard body?.isEmpty ?? true, !candidates.mayRedirect, candidates.entries.count <= EntryChoosing.few,
             let details = candidates.archive.keptDetails(candidates.entries)
         else { return nil }
         return choice(candidates, details)
     }
+
+    private static let few = 64
 
     /// The choice. Does I/O.
     func made() throws(EntryFailure) -> Choice {
