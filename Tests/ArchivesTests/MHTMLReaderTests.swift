@@ -397,6 +397,9 @@ struct MHTMLReaderTests {
         }
         #expect(problem?.message.contains("1,100 times its coded bytes") == true)
         #expect(ArchiveProblem.thrown { try archive.exchange(0) } == problem)
+        var warnings: [ArchiveProblem] = []
+        try archive.check { warnings.append($0) }
+        #expect(warnings.map(\.severity) == [.warning] && warnings.first?.entry == 1)
         var limits = ArchiveLimits()
         limits.body = 300_000
         let limited = try openArchive(bytes, "a.mhtml", limits: limits)

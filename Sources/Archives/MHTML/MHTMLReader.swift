@@ -181,11 +181,7 @@ struct MHTMLReader: ArchiveReader {
                         "the transfer encoding is unknown, and taken as binary", at: place.offset, entry: index + 1))
             }
             var stream = stream(part, isRewriting: part.kind != .other)
-            var isMore = true
-            while isMore {
-                var body: [UInt8] = []
-                isMore = try stream.read(65_536, into: &body)
-            }
+            stream.readThrough()
             if let wrong = stream.wrong {
                 let name = part.encoding == .base64 ? "base64" : "quoted-printable"
                 warn(.warning("this is no \(name), and decoded as far as it goes", at: wrong, entry: index + 1))

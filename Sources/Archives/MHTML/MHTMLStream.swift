@@ -45,6 +45,13 @@ struct MHTMLStream: BodyStream {
         }
     }
 
+    /// Reads all, for what it shows; one that can't be read so far shows what it does up to there: that it can't be read,
+    /// decoding it tells.
+    mutating func readThrough() {
+        var bytes: [UInt8] = []
+        while (try? read(65_536, into: &bytes)) == true { bytes.removeAll(keepingCapacity: true) }
+    }
+
     mutating func read(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) -> Bool {
         guard !isFinished else { return false }
         let count = min(max(count, 1), 1 << 20)

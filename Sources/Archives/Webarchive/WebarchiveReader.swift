@@ -82,11 +82,7 @@ struct WebarchiveReader: ArchiveReader {
     func verify(_ table: EntryTable, warn: (ArchiveProblem) -> Void) throws(ArchiveProblem) {
         for index in 0..<table.count {
             var stream = stream(try resource(at: table[index].place).data)
-            var isMore = true
-            while isMore {
-                var body: [UInt8] = []
-                isMore = try stream.read(65_536, into: &body)
-            }
+            stream.readThrough()
             if let wrong = stream.wrong {
                 warn(.warning("this is no base64, and decoded as far as it goes", at: wrong, entry: index + 1))
             }
