@@ -220,6 +220,36 @@ struct RecordingTests {
             ])
     }
 
+    @Test("have a boundary in multipart forms that follows from the content, whatever clients have drawn")
+    func boundaries() throws {
+        func form(_ boundary: String, _ value: String) -> RecordedExchange {
+            var post = Self.exchange("https://a.example/", "POST")
+            post.requestFields = [RecordedField("Content-Type", "multipart/form-data; boundary=\(boundary)")]
+            post.requestBody = Array(
+                "--\(boundary)\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(value)\r\n--\(boundary)--\r\n"
+                    .utf8)
+            return post
+        }
+        var writer = try RecordingWriter(folder: path)
+        for form in [
+            form("------------------------d74496d66958873e", "1"), form("----WebKitFormBoundaryAbCdEfGh", "1"),
+            form("----WebKitFormBoundaryAbCdEfGh", "2"), form("short", "1"),
+        ] {
+            try append(&writer, form, "")
+        }
+        let archive = try openRecording(path)
+        let read = try (0..<4).map { try archive.exchange($0) }
+        #expect(read[0].requestBody == read[1].requestBody && read[0].requestFields == read[1].requestFields)
+        #expect(read[1].requestFields != read[2].requestFields)
+        #expect(read[3].requestBody == form("short", "1").requestBody)
+        for exchange in read[0..<3] {
+            let type = String(decoding: exchange.requestFields[0].value, as: UTF8.self)
+            let boundary = try #require(type.split(separator: "=").last)
+            let body = String(decoding: exchange.requestBody ?? [], as: UTF8.self)
+            #expect(body.hasPrefix("--\(boundary)\r\nContent-Disposition") && body.hasSuffix("\r\n--\(boundary)--\r\n"))
+        }
+    }
+
     @Test("are for their owner alone where nothing is taken out, also when they were for all")
     func privacy() throws {
         do {

@@ -379,6 +379,30 @@ struct RecordTests {
                 == "index.html\nx,y.html\nx.html\n")
     }
 
+    @Test("In a folder with rules, rules come first, and the recording answers though they don't name it")
+    func rulesThatWereThere() throws {
+        let stage = try Stage()
+        #expect(mkdir(stage.folder.at("r"), 0o700) == 0)
+        try stage.folder.write("r/substitutions.yaml", ServedMap.text("\(stage.url("/b")): { text: rule }"))
+        let first = try stage.fetch("r/", [], "/a", "/b")
+        #expect(first.status == 0 && first.output == "200 200 ")
+        #expect(
+            first.errorLines.last
+                == "subproxy: warning: r/substitutions.yaml does not name recording.yaml; 'archives: [recording.yaml]' does"
+        )
+        let second = try stage.run("r/", [], stage.curl + [stage.url("/a"), stage.url("/b")])
+        #expect(second.output == "body of /arule", "\(second.error)")
+        #expect(stage.targets == ["/a", "/b"])
+    }
+
+    @Test("The command's status is the program's", arguments: [("exit 3", Int32(3)), ("kill -9 $$", 137)])
+    func statuses(script: String, status: Int32) throws {
+        let stage = try Stage()
+        let finished = try stage.run("r/", [], ["sh", "-c", script])
+        #expect(finished.status == status)
+        #expect(finished.error == "subproxy: recorded 0 exchanges of 0 hosts (0 bytes) to r/\n")
+    }
+
     @Test("JSON is indented on request, and stays as it came else")
     func indentation() throws {
         let stage = try Stage { _, connection in

@@ -107,7 +107,7 @@ public struct RecordingWriter {
     public mutating func append(
         _ exchange: RecordedExchange, body: () throws(ArchiveProblem) -> any BodyStream
     ) throws(RecordingFailure) {
-        var exchange = exchange
+        var exchange = MultipartBoundary.settled(exchange)
         var place = RecordingEntry.Body.missing
         if !exchange.body.isMissing {
             if let path = try store(&exchange, body) { place = .file(path) } else { place = .empty }

@@ -98,8 +98,19 @@ struct RedactedNames: Sendable {
         return []
     }
 
+    /// What stands before, between and behind the places of a text.
+    static func pieces(of bytes: ArraySlice<UInt8>, around text: [UInt8]) -> [ArraySlice<UInt8>] {
+        var pieces: [ArraySlice<UInt8>] = []
+        var start = bytes.startIndex
+        for place in places(of: text, in: bytes) {
+            pieces.append(bytes[start..<place])
+            start = place + text.count
+        }
+        return pieces + [bytes[start...]]
+    }
+
     /// Where a text stands, without overlaps.
-    private static func places(of text: [UInt8], in bytes: ArraySlice<UInt8>) -> [Int] {
+    static func places(of text: [UInt8], in bytes: ArraySlice<UInt8>) -> [Int] {
         guard let first = text.first, bytes.count >= text.count else { return [] }
         var places: [Int] = []
         var index = bytes.startIndex

@@ -72,12 +72,12 @@ struct RecordCommand: ProgramCommand {
                     "subproxy: \(target.name) has \(countedEntries(found.entries)), which \(verb) replayed; "
                         + "--update adds to \(them), --mode all records anew")
             }
-            run.options.maps = [target.path] + options.maps
+            run.options.maps = target.maps + options.maps
             run.options.offline = true
             run.archives.missing = .timeout
         case (.newEpisodes, let found?):
             recording = try .append(to: target, record, found: found)
-            run.options.maps = [target.path] + options.maps
+            run.options.maps = target.maps + options.maps
             run.archives.missing = .forward
             run.archives.isAppended = true
             // Else each entry that is added would begin all sequences anew.

@@ -40,6 +40,18 @@ struct RecordTarget {
     /// The file that has the entries.
     var file: String { kind.format == .recording ? path + "/recording.yaml" : path }
 
+    /// The maps that answer from what is there: the rules first, and the list, where they don't name it.
+    var maps: [String] { namesList ? [path] : [path, file] }
+
+    /// Whether the rules of a folder, which may be older than what is recorded in it, name the list.
+    var namesList: Bool {
+        guard kind.format == .recording,
+            let rules = try? FileReading.contents(of: path + "/substitutions.yaml", upTo: 64 << 20)
+        else { return true }
+        let name = Array("recording.yaml".utf8)
+        return rules.indices.contains { rules[$0] == name[0] && rules[$0...].starts(with: name) }
+    }
+
     // MARK: What is there
 
     /// A recording that is there.

@@ -97,6 +97,11 @@ final class RecordingRun: Sendable {
         say(RecordingText.recorded(summary, to: target.name))
         if summary.entries == 0, scratch?.hasOld == true, failure == nil { say("\(target.name) stays as it was") }
         if let line = RecordingText.tunnelled(summary) { say(line) }
+        if !target.namesList {
+            say(
+                "warning: \(target.name)substitutions.yaml does not name recording.yaml; 'archives: [recording.yaml]' does"
+            )
+        }
         if summary.credentials > 0 {
             let look = summary.credentials == 1 ? "looks like a credential" : "look like credentials"
             say(
