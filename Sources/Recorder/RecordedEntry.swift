@@ -4,8 +4,10 @@ import NIOCore
 
 /// An exchange as it is written: without what is taken out.
 struct RecordedEntry {
-    /// Bodies in which members are looked for are decoded in memory.
+    /// Bodies out of which members are to be taken are decoded in memory.
     static let mostSearched = 32 << 20
+    /// In longer ones members are not counted.
+    static let mostCounted = 4 << 20
 
     private(set) var exchange: RecordedExchange
     /// Members of the response's JSON that look like credentials.
@@ -32,8 +34,9 @@ struct RecordedEntry {
             return
         }
         self.exchange = redacted
-        let isShort = exchange.body.storedBytes <= RecordedEntry.mostSearched
-        let body = isShort ? try? RecordedEntry.decoded(exchange, self.stream()) : nil
+        let limit = redaction.changesResponses ? RecordedEntry.mostSearched : RecordedEntry.mostCounted
+        let isShort = exchange.body.storedBytes <= limit
+        let body = isShort ? try? RecordedEntry.decoded(exchange, self.stream(), limit) : nil
         guard redaction.changesResponses else {
             credentials = body.map { Redaction.credentialCount($0) } ?? 0
             return
@@ -62,13 +65,13 @@ struct RecordedEntry {
     }
 
     private static func decoded(
-        _ exchange: RecordedExchange, _ stream: any BodyStream
+        _ exchange: RecordedExchange, _ stream: any BodyStream, _ limit: Int
     ) throws(ArchiveProblem) -> [UInt8] {
         var limits = ArchiveLimits()
-        limits.body = mostSearched
+        limits.body = limit
         var stream = try ContentDecoder.stream(
             stream, codings: exchange.body.codings, storedBytes: exchange.body.storedBytes, limits: limits)
-        return try stream.readAll(limit: mostSearched)
+        return try stream.readAll(limit: limit)
     }
 
     /// The host of a URL, with its port.

@@ -44,6 +44,24 @@ struct RecordedEntryTests {
         #expect(page?.credentials == 0)
     }
 
+    @Test("counts in short bodies, and takes out of longer ones, up to what is held in memory")
+    func lengths() throws {
+        func text(_ count: Int) -> [UInt8] {
+            Array(#"{"pin":"1","token":"t"}"#.utf8) + [UInt8](repeating: 0x20, count: count)
+        }
+        let standard = Redaction(names: [Redaction.standardName])
+        func written(_ body: [UInt8], _ redaction: Redaction) -> RecordedEntry? {
+            RecordedEntry(
+                exchange(fields: Self.json, stored: body.count), .memory([ByteBuffer(bytes: body)]),
+                redaction: redaction)
+        }
+        let long = text(RecordedEntry.mostCounted)
+        #expect(written(text(1000), standard)?.credentials == 1)
+        #expect(written(long, standard)?.credentials == 0)
+        #expect(written(long, Self.own)?.exchange.body.storedBytes == long.count + "REDACTED".utf8.count - 1)
+        #expect(written(text(RecordedEntry.mostSearched), Self.own) == nil)
+    }
+
     @Test("has the named members of responses taken out, without a coding and a length that don't hold any more")
     func namedMembers() throws {
         let (plain, written) = try entry(Array(#"{"pin":"1","a":2}"#.utf8), Self.json, Self.own)
