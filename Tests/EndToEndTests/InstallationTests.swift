@@ -37,8 +37,8 @@ struct InstallationTests {
     }
 
     @Test(
-        "subproxy(1) has the options that replay and record have beside those of serve",
-        arguments: ["replay", "record"])
+        "subproxy(1) has the options that replay, record and save have beside those of serve",
+        arguments: ["replay", "record", "save"])
     func furtherOptions(command: String) throws {
         let common = Set(try HelpOption.list(try SubproxyProcess.run(["serve", "--help"]).output).map(\.names))
         let help = try HelpOption.list(try SubproxyProcess.run([command, "--help"]).output)

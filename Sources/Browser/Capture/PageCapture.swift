@@ -84,7 +84,9 @@ public struct PageCapture: Sendable {
             progress(.freezing)
             let made = try page.freeze(until: deadline)
             (frozen.title, frozen.mediaType) = (made.title, made.mediaType)
-            load.url = page.url
+            // Scripts may have led elsewhere.
+            load = page.currentLoad(after: load)
+            if let refusal = load.refusal(allowsAnyStatus: allowsAnyStatus) { throw refusal }
             if isFrozen { frozen = made }
         }
         return Result(load: load, page: frozen, requests: page.requests, deadline: deadline)

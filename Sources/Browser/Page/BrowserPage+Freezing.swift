@@ -26,7 +26,8 @@ extension BrowserPage {
         page.title = frozen.title
         page.mediaType = frozen.mediaType
         if let markup = frozen.markup {
-            page.documents.insert(FrozenPage.Document(url: main.url, markup: markup), at: 0)
+            let document = FrozenPage.Document(url: main.url, markup: markup, mediaType: frozen.mediaType)
+            page.documents.insert(document, at: 0)
         } else {
             page.documents = []
         }
@@ -77,7 +78,8 @@ extension BrowserPage {
         _ child: FrameTree.Frame, _ frozen: Frozen, in frame: FrameTree.Frame, _ script: IsolatedScript,
         _ page: inout FrozenPage, until deadline: Deadline
     ) throws(BrowserFailure) {
-        guard let content = FrameContent(child.url, frozen.markup, page: url, known: page.documents) else { return }
+        guard let content = FrameContent(child.url, frozen.markup, frozen.mediaType, page: url, known: page.documents)
+        else { return }
         let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
         let owner = try connection.call(
             "DOM.getFrameOwner", ["frameId": JSONValue(child.id)], session: frame.session, until: limit)
@@ -117,7 +119,10 @@ enum FrameContent: Equatable {
     ///   - page: the URL of the page's document.
     ///   - known: documents of other frames.
     /// - Returns: nil for what could not be loaded.
-    init?(_ url: String, _ markup: [UInt8]?, page: String, known: [FrozenPage.Document]) {
+    init?(
+        _ url: String, _ markup: [UInt8]?, _ mediaType: String = "text/html", page: String,
+        known: [FrozenPage.Document]
+    ) {
         if url.hasPrefix("http:") || url.hasPrefix("https:") {
             guard let markup else {
                 self = .url(nil)
@@ -127,7 +132,8 @@ enum FrameContent: Equatable {
             if url == page || same.map({ $0.markup != markup }) == true {
                 self = .markup(markup)
             } else {
-                self = .url(same == nil ? FrozenPage.Document(url: url, markup: markup) : nil)
+                let document = FrozenPage.Document(url: url, markup: markup, mediaType: mediaType)
+                self = .url(same == nil ? document : nil)
             }
         } else if let markup, !url.hasPrefix("chrome") {
             self = url == "about:blank" ? .blank(markup) : .markup(markup)

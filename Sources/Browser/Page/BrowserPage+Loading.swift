@@ -72,6 +72,18 @@ extension BrowserPage {
             mediaType: document?.mediaType ?? "", failure: document?.failure, isDownload: false)
     }
 
+    /// How the document that is shown came, which may be another one than was loaded.
+    func currentLoad(after load: PageLoad) -> PageLoad {
+        var current = load
+        current.url = url
+        if let document = network.documents[loader] {
+            current.status = document.status ?? current.status
+            current.mediaType = document.mediaType
+            current.failure = document.failure
+        }
+        return current
+    }
+
     /// Waits until the load event of the document that is shown has come.
     private func waitUntilLoaded(until deadline: Deadline) throws(BrowserFailure) -> Bool {
         let isLoaded = try connection.wait(until: deadline) { hasCrashed || loadedLoader == loader ? .holds : .waits }

@@ -6,6 +6,8 @@ public struct FrozenPage: Sendable, Hashable {
         public var url: String
         /// In UTF-8.
         public var markup: [UInt8]
+        /// `text/html`, or `application/xhtml+xml`.
+        public var mediaType = "text/html"
     }
 
     /// The page's document first, then those of frames. None where the page is not HTML.

@@ -33,6 +33,7 @@ enum FreezeScript {
         const root = getter(Document, 'documentElement')(document);
         const contentType = getter(Document, 'contentType')(document);
         const ownURL = getter(Document, 'URL')(document), baseURL = getter(Node, 'baseURI')(document);
+        const encoding = getter(Document, 'characterSet')(document);
         const isXML = contentType === 'application/xhtml+xml';
         const inert = isXML
           ? implementation(document).createDocument(html, 'html', null)
@@ -68,13 +69,18 @@ enum FreezeScript {
           `/\\*[\\s\\S]*?(?:\\*/|$)|@import\\s*(${string})|(${string})|\\burl\\(\\s*(?:(${string})|`
           + `([^"'()\\\\\\s]*(?:\\\\[\\s\\S][^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
         // Style sheets' text, its URLs absolute (css-syntax-3 §4.3.6). What is data, or of this document, stays.
-        const absoluteCSS = text => text.replace(token, (whole, imported, plain, quoted, bare) => {
+        const absoluteURLs = text => text.replace(token, (whole, imported, plain, quoted, bare) => {
           const raw = imported ?? quoted ?? bare;
           if (raw === undefined || plain !== undefined) return whole;
           const url = unescaped(bare !== undefined ? bare : raw.slice(1, -1)).trim();
           if (url === '' || url[0] === '#' || /^(?:data|about|blob):/i.test(url)) return whole;
           return (imported ? '@import ' : 'url(') + quotedURL(absolute(url)) + (imported ? '' : ')');
         });
+        // The texts in it that are URLs without url() (css-images-4 §2.4); those of type() are none.
+        const imageSet = new RegExp(`\\bimage-set\\((?:[^()"']|${string}|\\((?:[^()"']|${string})*\\))*\\)`, 'gi');
+        const imageText = new RegExp(`\\btype\\([^)]*\\)|(${string})`, 'gi');
+        const absoluteCSS = text => absoluteURLs(text).replace(imageSet, set => set.replace(imageText,
+          (whole, quoted) => quoted === undefined ? whole : quotedURL(absolute(unescaped(quoted.slice(1, -1))))));
         const styleText = text => text.replace(/<(?=\/style)/gi, '\\3c ').replace(/<!--/g, '\\3c !--');
 
         // Style sheets
@@ -210,6 +216,9 @@ enum FreezeScript {
           const kept = sheet && !sheet.disabled && isAlternate ? wanted.filter(name => name !== 'alternate') : wanted;
           if (kept.length < tokens.length) copy.setAttribute('rel', kept.join(' '));
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
+          // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
+          if (wanted.includes('stylesheet') && encoding !== 'UTF-8' && !copy.hasAttribute('charset'))
+            copy.setAttribute('charset', encoding);
           return true;
         };
         const isUnwantedMeta = element =>
@@ -229,6 +238,10 @@ enum FreezeScript {
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
           const copy = importNode(inert, element, false);
           copyAttributes(name, isHTML, copy);
+          if (name === 'style' && namespaceOf(element) === svg) {
+            append(copy, makeText(inert, absoluteCSS(textOf(element))));
+            return { node: copy, inside: null };
+          }
           if (!isHTML) return { node: copy, inside: element };
           if (inBody && (name === 'style' || name === 'link')) bodyHasSheets = true;
           switch (name) {

@@ -55,10 +55,13 @@ struct RecordCommand: ProgramCommand {
         var run = ProxyRun(options, logs, limits)
         run.needsMap = false
         let decryptsAll = !command.isEmpty || record.page != nil
+        let ports = options.connectPorts
         run.configure = { [record] configuration in
             configuration.replay = report
             configuration.decrypted = (decryptsAll ? ["*"] : []) + (record.decrypt ?? [])
             configuration.tunnelled = record.tunnel ?? []
+            // The command, or the browser, is this user's, and so is what it asks for.
+            if decryptsAll, ports == nil { configuration.connectPorts = Set(1...UInt16.max) }
         }
         var recording: RecordingRun?
         switch (mode, found) {

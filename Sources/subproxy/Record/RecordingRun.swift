@@ -1,5 +1,6 @@
 import Archives
 import ForwardProxy
+import Glibc
 import Recorder
 
 /// A recorder for the length of a run, and what becomes of what it wrote.
@@ -8,6 +9,9 @@ final class RecordingRun: Sendable {
     private let target: RecordTarget
     /// Where it is written until it takes its place; nil where it is written in its place.
     private let scratch: ScratchRecording?
+    /// Whether all entries are this run's.
+    private let isBegun: Bool
+    private let recordingOptions: RecordingOptions
 
     /// Records into what is there, or begins it.
     ///
@@ -17,13 +21,13 @@ final class RecordingRun: Sendable {
     ) throws -> RecordingRun {
         if let found, found.isTorn { try rewrite(target, found) }
         do throws(RecorderFailure) {
-            return try RecordingRun(target, options, nil)
+            return try RecordingRun(target, options, nil, isBegun: found == nil)
         } catch {
             guard error == .otherForm, let found else { throw failure(error, target) }
             // Another program's form, or what a recorder has left that was killed.
             try rewrite(target, found)
         }
-        do throws(RecorderFailure) { return try RecordingRun(target, options, nil) } catch {
+        do throws(RecorderFailure) { return try RecordingRun(target, options, nil, isBegun: false) } catch {
             throw failure(error, target)
         }
     }
@@ -40,7 +44,7 @@ final class RecordingRun: Sendable {
     /// - Throws: ``CommandFailure`` with status 73 where it can't be written, also because another recorder does.
     static func anew(_ target: RecordTarget, _ options: RecordOptions) throws -> RecordingRun {
         do throws(RecorderFailure) {
-            return try RecordingRun(target, options, try ScratchRecording(target))
+            return try RecordingRun(target, options, try ScratchRecording(target), isBegun: true)
         } catch {
             throw failure(error, target)
         }
@@ -50,10 +54,16 @@ final class RecordingRun: Sendable {
         CommandFailure(status: .cantCreate, message: "'\(target.name)' can't be recorded: \(failure.message)")
     }
 
-    private init(_ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?) throws(RecorderFailure)
-    {
+    private init(
+        _ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?, isBegun: Bool
+    ) throws(RecorderFailure) {
         self.target = target
         self.scratch = scratch
+        self.isBegun = isBegun
+        var folderOptions = RecordingOptions()
+        folderOptions.isPrivate = options.noRedact
+        folderOptions.indentsJSON = options.prettyJson
+        recordingOptions = folderOptions
         var recording = RecorderOptions(target.output(at: scratch?.path ?? target.path))
         if options.noRedact {
             recording.redaction = nil
@@ -83,6 +93,7 @@ final class RecordingRun: Sendable {
     /// - Returns: the status to exit with.
     func finish(_ status: ExitStatus) -> ExitStatus {
         let summary = recorder.finish()
+        if isBegun, summary.failure == nil, target.kind.format == .recording { sort(scratch?.path ?? target.path) }
         var failure = summary.failure.map { _ in ExitStatus.ioError }
         if let scratch {
             if summary.failure != nil {
@@ -109,6 +120,29 @@ final class RecordingRun: Sendable {
                     + "--redact NAME,… takes members of these names out")
         }
         return status == .success ? failure ?? status : status
+    }
+
+    /// Brings the entries of a recording that was just begun into their order. What can't be sorted stays as it is: it is
+    /// whole.
+    ///
+    /// No other recorder writes meanwhile: the list's lock is this one's as long as the recorder is there.
+    private func sort(_ folder: String) {
+        var resolved = folder
+        if let real = realpath(folder, nil) {
+            resolved = String(cString: real)
+            free(real)
+        }
+        guard let archive = RecordTarget.recording(in: resolved), let order = try? RecordingOrder.order(archive),
+            order != Array(order.indices)
+        else { return }
+        let sorted = ScratchRecording(sorting: resolved)
+        do throws(RecordingFailure) {
+            var writer = try RecordingWriter(folder: sorted.path, options: recordingOptions)
+            try writer.append(archive, in: order)
+        } catch {
+            return sorted.remove()
+        }
+        if sorted.place() != nil { sorted.remove() }
     }
 
     private func say(_ line: String) { StandardStream.error.writeLine("subproxy: \(line)") }

@@ -33,6 +33,17 @@ struct ScratchRecording {
         withExtendedLifetime(left) { remove() }
     }
 
+    /// Takes a recording's place with its entries in another order.
+    ///
+    /// - Parameter target: the path of its folder.
+    init(sorting target: String) {
+        let slash = target.lastIndex(of: "/").map { target.index(after: $0) } ?? target.startIndex
+        path = "\(target[..<slash]).\(target[slash...]).\(getpid()).part"
+        self.target = target
+        isFolder = true
+        remove()
+    }
+
     func remove() { FolderRemoval.remove(path) }
 
     /// Puts it in the place of the old one: that and what takes its place are whole at each moment.

@@ -114,7 +114,7 @@ struct ReplayOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             How requests find entries, for archives that don't say: strict, tolerant or nearest. (default: tolerant; \
-            saved pages: nearest)
+            for saved pages nearest)
             """, valueName: "mode"),
         completion: .words(of: ArchiveMatchMode.self), transform: OptionValue.choice)
     var match: ArchiveMatchMode?

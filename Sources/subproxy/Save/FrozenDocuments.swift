@@ -56,8 +56,7 @@ struct FrozenDocuments {
         exchange.fields.removeAll { field in
             FrozenDocuments.dropped.contains(field.name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
         }
-        let type = isPage ? page.mediaType : "text/html"
-        exchange.fields.append(RecordedField("Content-Type", type + "; charset=utf-8"))
+        exchange.fields.append(RecordedField("Content-Type", document.mediaType + "; charset=utf-8"))
         exchange.fields.append(RecordedField("Content-Length", "\(document.markup.count)"))
         exchange.body = RecordedBody()
         exchange.body.storedBytes = document.markup.count
@@ -101,9 +100,17 @@ struct FollowedRedirects {
         defer { _ = recorder.finish() }
         for redirect in redirects {
             var exchange = try recorded.exchange(redirect.index)
+            let body: [UInt8]
+            if exchange.value("content-type")?.starts(with: "text/css".utf8) == true {
+                // URLs in a style sheet are relative to where it is in the end.
+                body = Array("@import url(\"".utf8) + exchange.url + Array("\");\n".utf8)
+                exchange.removeCodings()
+                exchange.body = RecordedBody()
+            } else {
+                var stream = try recorded.openBody(redirect.index)
+                body = try stream.readAll(limit: recorded.limits.body)
+            }
             exchange.url = redirect.url
-            var stream = try recorded.openBody(redirect.index)
-            let body = try stream.readAll(limit: recorded.limits.body)
             exchange.body.storedBytes = body.count
             _ = recorder.record(exchange, body: .memory([ByteBuffer(bytes: body)])) {}
             recorder.flush()
