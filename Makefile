@@ -136,7 +136,7 @@ test: setup-test ## Run all tests
 
 # What those of HEAVY_TESTS do more often, with more clients or with more bytes than in 'make test', and how long it
 # takes.
-HEAVY_TESTS = (Heavy/|LateBytes/|Memory/manyRequests|CacheMemory/|SlowClients/|SlowLinks/|State/randomKills)
+HEAVY_TESTS = (Heavy/|LateBytes/|Memory/manyRequests|CacheMemory/|SlowClients/|SlowLinks/|State/randomKills|RecordFaults/randomKills)
 test-heavy: setup-test release ## Run the heavier forms of tests against a release build: some five minutes
 	$(SWIFT) build --build-tests
 	SUBPROXY_HEAVY=1 SUBPROXY_FULL_SCAN=1 SUBPROXY_KILLS=$(KILLS) SUBPROXY_BINARY="$(CURDIR)/$(RELEASE)" \
