@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures subproxy beside its peers on this machine: A B A B in one run, the same load, one worker each.
 
-Builds a release unless --binary names one, installs the peers (Debian's packages, mitmproxy from PyPI), and ends every
+Builds a release unless --binary names one, installs the peers (Debian's packages, mitmproxy and others from PyPI), and ends every
 process that it has started. All traffic stays on 127.0.0.1. docs/performance.md says how to read the table.
 """
 
@@ -101,6 +101,7 @@ def main() -> int:
     programs = install.compile_tools()
     if mitmdump := install.install_mitmproxy():
         programs["mitmdump"] = mitmdump
+    programs |= install.install_archive_programs()
     available = sorted(os.sched_getaffinity(0))
     pinned = not args.no_pinning and len(available) > 1
     setting = Setting(

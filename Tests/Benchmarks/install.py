@@ -20,7 +20,7 @@ PACKAGES = {
     "traffic_server": "trafficserver", "wrk": "wrk", "h2load": "nghttp2-client", "gcc": "gcc", "curl": "curl",
     "openssl": "openssl", "taskset": "util-linux", "/usr/include/stdio.h": "libc6-dev",
     "/usr/include/openssl/ssl.h": "libssl-dev", "/usr/include/sqlite3.h": "libsqlite3-dev",
-    "/usr/bin/curl-config": "libcurl4-openssl-dev",
+    "/usr/bin/curl-config": "libcurl4-openssl-dev", "/usr/include/zlib.h": "zlib1g-dev", "jq": "jq",
 }
 if importlib.util.find_spec("ensurepip") is None:
     PACKAGES["ensurepip"] = "python3-venv"
@@ -74,6 +74,16 @@ def install_from_pypi(name: str, program: str) -> str | None:
     return program if works(program) else None
 
 
+# Packages of PyPI that handle archives, and a program of each.
+OF_ARCHIVES = {"pywb": "wayback", "warcio": "warcio", "warcprox": "warcprox"}
+
+
+def install_archive_programs() -> dict[str, str]:
+    """The programs that could be had, by their names."""
+    found = {program: install_from_pypi(name, program) for name, program in OF_ARCHIVES.items()}
+    return {name: path for name, path in found.items() if path}
+
+
 def install_mitmproxy() -> str | None:
     """The newest from PyPI, else Debian's; None where neither can be had."""
     if program := install_from_pypi("mitmproxy", "mitmdump"):
@@ -98,6 +108,7 @@ def compile_tools() -> dict[str, str]:
     made = {}
     for name, product, options in [
         ("limit", "limit", []), ("pull", "pull", []), ("rows", "rows", ["-lsqlite3"]), ("forward", "forward", ["-lcurl"]),
+        ("inflate", "inflate", ["-lz"]), ("quotes", "quotes", []),
         ("tunnel", "tunnel.so", ["-shared", "-fPIC", "-ldl"]),
     ]:
         source, made[name] = os.path.join(HERE, f"tools/{name}.c"), os.path.join(FOLDER, product)
@@ -108,7 +119,9 @@ def compile_tools() -> dict[str, str]:
 
 def versions(programs: dict[str, str]) -> dict[str, str]:
     found = {}
-    for name, argv in (VERSIONS | {"mitmproxy": [programs.get("mitmdump") or "", "--version"]}).items():
+    of_pypi = {"mitmproxy": "mitmdump"} | OF_ARCHIVES
+    programs_of_pypi = {name: [programs.get(program) or "", "--version"] for name, program in of_pypi.items()}
+    for name, argv in (VERSIONS | programs_of_pypi).items():
         if shutil.which(argv[0]):
             done = subprocess.run(argv, capture_output=True, text=True)
             match = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)

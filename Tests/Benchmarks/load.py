@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import itertools
 import os
 import re
 import socket
@@ -222,6 +223,25 @@ class ManyURLs(Wrk):
         fields = {name: value for name, value in request.fields.items() if name not in ("Host", "Cookie", "Referer")}
         return {"BENCH_TARGET": request.target, "BENCH_COUNT": str(self.count),
                 "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in fields.items())}
+
+
+@dataclasses.dataclass(frozen=True)
+class Busters(Wrk):
+    """wrk with another number at the end of the target each time, also from one load to the next."""
+
+    loads: itertools.count = dataclasses.field(default_factory=itertools.count)
+
+    @property
+    def words(self) -> str:
+        return f"{super().words}; another ?t= each time"
+
+    def run(self, server: Server, request: Request, seconds: float, cores: Sequence[int] | None) -> Sample:
+        prefix, number = re.fullmatch(r"(.*?)(\d+)", request.target).groups()
+        fields = {name: value for name, value in request.fields.items() if name != "Host"}
+        return self.wrk(
+            server, seconds, cores, "fresh.lua",
+            {"BENCH_TARGET": f"{prefix}{int(number) + next(self.loads) * 100_000_000}",
+             "BENCH_FIELDS": "".join(f"{name}: {value}\n" for name, value in fields.items())})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,8 @@ many requests as come; what is cached is cached in memory.
 import os
 import resource
 import shutil
+import subprocess
+from collections.abc import Sequence
 
 from load import Request
 from machine import Server, Unusable, free_port
@@ -14,7 +16,7 @@ from setting import Setting
 
 VERSIONS = {
     "nginx": ["nginx", "-v"], "squid": ["squid", "-v"], "varnish": ["varnishd", "-V"], "haproxy": ["haproxy", "-v"],
-    "tinyproxy": ["tinyproxy", "-v"], "trafficserver": ["traffic_server", "-V"],
+    "tinyproxy": ["tinyproxy", "-v"], "trafficserver": ["traffic_server", "-V"], "jq": ["jq", "--version"],
 }
 
 
@@ -27,6 +29,18 @@ def subproxy(setting: Setting, map_text: str, *options: str, threads: int = 1, l
         [setting.binary, "serve", "--map", setting.write(folder, "map.yaml", map_text), "--listen", f"127.0.0.1:{port}",
          "--threads", str(threads), "--log-file", log, "--ca-dir", os.path.join(setting.folder, "ca"), *options],
         port, cores=cores or setting.server_cores)
+
+
+def with_archive(setting: Setting, command: str, *arguments: str, name: str = "subproxy") -> Server:
+    """`replay ARCHIVE …`, or `record -o OUT`."""
+    port = free_port()
+    return Server(
+        name, [setting.binary, command, *arguments, *archive_options(setting, port)], port, cores=setting.server_cores)
+
+
+def archive_options(setting: Setting, port: int) -> list[str]:
+    return ["--listen", f"127.0.0.1:{port}", "--threads", "1", "--log-file", "/dev/null",
+            "--ca-dir", os.path.join(setting.folder, "ca")]
 
 
 def libcurl(setting: Setting) -> Server:
@@ -265,18 +279,72 @@ def traffic_server(setting: Setting, *, caching: bool) -> Server:
     return Server("trafficserver", ["traffic_server", f"--run-root={runroot}"], port, cores=setting.server_cores)
 
 
-def mitmproxy(setting: Setting, *, mapped: tuple[str, str] | None = None) -> Server:
+def mitmproxy(setting: Setting, *, mapped: tuple[str, str] | None = None, options: Sequence[str] = ()) -> Server:
     folder, port = setting.subfolder("mitmproxy"), free_port()
-    if "mitmdump" not in setting.programs:
-        raise Unusable("mitmproxy can't be installed")
-    options = ["--map-local", f"|{mapped[0]}|{mapped[1]}"] if mapped else []
+    program = found_program(setting, "mitmproxy", "mitmdump")
+    if mapped:
+        options = [*options, "--map-local", f"|{mapped[0]}|{mapped[1]}"]
     return Server(
         "mitmproxy",
-        [setting.programs["mitmdump"], "--quiet", "--listen-host", "127.0.0.1", "--listen-port", str(port),
+        [program, "--quiet", "--listen-host", "127.0.0.1", "--listen-port", str(port),
          "--set", f"confdir={folder}",
          # No connection to the origin before there is something to ask it.
          "--set", "connection_strategy=lazy", *options],
         port, cores=setting.server_cores)
+
+
+def mitmproxy_replaying(setting: Setting, har: str) -> Server:
+    """The flows of a HAR, each as often as it is asked for, and nothing from origins."""
+    return mitmproxy(setting, options=[
+        "--server-replay", har, "--set", "server_replay_reuse=true", "--set", "server_replay_extra=kill",
+        "--set", "server_replay_refresh=false"])
+
+
+PYWB = """
+proxy:
+  coll: bench
+  enable_content_rewrite: false
+  enable_banner: false
+  enable_wombat: false
+debug: false
+"""
+
+
+def pywb(setting: Setting, archive: str) -> Server:
+    """As a proxy in front of one collection, without rewriting and banner. It closes connections after each response."""
+    program = found_program(setting, "pywb", "wayback")
+    folder, port = setting.subfolder("pywb"), free_port()
+    manager = os.path.join(os.path.dirname(program), "wb-manager")
+    for arguments in (["init", "bench"], ["add", "bench", archive]):
+        subprocess.run([manager, *arguments], cwd=folder, check=True, capture_output=True)
+    setting.write(folder, "config.yaml", PYWB)
+    return Server(
+        "pywb", [program, "-d", folder, "-b", "127.0.0.1", "-p", str(port)], port, cores=setting.server_cores)
+
+
+# It refuses origins on this machine unless this is set.
+WARCPROX = """
+import warcprox.main, warcprox.warcproxy
+warcprox.warcproxy.WarcProxyHandler.allow_localhost = True
+warcprox.main.main()
+"""
+
+
+def warcprox(setting: Setting, out: str) -> Server:
+    """Writes a plain WARC into a folder, without its databases of digests and statistics."""
+    program = found_program(setting, "warcprox", "warcprox")
+    folder, port = setting.subfolder("warcprox"), free_port()
+    return Server(
+        "warcprox",
+        [os.path.join(os.path.dirname(program), "python"), "-c", WARCPROX, "-q", "-b", "127.0.0.1", "-p", str(port),
+         "-d", out, "-c", os.path.join(folder, "ca.pem"), "--certs-dir", os.path.join(folder, "certs"),
+         "--dedup-db-file=/dev/null", "--stats-db-file=/dev/null"], port, cores=setting.server_cores)
+
+
+def found_program(setting: Setting, package: str, program: str) -> str:
+    if program not in setting.programs:
+        raise Unusable(f"{package} can't be installed")
+    return setting.programs[program]
 
 
 def is_root() -> bool:

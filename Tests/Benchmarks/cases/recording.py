@@ -1,0 +1,242 @@
+"""What recording costs beside forwarding without it, and beside programs that record too; and how long saving a page
+takes."""
+
+import contextlib
+import dataclasses
+import functools
+import http.server
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+import peers
+from cases.case import Case, verdicts
+from cases.indexing import figure
+from cases.stored import NO_RULE
+from compare import Contender, Figure, Goal, Result, Row, Spread, compare, measure, row
+from load import Wrk
+from machine import Server, Unusable, peak_rss, rss
+from setting import Origin, Setting, content
+
+
+@contextlib.contextmanager
+def memory_folder():
+    """A folder in a tmpfs, so that no disk is measured."""
+    if not os.path.ismount("/dev/shm"):
+        raise Unusable("/dev/shm is no tmpfs")
+    folder = tempfile.mkdtemp(prefix="subproxy-bench-", dir="/dev/shm")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def forwarding(setting: Setting) -> Server:
+    return peers.subproxy(setting, NO_RULE, "--cache-mode", "off", name="forwarding")
+
+
+def recording(setting: Setting, out: str, name: str = "subproxy") -> Server:
+    return peers.with_archive(setting, "record", "-o", out, name=name)
+
+
+# The others, each given a folder of its own.
+STARTS: dict[str, Callable[[Setting, str], Server]] = {
+    "forwarding": lambda setting, folder: forwarding(setting),
+    "mitmdump -w": lambda setting, folder: peers.mitmproxy(setting, options=["-w", f"{folder}/out.flows"]),
+    "warcprox": peers.warcprox,
+    "to .warc.gz": lambda setting, folder: recording(setting, f"{folder}/out.warc.gz", "to-warc-gz"),
+    "to .har": lambda setting, folder: recording(setting, f"{folder}/out.har", "to-har"),
+    "to a folder": lambda setting, folder: recording(setting, f"{folder}/out/", "to-folder"),
+}
+
+
+@dataclasses.dataclass
+class Small(Case):
+    """Each peer has a recording of ours beside it that begins with it, so that none grows through all of them."""
+
+    goals: list[Goal]
+
+    def seconds(self, setting: Setting) -> float:
+        return len(STARTS) * (2 * setting.rounds * (setting.seconds + 0.2) + 2 * setting.warm_seconds + 2.5)
+
+    def run(self, setting: Setting) -> Result:
+        load = Wrk()
+        result = Result(self.name, self.title, load.words)
+        for name, start in STARTS.items():
+            part = Result(self.name, self.title, load.words)
+            try:
+                with contextlib.ExitStack() as stack:
+                    folders = [stack.enter_context(memory_folder()) for _ in range(2)]
+                    body = content(4096)
+                    origin = stack.enter_context(Origin(setting, body, "Cache-Control: no-store\r\n"))
+
+                    def contender(name: str, start: Callable[[], Server]) -> Contender:
+                        return Contender(
+                            name, start, origin.request(), body, origin=origin, forwards=True,
+                            closes=name == "warcprox")
+
+                    ours = contender("subproxy", lambda: recording(setting, f"{folders[0]}/out.warc"))
+                    theirs = contender(name, functools.partial(start, setting, folders[1]))
+                    compare(setting, ours, [theirs], load, part)
+            except Unusable as error:
+                part.failures.append(str(error))
+            result.failures += part.failures
+            # The first pair's row of ours stands for all.
+            result.rows += part.rows if not result.rows else part.rows[1:]
+        result.verdicts = [verdict for goal in self.goals if (verdict := goal.judge(result.rows))]
+        return result
+
+
+class Large(Case):
+    """Large bodies, recorded for a short time, since they fill the memory."""
+
+    CONNECTIONS = 4
+    LOAD_SECONDS = 1
+
+    def seconds(self, setting: Setting) -> float:
+        return setting.rounds * 8 + 3
+
+    def run(self, setting: Setting) -> Result:
+        load = setting.pull(connections=self.CONNECTIONS)
+        result = Result(self.name, self.title, f"{load.words}, {self.LOAD_SECONDS} s each")
+        body = content(setting.bulk_bytes)
+        pairs, memory = [], []
+        try:
+            with Origin(setting, body, "Cache-Control: no-store\r\n") as origin:
+                for _ in range(setting.rounds):
+                    pair = []
+                    for name in ("subproxy", "forwarding"):
+                        with memory_folder() as folder:
+                            server, idle = self.start(setting, name, folder)
+                            with server:
+                                contender = Contender(
+                                    name, lambda: server, origin.request(), body, origin=origin, forwards=True)
+                                request = contender.prepare(server)
+                                measured = measure(
+                                    contender, server, request, load, setting, self.LOAD_SECONDS, setting.load_cores)
+                                pair.append((measured, row(name, server, [measured])))
+                                if name == "subproxy":
+                                    memory.append((peak_rss(server.pid) - idle) / 1024 / self.CONNECTIONS)
+                    pairs.append(pair)
+        except Unusable as error:
+            result.failures.append(str(error))
+        if pairs:
+            result.rows = [merged([pair[i][1] for pair in pairs]) for i in range(2)]
+            result.rows[1].rate_ratio = Spread.of([a.sample.rate / b.sample.rate for (a, _), (b, _) in pairs])
+            result.rows[1].cpu_ratio = Spread.of([b.cpu_us / a.cpu_us for (a, _), (b, _) in pairs])
+            result.figures = [figure("peak memory beyond that at rest, an exchange", memory, "MiB", 8)]
+            goal = Goal("forwarding", "rate", 0.4)
+            result.verdicts = [goal.judge(result.rows), *verdicts(result.figures)]
+        return result
+
+    def start(self, setting: Setting, name: str, folder: str) -> tuple[Server, int]:
+        """A server, and its resident memory in KiB before it has had a request."""
+        server = recording(setting, f"{folder}/out.warc") if name == "subproxy" else forwarding(setting)
+        server.settle()
+        return server, rss(server.pid)
+
+
+def merged(of: list[Row]) -> Row:
+    """One row of several servers, of which each was measured once."""
+    return dataclasses.replace(
+        of[0], rate=statistics.median(row.rate for row in of), cpu_us=statistics.median(row.cpu_us for row in of),
+        core=statistics.median(row.core for row in of), peak_rss_kib=max(row.peak_rss_kib for row in of))
+
+
+class Saved(Case):
+    """A page on this machine with 50 resources, saved as MHTML with the Chromium that is installed."""
+
+    def runs(self, setting: Setting) -> int:
+        return 1 if setting.quick else 5
+
+    def seconds(self, setting: Setting) -> float:
+        return self.runs(setting) * 5
+
+    def run(self, setting: Setting) -> Result:
+        result = Result(self.name, self.title, f"{self.runs(setting)} runs")
+        shown = subprocess.run([setting.binary, "--help"], capture_output=True, text=True).stdout
+        if not re.search(r"^\s+save\s", shown, re.MULTILINE):
+            result.failures.append("this program has no command save")
+            return result
+        try:
+            with site(setting) as url:
+                values = [self.once(setting, url) for _ in range(self.runs(setting))]
+        except (Unusable, subprocess.TimeoutExpired) as error:
+            result.failures.append(str(error))
+            return result
+        result.figures = [
+            figure("from the call to the end, Chromium's start included", [seconds for seconds, _ in values], "s", 5),
+            Figure("the file", statistics.median(size for _, size in values) / 1e6, "MB"),
+        ]
+        result.verdicts = verdicts(result.figures)
+        return result
+
+    def once(self, setting: Setting, url: str) -> tuple[float, int]:
+        """Seconds by the clock, and the bytes of the file."""
+        out = os.path.join(setting.subfolder("save"), "page.mhtml")
+        sandbox = ["--no-sandbox"] if peers.is_root() else []
+        begin = time.monotonic()
+        done = subprocess.run(
+            [setting.binary, "save", url, "-o", out, *sandbox], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=120)
+        seconds = time.monotonic() - begin
+        if done.returncode != 0:
+            raise Unusable(f"save ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
+        with open(out, "rb") as file:
+            locations = file.read().count(b"\nContent-Location: ")
+        if locations < 51:
+            raise Unusable(f"save wrote {locations} parts of 51: {done.stdout.strip()}")
+        return seconds, os.path.getsize(out)
+
+
+@contextlib.contextmanager
+def site(setting: Setting):
+    """The URL of a page with 45 images, which load when they come into view, and 5 styles. A thread serves it."""
+    folder = setting.subfolder("site")
+    parts = []
+    for i in range(45):
+        setting.write(folder, f"i{i}.svg", picture(i))
+        parts.append(f'<p>{i} <img src="i{i}.svg" width="300" height="200" loading="lazy"></p>')
+    for i in range(5):
+        setting.write(folder, f"s{i}.css", f"p:nth-child({i + 1}) {{ margin: {i}px }}\n" * 200)
+    styles = "".join(f'<link rel="stylesheet" href="s{i}.css">' for i in range(5))
+    setting.write(folder, "index.html", f"<!DOCTYPE html><title>Sample</title>{styles}{''.join(parts)}")
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=folder)
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def picture(number: int) -> str:
+    """About 20 KB."""
+    shapes = "".join(
+        f'<circle cx="{(number * 31 + i * 7) % 300}" cy="{i * 13 % 200}" r="{i % 20}" fill="#{i * 4099 % (1 << 24):06x}"/>'
+        for i in range(350))
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">{shapes}</svg>'
+
+
+CASES = [
+    Small(
+        "record-small", "Recording to a .warc in a tmpfs, 4 KiB bodies",
+        [Goal("forwarding", "rate", 0.9), Goal("mitmdump -w", "rate", 10), Goal("warcprox", "rate", 10)]),
+    Large("record-large", "Recording to a .warc in a tmpfs, 100 MiB bodies"),
+    Saved("save-page", "Saving a local page with 50 resources"),
+]
