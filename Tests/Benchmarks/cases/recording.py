@@ -45,6 +45,8 @@ def recording(setting: Setting, out: str, name: str = "subproxy") -> Server:
     return peers.with_archive(setting, "record", "-o", out, name=name)
 
 
+SMALL = 4096
+
 # The others, each given a folder of its own.
 STARTS: dict[str, Callable[[Setting, str], Server]] = {
     "forwarding": lambda setting, folder: forwarding(setting),
@@ -72,25 +74,45 @@ class Small(Case):
             part = Result(self.name, self.title, load.words)
             try:
                 with contextlib.ExitStack() as stack:
-                    folders = [stack.enter_context(memory_folder()) for _ in range(2)]
-                    body = content(4096)
-                    origin = stack.enter_context(Origin(setting, body, "Cache-Control: no-store\r\n"))
-
-                    def contender(name: str, start: Callable[[], Server]) -> Contender:
-                        return Contender(
-                            name, start, origin.request(), body, origin=origin, forwards=True,
-                            closes=name == "warcprox")
-
-                    ours = contender("subproxy", lambda: recording(setting, f"{folders[0]}/out.warc"))
-                    theirs = contender(name, functools.partial(start, setting, folders[1]))
+                    ours, out = self.contender(setting, stack, "subproxy", start_ours)
+                    theirs, out_of_theirs = self.contender(setting, stack, name, start)
                     compare(setting, ours, [theirs], load, part)
+                    check_written(ours, out)
+                    # A folder has equal bodies once.
+                    if name not in ("forwarding", "to a folder"):
+                        check_written(theirs, out_of_theirs)
             except Unusable as error:
                 part.failures.append(str(error))
+                part.rows = []
             result.failures += part.failures
             # The first pair's row of ours stands for all.
             result.rows += part.rows if not result.rows else part.rows[1:]
         result.verdicts = [verdict for goal in self.goals if (verdict := goal.judge(result.rows))]
         return result
+
+    def contender(self, setting: Setting, stack: contextlib.ExitStack, name: str,
+                  start: Callable[[Setting, str], Server]) -> tuple[Contender, str]:
+        """With an origin and a folder of its own."""
+        folder, body = stack.enter_context(memory_folder()), content(SMALL)
+        origin = stack.enter_context(Origin(setting, body, "Cache-Control: no-store\r\n"))
+        return Contender(
+            name, functools.partial(start, setting, folder), origin.request(), body, origin=origin, forwards=True,
+            closes=name == "warcprox"), folder
+
+
+def start_ours(setting: Setting, folder: str) -> Server:
+    return recording(setting, f"{folder}/out.warc")
+
+
+def check_written(contender: Contender, folder: str) -> None:
+    """Sees that what was answered was recorded, by the bytes that there are when the server has ended."""
+    asked, size = contender.origin.asked, written(folder)
+    if size < asked * SMALL:
+        raise Unusable(f"{contender.name} has written {size:,} bytes for {asked:,} exchanges of {SMALL:,} bytes")
+
+
+def written(folder: str) -> int:
+    return sum(os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(folder) for name in names)
 
 
 class Large(Case):
@@ -123,6 +145,8 @@ class Large(Case):
                                 pair.append((measured, row(name, server, [measured])))
                                 if name == "subproxy":
                                     memory.append((peak_rss(server.pid) - idle) / 1024 / self.CONNECTIONS)
+                            if name == "subproxy" and written(folder) < measured.sample.count * len(body):
+                                raise Unusable(f"{written(folder):,} bytes were recorded of {measured.sample.count} bodies")
                     pairs.append(pair)
         except Unusable as error:
             result.failures.append(str(error))
