@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures subproxy beside its peers on this machine: A B A B in one run, the same load, one worker each.
 
-Builds a release unless --binary names one, installs the peers (Debian's packages, mitmproxy and others from PyPI), and ends every
-process that it has started. All traffic stays on 127.0.0.1. docs/performance.md says how to read the table.
+Builds a release unless --binary names one, installs the peers (Debian's packages, mitmproxy and others from PyPI), and
+ends every process that it has started. All traffic stays on 127.0.0.1. docs/performance.md says how to read the table.
 """
 
 import argparse
@@ -31,7 +31,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="list the cases and end")
     parser.add_argument("--rounds", type=int, help="pairs a comparison (default: 3)")
     parser.add_argument("--seconds", type=float, help="whole seconds a load (default: 3)")
-    parser.add_argument("--quick", action="store_true", help="one round of 1 s, small maps and bodies: does it work?")
+    parser.add_argument("--quick", action="store_true",
+                        help="one round of 1 s, small maps, bodies and archives: does it work?")
     parser.add_argument("--binary", metavar="FILE", help="this program instead of a release build")
     parser.add_argument("--json", metavar="FILE",
                         help="where results are kept (default: bench-results.json; with --quick nowhere)")

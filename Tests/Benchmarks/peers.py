@@ -309,6 +309,15 @@ proxy:
 debug: false
 """
 
+# Without its access logs, for which it has no option.
+PYWB_SERVER = """
+from gevent import monkey
+monkey.patch_all()
+import gevent.pywsgi, pywb.apps.cli
+gevent.pywsgi.WSGIHandler.log_request = lambda self: None
+pywb.apps.cli.wayback()
+"""
+
 
 def pywb(setting: Setting, archive: str) -> Server:
     """As a proxy in front of one collection, without rewriting and banner. It closes connections after each response."""
@@ -319,7 +328,9 @@ def pywb(setting: Setting, archive: str) -> Server:
         subprocess.run([manager, *arguments], cwd=folder, check=True, capture_output=True)
     setting.write(folder, "config.yaml", PYWB)
     return Server(
-        "pywb", [program, "-d", folder, "-b", "127.0.0.1", "-p", str(port)], port, cores=setting.server_cores)
+        "pywb",
+        [os.path.join(os.path.dirname(program), "python"), "-c", PYWB_SERVER, "-d", folder, "-b", "127.0.0.1", "-p",
+         str(port)], port, cores=setting.server_cores)
 
 
 # It refuses origins on this machine unless this is set.

@@ -1,4 +1,4 @@
-"""Archives that are made for a measurement, the same in each run: as crawlers, DevTools, Chromium and Safari write them."""
+"""Archives that are made for a measurement, the same in each run: as crawlers, DevTools and browsers write them."""
 
 import base64
 import dataclasses
@@ -57,7 +57,8 @@ def html(size: int) -> bytes:
     length = len(lines[0])
     while length < size:
         text = " ".join(numbers.choices(words, k=12))
-        lines.append(f'<div class="item row" id="i{len(lines)}"><a href="/{words[len(lines) % 600]}.html">{text}</a></div>\n')
+        target = words[len(lines) % 600]
+        lines.append(f'<div class="item row" id="i{len(lines)}"><a href="/{target}.html">{text}</a></div>\n')
         length += len(lines[-1])
     return "".join(lines).encode()[:size]
 

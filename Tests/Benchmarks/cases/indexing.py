@@ -132,7 +132,8 @@ class Reading(Case):
         one = self.make(os.path.join(folder, "one" + self.extension), 1)
         size = os.path.getsize(made.path)
         result = Result(
-            self.name, self.title, f"{size / 1e6:,.0f} MB, {made.entries:,} entries; a row's numbers are of MiB of the file")
+            self.name, self.title,
+            f"{size / 1e6:,.0f} MB, {made.entries:,} entries; a row's numbers are of MiB of the file")
         try:
             self.measure(setting, made, one, size / (1 << 20), result)
         except Unusable as error:

@@ -140,13 +140,14 @@ class Large(Case):
                                 contender = Contender(
                                     name, lambda: server, origin.request(), body, origin=origin, forwards=True)
                                 request = contender.prepare(server)
-                                measured = measure(
-                                    contender, server, request, load, setting, self.LOAD_SECONDS, setting.load_cores)
+                                measured = measure(contender, server, request, load, setting, self.LOAD_SECONDS,
+                                                   setting.load_cores)
                                 pair.append((measured, row(name, server, [measured])))
                                 if name == "subproxy":
                                     memory.append((peak_rss(server.pid) - idle) / 1024 / self.CONNECTIONS)
-                            if name == "subproxy" and written(folder) < measured.sample.count * len(body):
-                                raise Unusable(f"{written(folder):,} bytes were recorded of {measured.sample.count} bodies")
+                            whole = measured.sample.count
+                            if name == "subproxy" and written(folder) < whole * len(body):
+                                raise Unusable(f"{written(folder):,} bytes were recorded of {whole} bodies")
                     pairs.append(pair)
         except Unusable as error:
             result.failures.append(str(error))
@@ -252,7 +253,7 @@ def site(setting: Setting):
 def picture(number: int) -> str:
     """About 20 KB."""
     shapes = "".join(
-        f'<circle cx="{(number * 31 + i * 7) % 300}" cy="{i * 13 % 200}" r="{i % 20}" fill="#{i * 4099 % (1 << 24):06x}"/>'
+        f'<circle cx="{(number * 31 + i * 7) % 300}" cy="{i * 13 % 200}" r="{i % 20}" fill="#{i * 4099:06x}"/>'
         for i in range(350))
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">{shapes}</svg>'
 
