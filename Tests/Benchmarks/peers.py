@@ -325,7 +325,9 @@ def pywb(setting: Setting, archive: str) -> Server:
     folder, port = setting.subfolder("pywb"), free_port()
     manager = os.path.join(os.path.dirname(program), "wb-manager")
     for arguments in (["init", "bench"], ["add", "bench", archive]):
-        subprocess.run([manager, *arguments], cwd=folder, check=True, capture_output=True)
+        done = subprocess.run([manager, *arguments], cwd=folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unusable(f"wb-manager ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
     setting.write(folder, "config.yaml", PYWB)
     return Server(
         "pywb",
