@@ -19,8 +19,8 @@ import peers
 from cases.case import Case, verdicts
 from cases.indexing import figure
 from cases.stored import NO_RULE
-from compare import Contender, Figure, Goal, Result, Row, Spread, compare, measure, row
-from load import Wrk
+from compare import Contender, Figure, Goal, Measured, Result, Row, Spread, compare, measure, row
+from load import Load, Wrk
 from machine import Server, Unusable, peak_rss, rss
 from setting import Origin, Setting, content
 
@@ -100,6 +100,9 @@ class Small(Case):
             closes=name == "warcprox"), folder
 
 
+LARGE = {name: STARTS[name] for name in ("forwarding", "to .har", "to a folder")}
+
+
 def start_ours(setting: Setting, folder: str) -> Server:
     return recording(setting, f"{folder}/out.warc")
 
@@ -122,49 +125,51 @@ class Large(Case):
     LOAD_SECONDS = 1
 
     def seconds(self, setting: Setting) -> float:
-        return setting.rounds * 8 + 3
+        return setting.rounds * 4 * (len(LARGE) + 1) + 3
 
     def run(self, setting: Setting) -> Result:
         load = setting.pull(connections=self.CONNECTIONS)
         result = Result(self.name, self.title, f"{load.words}, {self.LOAD_SECONDS} s each")
-        body = content(setting.bulk_bytes)
-        pairs, memory = [], []
+        # A round of one after the other; and the memory of each in ours.
+        rounds: list[dict[str, tuple[Measured, Row]]] = []
+        memory: list[float] = []
         try:
-            with Origin(setting, body, "Cache-Control: no-store\r\n") as origin:
+            with Origin(setting, content(setting.bulk_bytes), "Cache-Control: no-store\r\n") as origin:
                 for _ in range(setting.rounds):
-                    pair = []
-                    for name in ("subproxy", "forwarding"):
-                        with memory_folder() as folder:
-                            server, idle = self.start(setting, name, folder)
-                            with server:
-                                contender = Contender(
-                                    name, lambda: server, origin.request(), body, origin=origin, forwards=True)
-                                request = contender.prepare(server)
-                                measured = measure(contender, server, request, load, setting, self.LOAD_SECONDS,
-                                                   setting.load_cores)
-                                pair.append((measured, row(name, server, [measured])))
-                                if name == "subproxy":
-                                    memory.append((peak_rss(server.pid) - idle) / 1024 / self.CONNECTIONS)
-                            whole = measured.sample.count
-                            if name == "subproxy" and written(folder) < whole * len(body):
-                                raise Unusable(f"{written(folder):,} bytes were recorded of {whole} bodies")
-                    pairs.append(pair)
+                    measured = {name: self.once(setting, name, origin, load) for name in ("subproxy", *LARGE)}
+                    rounds.append({name: (of, row) for name, (of, row, _) in measured.items()})
+                    memory.append(measured["subproxy"][2])
         except Unusable as error:
             result.failures.append(str(error))
-        if pairs:
-            result.rows = [merged([pair[i][1] for pair in pairs]) for i in range(2)]
-            result.rows[1].rate_ratio = Spread.of([a.sample.rate / b.sample.rate for (a, _), (b, _) in pairs])
-            result.rows[1].cpu_ratio = Spread.of([b.cpu_us / a.cpu_us for (a, _), (b, _) in pairs])
+        if rounds:
+            for name in ("subproxy", *LARGE):
+                result.rows.append(merged([each[name][1] for each in rounds]))
+                if name != "subproxy":
+                    pairs = [(each["subproxy"][0], each[name][0]) for each in rounds]
+                    result.rows[-1].rate_ratio = Spread.of([a.sample.rate / b.sample.rate for a, b in pairs])
+                    result.rows[-1].cpu_ratio = Spread.of([b.cpu_us / a.cpu_us for a, b in pairs])
             result.figures = [figure("peak memory beyond that at rest, an exchange", memory, "MiB", 8)]
             goal = Goal("forwarding", "rate", 0.4)
             result.verdicts = [goal.judge(result.rows), *verdicts(result.figures)]
         return result
 
-    def start(self, setting: Setting, name: str, folder: str) -> tuple[Server, int]:
-        """A server, and its resident memory in KiB before it has had a request."""
-        server = recording(setting, f"{folder}/out.warc") if name == "subproxy" else forwarding(setting)
-        server.settle()
-        return server, rss(server.pid)
+    def once(self, setting: Setting, name: str, origin: Origin, load: Load) -> tuple[Measured, Row, float]:
+        """One load of a new server, and its memory in MiB an exchange beyond that before it has had a request."""
+        with memory_folder() as folder:
+            with LARGE.get(name, start_ours)(setting, folder) as server:
+                server.settle()
+                idle = rss(server.pid)
+                contender = Contender(
+                    name, lambda: server, origin.request(), origin.body, origin=origin, forwards=True)
+                request = contender.prepare(server)
+                measured = measure(contender, server, request, load, setting, self.LOAD_SECONDS, setting.load_cores)
+                of = row(name, server, [measured])
+                memory = (peak_rss(server.pid) - idle) / 1024 / self.CONNECTIONS
+            whole = measured.sample.count
+            # A folder has equal bodies once.
+            if name in ("subproxy", "to .har") and written(folder) < whole * len(origin.body):
+                raise Unusable(f"{name}: {written(folder):,} bytes were recorded of {whole} bodies")
+            return measured, of, memory
 
 
 def merged(of: list[Row]) -> Row:
@@ -208,8 +213,8 @@ class Saved(Case):
         sandbox = ["--no-sandbox"] if peers.is_root() else []
         begin = time.monotonic()
         done = subprocess.run(
-            [setting.binary, "save", url, "-o", out, *sandbox], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=120)
+            [setting.binary, "save", url, "-o", out, *sandbox], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=120)
         seconds = time.monotonic() - begin
         if done.returncode != 0:
             raise Unusable(f"save ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
