@@ -16,6 +16,8 @@ public struct BrowserFailure: Error, Sendable, Hashable {
         case misunderstood
         /// A folder or file can't be made.
         case files
+        /// Something that was given is not what it should be: a selector, a cookie.
+        case unusable
     }
 
     public let kind: Kind

@@ -19,7 +19,7 @@ public struct JSONReader {
         case replaced
     }
 
-    /// How deep arrays and objects may be nested.
+    /// How deep arrays and objects may be nested, where nothing else is said.
     public static let maximumLevels = 64
 
     let bytes: [UInt8]
@@ -27,14 +27,17 @@ public struct JSONReader {
     public private(set) var offset = 0
     private var levels = 0
     private let loneSurrogates: LoneSurrogates
+    private let mostLevels: Int
 
     /// Reads a text that is one value.
     ///
     /// - Throws: What is wrong with it first, but what is not UTF-8 before all else.
     public static func value(
-        _ bytes: [UInt8], byteOrderMark: ByteOrderMark = .refused, loneSurrogates: LoneSurrogates = .refused
+        _ bytes: [UInt8], byteOrderMark: ByteOrderMark = .refused, loneSurrogates: LoneSurrogates = .refused,
+        levels: Int = JSONReader.maximumLevels
     ) throws(JSONError) -> JSONValue {
-        var reader = try JSONReader(bytes, byteOrderMark: byteOrderMark, loneSurrogates: loneSurrogates)
+        var reader = try JSONReader(
+            bytes, byteOrderMark: byteOrderMark, loneSurrogates: loneSurrogates, levels: levels)
         let value = try reader.value()
         try reader.end()
         return value
@@ -42,7 +45,8 @@ public struct JSONReader {
 
     /// A reader that stands at the beginning, for values that are read piece by piece.
     public init(
-        _ bytes: [UInt8], byteOrderMark: ByteOrderMark, loneSurrogates: LoneSurrogates = .refused
+        _ bytes: [UInt8], byteOrderMark: ByteOrderMark, loneSurrogates: LoneSurrogates = .refused,
+        levels: Int = JSONReader.maximumLevels
     ) throws(JSONError) {
         let markLength = byteOrderMarkLength(bytes)
         if markLength > 0, byteOrderMark == .refused {
@@ -51,6 +55,7 @@ public struct JSONReader {
         if let invalid = firstInvalidUTF8(bytes) { throw JSONError("this is not UTF-8", at: invalid) }
         self.bytes = bytes
         self.loneSurrogates = loneSurrogates
+        mostLevels = levels
         offset = markLength
     }
 
@@ -133,8 +138,8 @@ public struct JSONReader {
 
     /// Reads the `[` or `{` that is next.
     public mutating func open() throws(JSONError) {
-        guard levels < JSONReader.maximumLevels else {
-            throw JSONError("more than \(JSONReader.maximumLevels) levels", at: offset)
+        guard levels < mostLevels else {
+            throw JSONError("more than \(mostLevels) levels", at: offset)
         }
         levels &+= 1
         offset &+= 1

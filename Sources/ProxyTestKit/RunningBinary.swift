@@ -26,15 +26,20 @@ public final class RunningBinary: Sendable {
     ///   - options: further options; without `--log-file` the access log is ``log``.
     ///   - wrapper: a command that is started instead, and executes the program in its own place.
     public convenience init(map: String, _ options: [String] = [], wrapper: [String] = []) throws {
-        try self.init(command: ["--map", map] + options, wrapper: wrapper)
+        // The address that the tests ask comes before those of the options.
+        try self.init(arguments: ["--map", map, "--listen", "127.0.0.1:0"] + options, wrapper: wrapper)
     }
 
     /// The same with another command than `serve`.
     ///
     /// - Parameter command: its name and options.
-    public init(command: [String], wrapper: [String] = []) throws {
+    public convenience init(command: [String], wrapper: [String] = []) throws {
+        try self.init(arguments: command + ["--listen", "127.0.0.1:0"], wrapper: wrapper)
+    }
+
+    private init(arguments: [String], wrapper: [String]) throws {
         let process = try ChildProcess(
-            wrapper + [RunningBinary.path] + command + ["--listen", "127.0.0.1:0"], environment: ["NOTIFY_SOCKET": ""])
+            wrapper + [RunningBinary.path] + arguments, environment: ["NOTIFY_SOCKET": ""])
         var port: UInt16?
         try Wait.until {
             port = RunningBinary.port(in: process.error)

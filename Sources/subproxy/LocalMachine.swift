@@ -32,6 +32,14 @@ enum LocalFile {
     }
 }
 
+extension LocalFile {
+    /// Why nothing can be written into the folder that a file is in; nil where it can. (access(2))
+    static func unwritableReason(folderOf path: String) -> String? {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        return access(folder, W_OK | X_OK) == 0 ? nil : SystemError().text
+    }
+}
+
 extension SystemError {
     /// What is said of an error that NIO reports, without the function that gave it.
     static func text(of error: any Error) -> String {

@@ -238,6 +238,33 @@ extension BrowserTests {
             #expect(frozen.result.page.droppedScripts == 5)
         }
 
+        @Test("URLs of image sets and of SVG's style sheets, sheets without a charset, and alternate ones that are off")
+        func sheets() throws {
+            let page = """
+                <!doctype html><meta charset=windows-1251><base href=/deep/>
+                <style>p { background: image-set("set.svg" type("image/svg+xml") 1x, url(set2.svg) 2x) }</style>
+                <link rel=stylesheet href=/plain.css><link rel="alternate stylesheet" title=other href=/other.css>
+                <svg width=9 height=9><style>rect { fill: url(paint.svg#a) }</style>
+                <a><animate attributeName=href to="javascript:alert(1)"/></a></svg><p id=text>text
+                """
+            let site = try Site([
+                "/": Site.Answer(Array(page.utf8), "text/html; charset=windows-1251"),
+                "/plain.css": Site.Answer(
+                    [0x70, 0x3A, 0x3A, 0x61, 0x66, 0x74, 0x65, 0x72] + Array("{content:'".utf8) + [0xC4]
+                        + Array("'}".utf8), "text/css"),
+                "/other.css": Site.Answer("p { color: rgb(1, 2, 3) }", "text/css"),
+                "/deep/set.svg": Site.picture(),
+            ])
+            let frozen = try Frozen(site)
+            #expect(frozen.markup.contains("image-set(\"\(site.url("/deep/set.svg"))\""))
+            #expect(frozen.markup.contains("type(\"image/svg+xml\")"))
+            #expect(frozen.markup.contains("\(site.url("/deep/paint.svg#a"))"))
+            #expect(!frozen.markup.contains("javascript:"))
+            let content = "getComputedStyle(document.getElementById('text'), '::after').content"
+            #expect(try frozen.text(content) == "\"Д\"")
+            #expect(try frozen.text("getComputedStyle(document.getElementById('text')).color") == "rgb(0, 0, 0)")
+        }
+
         @Test("XHTML as XML")
         func xhtml() throws {
             let page = """

@@ -17,6 +17,33 @@ extension EndToEnd {
             return String(process.output.dropLast())
         }
 
+        @Test("HTTP without TLS in a decrypted tunnel is served as http, however it comes")
+        func inTheClear() throws {
+            let proxy = try DecryptingProxy(
+                "https://plain.test:8443/x: { text: secure }\nhttp://plain.test:8443/x: { text: plain }",
+                workshop: try CertificateWorkshop())
+            func ask(_ url: String) throws -> String {
+                try ChildProcess.run(proxy.curl(["--proxytunnel", url])).output
+            }
+            #expect(try ask("http://plain.test:8443/x") == "plain")
+            #expect(try ask("https://plain.test:8443/x") == "secure")
+            // Before the answer to CONNECT, byte by byte, one request behind the other, and for another host.
+            let request = "GET /x HTTP/1.1\r\nHost: plain.test:8443\r\n\r\n"
+            let other = "GET /x HTTP/1.1\r\nHost: other.test:8443\r\nConnection: close\r\n\r\n"
+            let early = try Socket.connect(port: proxy.port)
+            try early.send(
+                "CONNECT plain.test:8443 HTTP/1.1\r\nHost: plain.test:8443\r\n\r\n" + request + request + other)
+            let answer = try early.receiveAll()
+            let text = String(decoding: answer, as: UTF8.self)
+            #expect(text.components(separatedBy: "\r\n\r\nplain").count == 3, "\(text)")
+            #expect(text.contains("HTTP/1.1 421 "), "\(text)")
+            let slow = try Socket.connect(port: proxy.port)
+            try slow.send("CONNECT plain.test:8443 HTTP/1.1\r\nHost: plain.test:8443\r\n\r\n")
+            _ = try slow.receive(until: "\r\n\r\n")
+            for byte in request.utf8 { try slow.send([byte]) }
+            #expect(String(decoding: try slow.receive(until: "plain"), as: UTF8.self).hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
+
         @Test(
             "Whatever a client begins with, it gets the certificate of the tunnel's host, an alert or an end, in time")
         func hellos() throws {
@@ -40,7 +67,7 @@ extension EndToEnd {
                 ("weak-ephemeral", refused), ("sslv2", refused),
                 ("empty-records", refused), ("early-data", refused),
                 // What is no TLS.
-                ("http", refused), ("ssh", refused), ("silence", refused), ("slow", refused), ("ended", refused),
+                ("ssh", refused), ("silence", refused), ("slow", refused), ("ended", refused),
             ]
             for (kind, outcomes) in kinds {
                 let outcome = try hello(proxy, kind)

@@ -104,6 +104,7 @@ struct RecordTests {
         if name == "r/" {
             try stage.folder.write("r/substitutions.yaml", "archives: [recording.yaml]\n# mine\n")
             try stage.folder.write("r/README", "mine")
+            try stage.folder.write("r/files/own.txt", "mine")
         }
         let second = try stage.fetch(name, ["--mode", "all"], "/c")
         #expect(second.status == 0 && second.output == "200 ")
@@ -114,6 +115,7 @@ struct RecordTests {
         if name == "r/" {
             #expect(try stage.folder.text(of: "r/substitutions.yaml").hasSuffix("# mine\n"))
             #expect(try stage.folder.text(of: "r/README") == "mine")
+            #expect(try stage.folder.text(of: "r/files/own.txt") == "mine")
         }
         let names = try ChildProcess.run(["ls", "-A", stage.folder.path]).output.split(separator: "\n")
         #expect(names.sorted() == ["ca", name == "r/" ? "r" : Substring(name)])

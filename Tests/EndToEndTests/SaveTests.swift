@@ -249,6 +249,19 @@ extension EndToEnd {
             #expect(try urls("a.har").contains(site.url("/app.js")))
         }
 
+        @Test(
+            "Frames that can't be loaded are misses, and what a redirected style sheet names is found, in each format")
+        func parts() throws {
+            for name in ["f.mhtml", "f.har"] {
+                let framed = try save(site.url("/frames"), name)
+                #expect(framed.status == 1)
+                #expect(framed.output.contains("missed: GET http://unknown.invalid/"), "\(framed.output)")
+                #expect(!(try urls(name)).contains("http://unknown.invalid/"))
+                #expect(try report(site.url("/styled"), name).misses.isEmpty)
+                #expect(try urls(name).contains(site.url("/deep/down/ground.svg")))
+            }
+        }
+
         @Test("A map's rules answer while the page is loaded, and what they answered is saved")
         func mapped() throws {
             try folder.write("local.svg", "<svg xmlns='http://www.w3.org/2000/svg' width='5' height='5'/>")
@@ -301,6 +314,15 @@ extension EndToEnd {
                 69, "no Chromium or Chrome was found: sudo apt install chromium",
                 SubproxyProcess.run(
                     ["save", site.url("/"), "-o", folder.at("old.mhtml")], environment: ["PATH": "/nonexistent"]))
+            try fails(
+                69, "the browser ended while it started", save(site.url("/"), "old.mhtml", ["--browser", "/bin/true"]))
+            try fails(64, "'<<' is no selector of CSS", save(site.url("/quirks"), "old.mhtml", ["--wait-for", "<<"]))
+            try fails(64, "refuses the cookie", save(site.url("/quirks"), "old.mhtml", ["--cookie", "a b=;c"]))
+            try fails(64, "is the browser's own field", save(site.url("/quirks"), "old.mhtml", ["-H", "Host: x"]))
+            try fails(64, "has a name or a password in it", save("http://u:p@a.test/", "old.mhtml"))
+            try fails(
+                73, "the picture", save(site.url("/quirks"), "old.mhtml", ["--screenshot", folder.at("none/x.png")]))
+            try fails(76, "status 404", save(site.url("/elsewhere"), "old.mhtml", ["--wait", "2s"]))
             if geteuid() == 0 {
                 try fails(
                     69, "--no-sandbox",
@@ -336,6 +358,16 @@ extension EndToEnd {
             let host = "pages/127.0.0.1_\(site.port)"
             #expect(access(folder.at("\(host)/quirks.mhtml"), F_OK) == 0)
             #expect(access(folder.at("\(host)/text.mhtml"), F_OK) == 0)
+            // Names that would be one, or a folder of another's file, are told apart.
+            try folder.write(
+                "more.txt",
+                ["/a", "/a.html", "/A.htm", "/a.mhtml/b"].map { site.url("/page\($0)") }.joined(separator: "\n"))
+            let more = try SubproxyProcess.run(
+                ["save", "-i", folder.at("more.txt"), "-o", folder.at("more"), "--any-status", "--jobs", "2"] + options,
+                environment: surroundings())
+            #expect(more.status == 0, "\(more.error)")
+            let files = try ChildProcess.run(["find", folder.at("more"), "-type", "f"]).output
+            #expect(files.split(separator: "\n").count == 4, "\(files)")
             let bad = try folder.write("bad.txt", "nothing\n")
             let refused = try SubproxyProcess.run(["save", "-i", bad, "-o", folder.at("pages")] + options)
             #expect(refused.status == 65)

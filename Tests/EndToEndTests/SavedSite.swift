@@ -67,6 +67,11 @@ final class SavedSite: Sendable {
                     fields: "Set-Cookie: seen=s3cret; Path=/\r\n",
                     body: "<title>In</title><p>inside<img src=/img/in.svg>")
                 : Answer(status: "401 Unauthorized", body: "out")
+        case "/frames": Answer(body: "<title>Frames</title><iframe src=http://unknown.invalid/></iframe>")
+        case "/styled": Answer(body: "<title>Styled</title><link rel=stylesheet href=/moved.css>")
+        case "/moved.css": Answer(status: "302 Found", fields: "Location: /deep/down/real.css\r\n", body: "")
+        case "/deep/down/real.css": Answer(type: "text/css", body: "body { background: url(ground.svg) }")
+        case "/elsewhere": Answer(body: "<script>onload = () => { location = '/none' }</script>")
         case "/text": Answer(type: "text/plain", body: "just text")
         case "/lacks":
             Answer(body: "<title>Lacks</title><img src=/none.svg><img src=http://unknown.invalid/x.svg>")

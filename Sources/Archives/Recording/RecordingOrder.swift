@@ -43,6 +43,20 @@ public enum RecordingOrder {
 }
 
 extension RecordingWriter {
+    /// The files that a list of entries names, by their paths below its folder; nil where it is no such list.
+    ///
+    /// - Parameter list: the bytes of `recording.yaml`.
+    public static func files(_ list: [UInt8]) -> Set<String>? {
+        guard let reader = try? RecordingReader(list, hasFile: { _ in true }) else { return nil }
+        var files: Set<String> = []
+        do throws(ArchiveProblem) {
+            try reader.forEachFile { path, _ in files.insert(String(decoding: path, as: UTF8.self)) }
+        } catch {
+            return nil
+        }
+        return files
+    }
+
     /// Writes a recording's entries into another one, in an order.
     ///
     /// - Throws: ``RecordingFailure``.

@@ -23,6 +23,8 @@ public struct PageCapture: Sendable {
     /// Whether the page is frozen. The default is true; else its scripts are what is recorded.
     public var isFrozen = true
 
+    /// What tells responses that are the proxy's own: see ``PageOptions/failureField``. The default is nil.
+    public var failureField: PageOptions.Pair?
     /// Called when a step begins. The default does nothing.
     public var progress: @Sendable (Step) -> Void = { _ in }
 
@@ -49,6 +51,7 @@ public struct PageCapture: Sendable {
         options.fields = fields
         options.cookies = cookies
         options.viewport = viewport
+        options.failureField = failureField
         return options
     }
 
@@ -70,6 +73,7 @@ public struct PageCapture: Sendable {
         progress(.loading)
         let page = try session.openPage(options)
         defer { page.close() }
+        if let selector { try page.check(selector: selector, until: deadline) }
         var load = try page.load(url, until: deadline)
         if let refusal = load.refusal(allowsAnyStatus: allowsAnyStatus) { throw refusal }
         var frozen = FrozenPage(documents: [], title: "", mediaType: load.mediaType, droppedScripts: 0)

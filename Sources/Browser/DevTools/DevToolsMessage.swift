@@ -9,7 +9,7 @@ enum DevToolsMessage {
 
     /// - Returns: nil for what is none.
     init?(_ bytes: [UInt8]) {
-        guard let value = try? JSONReader.value(bytes, loneSurrogates: .replaced) else { return nil }
+        guard let value = try? JSONReader.value(bytes, loneSurrogates: .replaced, levels: 512) else { return nil }
         if let id = value["id"]?.integerValue {
             if let error = value["error"] {
                 self = .refusal(id: id, message: error["message"]?.stringValue ?? "it gives no reason")

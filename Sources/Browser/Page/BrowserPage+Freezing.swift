@@ -52,6 +52,12 @@ extension BrowserPage {
     private func freeze(
         _ frame: FrameTree.Frame, of tree: FrameTree, depth: Int, into page: inout FrozenPage, until deadline: Deadline
     ) throws(BrowserFailure) -> Frozen {
+        // What the browser shows in place of a document, or makes of a PDF, is none of the page's.
+        let answer = network.documents[frame.loader]
+        let isShown = answer?.mediaType.isEmpty != false || answer.map { isHTML($0.mediaType) } == true
+        guard answer?.isProxys != true || depth == 0, isShown else {
+            return Frozen(markup: nil, mediaType: answer?.mediaType ?? "")
+        }
         let limit = depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
         let script = try IsolatedScript(
             FreezeScript.source, in: frame.id, session: frame.session, connection: connection, until: limit)
@@ -62,6 +68,7 @@ extension BrowserPage {
                     try mark(child, frozen, in: frame, script, &page, until: deadline)
                 } catch {
                     try passOver(error, isMain: false, until: deadline)
+                    if child.url.hasPrefix("http") { page.unfrozen.append(child.url) }
                 }
             }
         }
@@ -72,6 +79,8 @@ extension BrowserPage {
             markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
             mediaType: result["contentType"]?.stringValue ?? "")
     }
+
+    private func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
     /// Tells the document that a frame stands in what will be there in its place.
     private func mark(

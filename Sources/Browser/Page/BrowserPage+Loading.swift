@@ -63,7 +63,8 @@ extension BrowserPage {
             throw BrowserFailure(.timedOut, "\(url) was not loaded in time")
         }
         let restless = Deadline(milliseconds: BrowserPage.restlessTime)
-        guard try waitUntilQuiet(until: restless.orEarlier(deadline)) || !deadline.isOver else {
+        isRestless = try !waitUntilQuiet(until: restless.orEarlier(deadline))
+        guard !isRestless || !deadline.isOver else {
             throw BrowserFailure(.timedOut, "\(url) was not quiet in time")
         }
         let document = network.documents[loader]

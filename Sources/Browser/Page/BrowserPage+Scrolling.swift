@@ -6,6 +6,8 @@ extension BrowserPage {
     private static let stepTime = 60
     /// How long it waits until the page has seen that it was scrolled; one that shows nothing never does.
     private static let frameTime = 2000
+    /// How long it waits at the end for a page that is never quiet.
+    private static let restlessPause = 1000
     /// How long it waits for pictures in view.
     private static let pictureTime = 5000
 
@@ -59,7 +61,8 @@ extension BrowserPage {
             }
             state = try call("state")
             guard state["isAtEnd"]?.boolValue == true else { continue }
-            _ = try waitUntilQuiet(until: deadline)
+            let patience = isRestless ? BrowserPage.restlessPause : deadline.milliseconds
+            _ = try waitUntilQuiet(until: Deadline(milliseconds: patience).orEarlier(deadline))
             state = try call("state")
             let new = state["height"]?.integerValue ?? 0
             if state["isAtEnd"]?.boolValue == true, new == height || new == 0 { return }
@@ -100,6 +103,19 @@ extension BrowserPage {
             guard error.kind == .timedOut else { throw error }
         }
         throw BrowserFailure(.timedOut, "no element came that is '\(selector)'")
+    }
+
+    /// Looks whether a text is a selector of CSS.
+    ///
+    /// - Throws: ``BrowserFailure``: `unusable` where it is none.
+    func check(selector: String, until deadline: Deadline) throws(BrowserFailure) {
+        let script = try mainScript(ScrollScript.source, until: deadline)
+        do throws(BrowserFailure) {
+            _ = try script.call("has", [["value": JSONValue(selector)]], until: deadline)
+        } catch {
+            guard error.kind == .misunderstood else { throw error }
+            throw BrowserFailure(.unusable, "'\(selector)' is no selector of CSS")
+        }
     }
 
     func mainScript(_ source: String, until deadline: Deadline) throws(BrowserFailure) -> IsolatedScript {

@@ -19,7 +19,9 @@ public final class BrowserPage {
     let options: PageOptions
     let connection: DevToolsConnection
     private(set) var sessions: [String: Session]
-    var network = NetworkActivity(now: monotonicNanoseconds())
+    var network: NetworkActivity
+    /// Whether it goes on asking for things, so that it is not waited for again.
+    var isRestless = false
     /// The loader of the document that is shown, and of that whose load event has come.
     private(set) var loader = ""
     private(set) var loadedLoader = ""
@@ -34,6 +36,7 @@ public final class BrowserPage {
         self.session = session
         self.options = options
         self.connection = connection
+        network = NetworkActivity(now: monotonicNanoseconds(), failureField: options.failureField)
         sessions = [session: Session(kind: .frames, frame: target, parent: nil)]
     }
 
@@ -55,9 +58,15 @@ public final class BrowserPage {
             let parameters: JSONValue = [
                 "name": JSONValue(cookie.name), "value": JSONValue(cookie.value), "url": JSONValue(options.host),
             ]
-            let result = try connection.call("Network.setCookie", parameters, session: session, until: deadline)
+            let result: JSONValue
+            do throws(BrowserFailure) {
+                result = try connection.call("Network.setCookie", parameters, session: session, until: deadline)
+            } catch {
+                guard error.kind == .misunderstood else { throw error }
+                throw BrowserFailure(.unusable, "the browser refuses the cookie '\(cookie.name)'")
+            }
             guard result["success"]?.boolValue != false else {
-                throw BrowserFailure(.misunderstood, "the browser refuses the cookie '\(cookie.name)'")
+                throw BrowserFailure(.unusable, "the browser refuses the cookie '\(cookie.name)'")
             }
         }
         // Its answer comes behind those of all that was sent before.

@@ -6,6 +6,8 @@ struct FrameTree {
         let id: String
         let parent: String?
         let session: String
+        /// Of the document that it shows.
+        let loader: String
         /// Without its fragment.
         let url: String
         /// With its `#`; empty where there is none.
@@ -25,6 +27,7 @@ struct FrameTree {
             frames.append(
                 Frame(
                     id: id, parent: parent ?? frame["parentId"]?.stringValue, session: session,
+                    loader: frame["loaderId"]?.stringValue ?? "",
                     url: frame["url"]?.stringValue ?? "", fragment: frame["urlFragment"]?.stringValue ?? ""))
             open += (node["childFrames"]?.elements ?? []).reversed().map { ($0, id) }
         }

@@ -17,4 +17,6 @@ public struct FrozenPage: Sendable, Hashable {
     public var mediaType: String
     /// How many script elements were left out.
     public var droppedScripts: Int
+    /// URLs of frames that did not answer: what is loaded there is as it was.
+    public var unfrozen: [String] = []
 }

@@ -24,8 +24,13 @@ struct NetworkActivity {
     private(set) var documents: [String: DocumentAnswer] = [:]
     private var pending: [String: Pending] = [:]
     private var lastChange: UInt64
+    private let failureField: PageOptions.Pair?
 
-    init(now: UInt64) { lastChange = now }
+    /// - Parameter failureField: see ``PageOptions/failureField``.
+    init(now: UInt64, failureField: PageOptions.Pair? = nil) {
+        lastChange = now
+        self.failureField = failureField
+    }
 
     /// Takes in an event of the domain Network.
     mutating func note(_ event: DevToolsEvent, now: UInt64) {
@@ -85,8 +90,22 @@ struct NetworkActivity {
         let status = response["status"]?.integerValue
         pending[id]?.lastSign = now
         if let index = pending[id]?.index { requests[index].status = status }
-        documents[id]?.status = status
         documents[id]?.mediaType = response["mimeType"]?.stringValue ?? ""
+        if isFailure(response) {
+            documents[id]?.failure = "the proxy got no response"
+            documents[id]?.isProxys = true
+        } else {
+            documents[id]?.status = status
+        }
+    }
+
+    /// Whether a response says that the proxy got none.
+    private func isFailure(_ response: JSONValue) -> Bool {
+        guard let failureField, case .object(let fields)? = response["headers"] else { return false }
+        return fields.members.contains { member in
+            String(decoding: member.name, as: UTF8.self).lowercased() == failureField.name
+                && member.value.stringValue?.hasPrefix(failureField.value) == true
+        }
     }
 
     private mutating func end(_ id: String, _ now: UInt64) {
@@ -113,4 +132,6 @@ struct DocumentAnswer {
     var status: Int?
     var mediaType = ""
     var failure: String?
+    /// Whether the answer is the proxy's own, since it got none.
+    var isProxys = false
 }

@@ -27,6 +27,10 @@ public struct PageOptions: Sendable, Hashable {
     /// Fields that requests get in place of those of the same names. None by default.
     public var fields: [Pair] = []
 
+    /// A field, and how its value begins, by which a response is none of an origin's but says that the proxy got none. The
+    /// default is nil: there is no such field.
+    public var failureField: Pair?
+
     /// - Parameter host: an http or https URL.
     public init(host: String) { self.host = host }
 

@@ -132,6 +132,8 @@ enum FreezeScript {
             } else if (isHTML && holders[key]?.includes(name)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
               else item.value = absolute(item.value);
+            } else if (!isHTML && ['to', 'from', 'by', 'values'].includes(key) && item.value.split(';').some(isScriptURL)) {
+              copy.removeAttributeNode(item);
             } else if (!isHTML && item.value.includes('url(')) {
               item.value = absoluteCSS(item.value);
             }
@@ -213,8 +215,7 @@ enum FreezeScript {
           const wanted = tokens.filter(name => !unwantedLinks.includes(name));
           if (wanted.length === 0 && tokens.length > 0) return false;
           const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
-          const kept = sheet && !sheet.disabled && isAlternate ? wanted.filter(name => name !== 'alternate') : wanted;
-          if (kept.length < tokens.length) copy.setAttribute('rel', kept.join(' '));
+          if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
           // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
           if (wanted.includes('stylesheet') && encoding !== 'UTF-8' && !copy.hasAttribute('charset'))

@@ -60,6 +60,12 @@ final class ClientHandshake: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
+    /// Leaves the pipeline: there is no handshake, and the connection goes on.
+    func giveUp() {
+        isOver = true
+        context?.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
     /// Ends the handshake, if it is not over, and closes the connection.
     func fail(_ failure: HandshakeFailure) {
         defer { context?.close(promise: nil) }

@@ -14,6 +14,8 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
     private var hello = ClientHelloReader()
     private let mayAskFor: ([UInt8]) -> Bool
     private let whenRefused: () -> Void
+    private let whenInTheClear: (ByteBuffer) -> Void
+    private var hasBegun = false
     private var isRefused = false
     /// The alert's description (RFC 8446 §6).
     private(set) var alert: UInt8?
@@ -22,9 +24,14 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
     ///   - mayAskFor: whether a client may name this host in TLS.
     ///   - whenRefused: called when the client has named another host and was sent an alert; the TLS handler sees
     ///     nothing of this.
-    init(mayAskFor: @escaping ([UInt8]) -> Bool, whenRefused: @escaping () -> Void) {
+    ///   - whenInTheClear: called with the first bytes where they begin as a request does and not as TLS.
+    init(
+        mayAskFor: @escaping ([UInt8]) -> Bool, whenRefused: @escaping () -> Void,
+        whenInTheClear: @escaping (ByteBuffer) -> Void
+    ) {
         self.mayAskFor = mayAskFor
         self.whenRefused = whenRefused
+        self.whenInTheClear = whenInTheClear
     }
 
     /// Whether the client has named no host, or one that it may name.
@@ -38,6 +45,10 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
         let bytes = unwrapInboundIn(data)
+        if !hasBegun, bytes.readableBytes > 0 {
+            hasBegun = true
+            if HandshakeWatch.isRequest(bytes.readableBytesView) { return whenInTheClear(bytes) }
+        }
         if hello.verdict == .incomplete {
             bytes.withUnsafeReadableBytes { hello.read($0) }
             if case .name(let name) = hello.verdict, !mayAskFor(name) {
@@ -48,6 +59,15 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
         }
         if let found = HandshakeWatch.alert(in: bytes.readableBytesView.suffix(7)) { alert = found }
         context.fireChannelRead(data)
+    }
+
+    /// Whether bytes begin as a request does, as far as they are there; a TLS record begins with 22 (RFC 8446 §5.1).
+    private static func isRequest(_ bytes: ByteBufferView) -> Bool {
+        methods.contains { $0.starts(with: bytes.prefix($0.count)) }
+    }
+
+    private static let methods = ["GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS "].map {
+        Array($0.utf8)
     }
 
     /// A fatal alert, unrecognized_name (RFC 6066 §3).

@@ -9,24 +9,27 @@ final class SecureAuthority: Sendable {
     private let named: [UInt8]
     private let hostLength: Int
     private let port: UInt16
-    /// As in a URI: `host`, or `host:port` where the port is not 443.
+    /// What is spoken in the tunnel: https, or http where the client does not begin with TLS.
+    let scheme: URIScheme
+    /// As in a URI: `host`, or `host:port` where the port is not the scheme's own.
     let bytes: [UInt8]
     /// The user's name that the tunnel was asked for with (Proxy-Authorization); nil where it was asked for without.
     let user: [UInt8]?
 
-    init(_ authority: Authority, user: [UInt8]? = nil) {
+    init(_ authority: Authority, user: [UInt8]? = nil, scheme: URIScheme = .https) {
         self.user = user
+        self.scheme = scheme
         let host = authority.host.utf8.map(\.asciiLowercased)
         port = authority.port
         hostLength = host.count
         named = host + ":\(port)".utf8
-        bytes = port == 443 ? host : named
+        bytes = port == scheme.defaultPort ? host : named
     }
 
     /// ``bytes`` as text.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether a Host or `:authority` value names this origin. An omitted port is 443; a dot at the host's end is
+    /// Whether a Host or `:authority` value names this origin. An omitted port is the scheme's own; a dot at the host's end is
     /// ignored.
     func isNamed(by value: UnsafeRawBufferPointer) -> Bool {
         if value.count == bytes.count || value.count == named.count,
@@ -41,7 +44,7 @@ final class SecureAuthority: Sendable {
 
     /// Whether a URI is one of this origin.
     func isOrigin(of uri: TargetURI) -> Bool {
-        guard uri.scheme == .https, uri.port == port, uri.hostRange.count == hostLength else { return false }
+        guard uri.scheme == scheme, uri.port == port, uri.hostRange.count == hostLength else { return false }
         return uri.withBytes { bytes in
             bytes[uri.hostRange.clamped(to: 0..<bytes.count)].elementsEqual(named.prefix(hostLength))
         }

@@ -28,7 +28,8 @@ extension LoopContext {
         _ request: Request, path: UnsafeRawBufferPointer, in secured: SecureAuthority, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         do throws(TargetError) {
-            let uri = try TargetURI(scheme: "https", authority: secured.bytes, pathAndQuery: path)
+            let uri = try TargetURI(
+                scheme: secured.scheme == .https ? "https" : "http", authority: secured.bytes, pathAndQuery: path)
             return begin(request, uri, client)
         } catch {
             return refuse(request, .badRequest("The request target is malformed: \(error)."), client)

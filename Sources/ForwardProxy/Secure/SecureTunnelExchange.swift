@@ -62,11 +62,17 @@ final class SecureTunnelExchange: Exchange {
         do {
             let pipeline = channel.pipeline.syncOperations
             let connection = try pipeline.handler(type: ClientConnection.self)
+            let tls = NIOSSLServerHandler(context: context)
+            let gathering = RecordGathering()
             let watch = HandshakeWatch(
                 mayAskFor: { [authority, loop] name in SecureTunnelExchange.mayAskFor(name, authority, loop) },
-                whenRefused: { [weak handshake] in handshake?.fail(.otherHost) })
+                whenRefused: { [weak handshake] in handshake?.fail(.otherHost) },
+                whenInTheClear: { [weak self, weak handshake, weak tls, weak gathering] bytes in
+                    guard let handshake, let tls, let gathering else { return }
+                    self?.serveInTheClear(bytes, on: channel, handshake, tls, gathering)
+                })
             self.watch = watch
-            try pipeline.addHandlers([watch, NIOSSLServerHandler(context: context), RecordGathering(), handshake])
+            try pipeline.addHandlers([watch, tls, gathering, handshake])
             pipeline.removeHandler(connection, promise: nil)
             let (unread, inputHasEnded) = client.takeUnread()
             guard !inputHasEnded else { return channel.close(promise: nil) }
@@ -106,6 +112,32 @@ final class SecureTunnelExchange: Exchange {
             try pipeline.addHandler(connection)
         }
         endConnect()
+    }
+
+    /// Serves a client that speaks HTTP without TLS in its tunnel, as browsers do for `ws:` URLs.
+    private func serveInTheClear(
+        _ bytes: ByteBuffer, on channel: any Channel, _ handshake: ClientHandshake, _ tls: NIOSSLServerHandler,
+        _ gathering: RecordGathering
+    ) {
+        let pipeline = channel.pipeline.syncOperations
+        let connection = ClientConnection(
+            loop: loop, address: address, isLocal: isLocal, isEncrypted: true,
+            secured: SecureAuthority(authority, user: user, scheme: .http))
+        do {
+            try pipeline.addHandler(connection)
+            handshake.giveUp()
+            pipeline.removeHandler(gathering, promise: nil)
+            pipeline.removeHandler(tls, promise: nil)
+            if let watch { pipeline.removeHandler(watch, promise: nil) }
+            watch = nil
+            endConnect()
+            let context = try pipeline.context(handler: connection)
+            connection.channelRead(context: context, data: NIOAny(bytes))
+            connection.channelReadComplete(context: context)
+        } catch {
+            handshake.fail(HandshakeFailure(inProxy: error))
+            channel.close(promise: nil)
+        }
     }
 
     /// Ends the CONNECT for its observers alone: the requests in the tunnel are exchanges of their own, so it has

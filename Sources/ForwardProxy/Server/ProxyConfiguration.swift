@@ -113,6 +113,9 @@ public struct ProxyConfiguration: Sendable {
     public var connectPorts: Set<UInt16> = [443, 8443]
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.
     public var allowsPrivateForRemote = false
+    /// Whether connections of this process's own user, and root's, alone are accepted, as the kernel tells whose they are; others are
+    /// closed. The default is no.
+    public var admitsOwnUserAlone = false
     /// Whether clients on this machine may reach loopback and private addresses; the default is yes.
     public var allowsPrivateForLocal = true
     /// Whether clients on this machine may reach the metadata services of clouds; the default is no.

@@ -215,7 +215,9 @@ private final class ContextRegistry: Sendable {
     /// - Parameter identity: what the listener is known by in TLS; nil for one in the clear.
     func accept(_ channel: any Channel, _ identity: ListenerIdentity? = nil) throws {
         let context = contexts.withLockedValue { $0[ObjectIdentifier(channel.eventLoop)] }
-        guard let context, context.proxy.admitConnection(channel) else { throw ChannelError.ioOnClosedChannel }
+        guard let context, context.proxy.admitConnection(channel), context.proxy.admitUser(of: channel) else {
+            throw ChannelError.ioOnClosedChannel
+        }
         let remote = channel.remoteAddress
         let isUnix = channel.localAddress?.protocol == .unix
         let connection = ClientConnection(
@@ -232,6 +234,14 @@ private final class ContextRegistry: Sendable {
 }
 
 extension ProxyCore {
+    /// Whether a connection is this process's own user's, or root's, where others are not served.
+    fileprivate func admitUser(of channel: any Channel) -> Bool {
+        guard configuration.admitsOwnUserAlone else { return true }
+        guard let remote = channel.remoteAddress, let local = channel.localAddress else { return false }
+        let owner = SocketTable.owner(of: ClientOwner.Pair(remote: remote, local: local))
+        return owner == .user(geteuid()) || owner == .user(0)
+    }
+
     /// Counts a connection in, and out again when it closes; refuses it beyond the limit.
     fileprivate func admitConnection(_ channel: any Channel) -> Bool {
         let count = counters.connections.add(1, ordering: .relaxed).newValue

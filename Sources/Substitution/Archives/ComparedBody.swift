@@ -37,7 +37,7 @@ struct ComparedBody: Sendable {
     func equals(_ asked: ComparedBody, as kind: Kind, _ rules: ParameterRules) -> Bool {
         guard !isTooLarge else { return false }
         return switch kind {
-        case .bytes: bytes == asked.bytes
+        case .bytes: bytes == asked.bytes || equalsBetweenMarks(asked)
         case .json:
             if let json, let other = asked.json { ComparedBody.equals(json, other) } else { false }
         case .form: isForm && asked.isForm && hasSamePairs(asked, rules)
@@ -50,6 +50,21 @@ struct ComparedBody: Sendable {
         case .graphQL:
             if let mine = graphQL, let other = asked.graphQL { mine == other } else { false }
         }
+    }
+
+    /// Whether a text in which something was taken out, and that is none of the kinds below, is the same but for that.
+    private func equalsBetweenMarks(_ asked: ComparedBody) -> Bool {
+        guard json == nil, parts == nil, !isForm, asked.bytes.count >= bytes.count / 2 else { return false }
+        let pieces = bytes.cut(at: ParameterRules.redactedValue)
+        guard pieces.count > 1, let first = pieces.first, let last = pieces.last, asked.bytes.starts(with: first) else {
+            return false
+        }
+        var rest = asked.bytes[...].dropFirst(first.count)
+        for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+            guard let found = rest.firstRange(of: piece) else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
     }
 
     // MARK: JSON

@@ -1,7 +1,7 @@
 public import NIOCore
 
 /// Joins the small writes of one flush, so that a head and its body leave in one TLS record and not in two.
-public final class RecordGathering: ChannelOutboundHandler {
+public final class RecordGathering: ChannelOutboundHandler, RemovableChannelHandler {
     public typealias OutboundIn = ByteBuffer
     public typealias OutboundOut = ByteBuffer
 

@@ -50,9 +50,8 @@ struct ArchiveOutput {
     ///
     /// - Throws: ``CommandFailure`` with status 73.
     func checkFolder() throws(CommandFailure) {
-        let folder = name.lastIndex(of: "/").map { $0 == name.startIndex ? "/" : String(name[..<$0]) } ?? "."
-        guard access(folder, W_OK) != 0 else { return }
-        throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(SystemError().text)")
+        guard let reason = LocalFile.unwritableReason(folderOf: name) else { return }
+        throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(reason)")
     }
 
     private static func exists(_ path: String, _ kind: mode_t?) -> Bool {

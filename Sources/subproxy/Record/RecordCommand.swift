@@ -56,11 +56,13 @@ struct RecordCommand: ProgramCommand {
         run.needsMap = false
         let decryptsAll = !command.isEmpty || record.page != nil
         let ports = options.connectPorts
+        let hasAddress = !options.listeners.isEmpty
         run.configure = { [record] configuration in
             configuration.replay = report
             configuration.decrypted = (decryptsAll ? ["*"] : []) + (record.decrypt ?? [])
             configuration.tunnelled = record.tunnel ?? []
             // The command, or the browser, is this user's, and so is what it asks for.
+            configuration.admitsOwnUserAlone = decryptsAll && !hasAddress
             if decryptsAll, ports == nil { configuration.connectPorts = Set(1...UInt16.max) }
         }
         var recording: RecordingRun?

@@ -124,18 +124,16 @@ final class RecordingRun: Sendable {
 
     /// Brings the entries of a recording that was just begun into their order. What can't be sorted stays as it is: it is
     /// whole.
-    ///
-    /// No other recorder writes meanwhile: the list's lock is this one's as long as the recorder is there.
     private func sort(_ folder: String) {
         var resolved = folder
         if let real = realpath(folder, nil) {
             resolved = String(cString: real)
             free(real)
         }
-        guard let archive = RecordTarget.recording(in: resolved), let order = try? RecordingOrder.order(archive),
+        guard let sorted = try? ScratchRecording(sorting: resolved),
+            let archive = RecordTarget.recording(in: resolved), let order = try? RecordingOrder.order(archive),
             order != Array(order.indices)
         else { return }
-        let sorted = ScratchRecording(sorting: resolved)
         do throws(RecordingFailure) {
             var writer = try RecordingWriter(folder: sorted.path, options: recordingOptions)
             try writer.append(archive, in: order)

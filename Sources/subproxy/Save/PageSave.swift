@@ -23,6 +23,7 @@ struct PageSave {
     func run() throws(CommandFailure) -> SavedPage {
         let output = try ArchiveOutput(name, kind, replaces: true)
         try output.checkFolder()
+        try screenshot?.checkFolder()
         defer { progress.end() }
         let proxies = try SaveProxies(url, options.origins, maps: try maps())
         defer { proxies.close() }
@@ -37,7 +38,8 @@ struct PageSave {
         do throws(BrowserFailure) {
             session = try BrowserSession(browser, interruption: interruption)
         } catch {
-            throw failure(error, proxies)
+            guard error.kind == .ended || error.kind == .timedOut else { throw failure(error, proxies) }
+            throw CommandFailure(status: .unavailable, message: error.message)
         }
         defer { session.close() }
         return try save(session, proxies, output)
@@ -139,6 +141,7 @@ struct PageSave {
         case .unavailable: CommandFailure(status: .unavailable, message: failure.message)
         case .timedOut:
             CommandFailure(status: .temporaryFailure, message: "\(failure.message); --timeout gives it more time")
+        case .unusable: CommandFailure(status: .usage, message: failure.message)
         case .files: CommandFailure(status: .cantCreate, message: failure.message)
         case .interrupted: CommandFailure(status: .signal(SIGINT), message: "")
         case .notLoaded:
@@ -158,6 +161,14 @@ struct PageSave {
 struct SaveScreenshot {
     let file: String
     let isFull: Bool
+
+    /// Looks whether the folder that it is to be in is there, and can be written to.
+    ///
+    /// - Throws: ``CommandFailure`` with status 73.
+    func checkFolder() throws(CommandFailure) {
+        guard let reason = LocalFile.unwritableReason(folderOf: file) else { return }
+        throw CommandFailure(status: .cantCreate, message: "the picture '\(file)' can't be written: \(reason)")
+    }
 
     /// - Throws: ``BrowserFailure`` where the file can't be written.
     func write(_ picture: [UInt8]) throws(BrowserFailure) {

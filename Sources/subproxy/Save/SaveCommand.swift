@@ -76,6 +76,7 @@ struct SaveCommand: ProgramCommand {
         guard let output else {
             throw ValidationError("it is not said what to write, as in: save https://www.example.com/ -o page.mhtml")
         }
+        guard output != "-" else { throw ValidationError("the page is not written to standard output; name a file") }
         guard !fullPage || screenshot != nil else { throw ValidationError("--full-page is for --screenshot") }
         guard (url == nil) != (input == nil) else {
             throw ValidationError(
@@ -107,6 +108,7 @@ struct SaveCommand: ProgramCommand {
         } catch {
             throw signals.status.map { CommandFailure(status: $0, message: "") } ?? error
         }
+        for line in page.remarks { StandardStream.error.writeLine(line) }
         for line in options.json ? [page.json.text] : page.lines { StandardStream.output.writeLine(line) }
         return page.missCount > 0 ? .failure : .success
     }

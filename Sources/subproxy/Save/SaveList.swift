@@ -48,11 +48,13 @@ final class SaveList: Sendable {
         executable = try command.executable()
         let format = command.format ?? .mhtml
         _ = try command.kind(of: "page" + format.ending)
-        jobs = try SaveList.urls(input).map { url, name in Job(url: url, name: "\(folder)/\(name)\(format.ending)") }
+        jobs = try SaveList.urls(input, ending: format.ending).map {
+            Job(url: $0, name: "\(folder)/\($1)\(format.ending)")
+        }
     }
 
     /// The URLs of a list, each once, and the names of their files without an ending.
-    private static func urls(_ input: String) throws -> [(url: String, name: String)] {
+    private static func urls(_ input: String, ending: String) throws -> [(url: String, name: String)] {
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes =
@@ -64,6 +66,7 @@ final class SaveList: Sendable {
         }
         var seen: Set<String> = []
         var names = RecordingNames()
+        var taken = TakenNames()
         var urls: [(url: String, name: String)] = []
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             let text = String(decoding: line, as: UTF8.self).trimmed
@@ -78,7 +81,7 @@ final class SaveList: Sendable {
             var name = String(decoding: names.name(Array(url.utf8), method: "GET", type: []), as: UTF8.self)
             name.removeFirst("files/".count)
             for ending in [".html", ".htm"] where name.hasSuffix(ending) { name.removeLast(ending.count) }
-            urls.append((url, name))
+            urls.append((url, taken.free(name, ending: ending)))
         }
         guard !urls.isEmpty else {
             throw CommandFailure(status: .dataError, message: "the list '\(input)' has no URL")
@@ -129,6 +132,7 @@ final class SaveList: Sendable {
                 state.saved += 1
                 if page.missCount > 0 { state.withMisses += 1 }
             }
+            for line in page.remarks { StandardStream.error.writeLine(line) }
             let lines = command.options.json ? page.json.text : (page.lines + [""]).joined(separator: "\n")
             StandardStream.output.writeLine(lines)
         } catch {
@@ -157,6 +161,30 @@ final class SaveList: Sendable {
             throw CommandFailure(
                 status: .cantCreate, message: "the folder '\(path)' can't be made: \(SystemError().text)")
         }
+    }
+}
+
+/// The names of files that are to be written, none of which is another's, or another's folder.
+private struct TakenNames {
+    private var files: Set<String> = []
+    private var folders: Set<String> = []
+
+    /// A name like this one that is free, which is taken from now on; the ending is not part of it.
+    mutating func free(_ name: String, ending: String) -> String {
+        let last = ending == "/" ? "" : ending
+        for base in [name, name.split(separator: "/").joined(separator: "_")] {
+            for number in 1...10_000 {
+                let candidate = number == 1 ? base : "\(base)~\(number)"
+                let whole = (candidate + last).lowercased()
+                let above = whole.indices.filter { whole[$0] == "/" }.map { String(whole[..<$0]) }
+                guard !above.contains(where: files.contains) else { break }
+                guard !files.contains(whole), !folders.contains(whole) else { continue }
+                files.insert(whole)
+                folders.formUnion(above)
+                return candidate
+            }
+        }
+        return name
     }
 }
 

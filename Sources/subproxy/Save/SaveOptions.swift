@@ -98,6 +98,8 @@ struct SaveOptions: ParsableArguments {
         if let wait { capture.waitTime = Int(clamping: wait.nanoseconds / 1_000_000) }
         if let timeout { capture.time = max(1, Int(clamping: timeout.nanoseconds / 1_000_000)) }
         capture.allowsAnyStatus = anyStatus
+        // What this proxy says where it gets no response (RFC 9209 §2.1.1).
+        capture.failureField = PageOptions.Pair(name: "proxy-status", value: "subproxy; error=")
         capture.isFrozen = !keepScripts
         return capture
     }
@@ -105,7 +107,7 @@ struct SaveOptions: ParsableArguments {
 
 /// Reads the values of options of `save`.
 enum SaveValue {
-    /// The URL of a page: http or https, with what is no ASCII percent-encoded.
+    /// The URL of a page: http or https, with what is no ASCII percent-encoded, and its host as browsers write it.
     static func url(_ text: String) throws -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -118,11 +120,30 @@ enum SaveValue {
         }
         do {
             let uri = try TargetURI(String(encoded.prefix { $0 != "#" }))
+            let authority = encoded.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
+            guard !authority.prefix(while: { !"/?#".contains($0) }).contains("@") else {
+                throw OptionValueError("has a name or a password in it; -H 'Authorization: …' sends one")
+            }
             guard uri.scheme != .other else { throw TargetError.invalidScheme }
+            guard hasUsualHost(uri) else { throw TargetError.invalidHost }
+            let fragment = encoded.firstIndex(of: "#").map { encoded[$0...] } ?? ""
+            return "\(uri.schemeText)://\(uri.authority)\(String(buffer: uri.rawPathAndQuery))\(fragment)"
+        } catch let error as OptionValueError {
+            throw error
         } catch {
             throw OptionValueError("must be a URL of http or https, as in https://www.example.com/")
         }
-        return encoded
+    }
+
+    /// Whether a host is no IPv4 address in another form than four numbers, such as `127.1`, which browsers rewrite
+    /// (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+    private static func hasUsualHost(_ uri: TargetURI) -> Bool {
+        let host = Array(uri.host.utf8)
+        guard host.first != UInt8(ascii: "["), let last = host.split(separator: UInt8(ascii: ".")).last else {
+            return true
+        }
+        let isNumber = last.allSatisfy { (0x30...0x39).contains($0) } || last.starts(with: "0x".utf8)
+        return !isNumber || host.withUnsafeBytes { IPAddressText.isIPv4($0) }
     }
 
     static func viewport(_ text: String) throws -> Viewport {
@@ -141,8 +162,17 @@ enum SaveValue {
         return PageOptions.Pair(name: String(text[..<equals]), value: String(text[text.index(after: equals)...]))
     }
 
+    /// Fields that the browser makes itself (https://fetch.spec.whatwg.org/#forbidden-request-header).
+    private static let ofBrowser: Set<String> = [
+        "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect",
+    ]
+
     static func field(_ text: String) throws -> PageOptions.Pair {
         let field = try RequestedField(text)
+        let lower = String(decoding: field.name, as: UTF8.self).lowercased()
+        guard !ofBrowser.contains(lower), !lower.hasPrefix("proxy-"), !lower.hasPrefix("sec-") else {
+            throw OptionValueError("is the browser's own field; it can't be given")
+        }
         return PageOptions.Pair(
             name: String(decoding: field.name, as: UTF8.self), value: String(decoding: field.value, as: UTF8.self))
     }

@@ -9,8 +9,17 @@ import Logging
 import NIOCore
 import Recorder
 import Substitution
+import Synchronization
 import TLSTermination
 import TrustStores
+
+/// Why nothing more is recorded, as the recorder's thread tells it.
+private final class RecordingFailure: Sendable {
+    private let failure = Mutex<RecorderFailure?>(nil)
+
+    var value: RecorderFailure? { failure.withLock { $0 } }
+    func set(_ value: RecorderFailure) { failure.withLock { $0 = value } }
+}
 
 /// The proxies that a page is saved through, in a folder that is gone with them: one that records, and where there are
 /// maps, one behind it that answers by these. Their certificate authority is made for them.
@@ -24,6 +33,7 @@ final class SaveProxies {
     private let mapped: ProxyServer?
     private let logs: [LogSink]
     private let report = ReplayReport()
+    private let recordingFailure = RecordingFailure()
     private var isStopped = false
 
     /// - Parameters:
@@ -45,6 +55,7 @@ final class SaveProxies {
             // What is taken out of it is taken out when the archive is written.
             recorded.redaction = nil
             recorded.version = programVersion
+            recorded.whenFailed = { [recordingFailure] failure in recordingFailure.set(failure) }
             recorder = try Recorder(recorded)
             let logs = try ["/log", "/mapped-log"].map { try LogSink(.file(path + $0)) }
             self.logs = logs
@@ -89,6 +100,8 @@ final class SaveProxies {
         configuration.authorityFolder = authority
         configuration.decrypted = ["*"]
         configuration.threads = 1
+        // Nobody else reads the page of somebody who is logged in, or adds to it.
+        configuration.admitsOwnUserAlone = true
         configuration.logFormat = .json
         configuration.logsQueryValues = true
         // Any port is one that a page may have.
@@ -184,7 +197,7 @@ final class SaveProxies {
         if !page.documents.isEmpty {
             guard let recorded = try? archive("recorded.warc") else { throw unreadable }
             do {
-                try FrozenDocuments(page, url, recorded.archive).write(to: folder.path + "/frozen.warc")
+                try FrozenDocuments(page, url, recorded).write(to: folder.path + "/frozen.warc")
             } catch {
                 throw unwritable((error as? RecorderFailure)?.message ?? "\(error)")
             }
@@ -213,10 +226,10 @@ final class SaveProxies {
         var archives: [Archive] = []
         if documents > 0 {
             guard let frozen = try? archive("frozen.warc") else { throw unreadable }
-            archives.append(frozen.archive)
+            archives.append(frozen)
         }
         guard let recorded = try? archive("recorded.warc") else { throw unreadable }
-        archives.append(recorded.archive)
+        archives.append(recorded)
         return Captured(
             archives: archives, documents: documents, answered: answered, recordedBefore: recordedBefore)
     }
@@ -230,14 +243,15 @@ final class SaveProxies {
         do {
             try FollowedRedirects(selection.followed, recorded).write(to: folder.path + "/followed.warc")
             let followed = try archive("followed.warc")
-            return selection.captured.archives + [followed.archive]
+            return selection.captured.archives + [followed]
         } catch {
             throw unwritable((error as? RecorderFailure)?.message ?? "\(error)")
         }
     }
 
     private var unreadable: CommandFailure {
-        CommandFailure(
+        if let failure = recordingFailure.value { return unwritable(failure.message) }
+        return CommandFailure(
             status: .notLoaded, message: "nothing of the page was recorded: its response is not whole, or too long")
     }
 
@@ -245,7 +259,10 @@ final class SaveProxies {
         CommandFailure(status: .cantCreate, message: "'\(folder.path)' can't be written: \(why)")
     }
 
-    private func archive(_ name: String) throws -> NamedArchive { try NamedArchive(folder.path + "/" + name) }
+    private func archive(_ name: String) throws -> Archive {
+        let path = folder.path + "/" + name
+        return try Archive.open(ArchiveInput(ArchiveFile(path: path), name: path))
+    }
 
     // MARK: Step 6
 

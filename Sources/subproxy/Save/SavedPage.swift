@@ -24,6 +24,8 @@ struct SavedPage {
     /// Why they were not loaded when the page was, by their URLs.
     private let reasons: [String: String]
     let missCount: Int
+    /// URLs of frames that are as they were loaded.
+    private let unfrozen: [String]
     private let isFrozen: Bool
 
     /// - Throws: ``CommandFailure`` where what was written can't be read.
@@ -50,6 +52,7 @@ struct SavedPage {
         resources = count - documents
         fileBytes = SavedPage.size(of: file)
         droppedScripts = result.page.droppedScripts
+        unfrozen = result.page.unfrozen
         isFrozen = !save.options.keepScripts
         misses = report.misses.list
         missCount = report.missCount
@@ -92,6 +95,14 @@ struct SavedPage {
             let times = miss.count > 1 ? " × \(miss.count)" : ""
             let why = reasons[miss.url].map { ": " + $0 } ?? ""
             return "missed: \(miss.method) \(visibleText(of: miss.url.utf8)) (\(miss.reason))\(times)\(why)"
+        }
+    }
+
+    /// For standard error.
+    var remarks: [String] {
+        unfrozen.map { url in
+            "subproxy: warning: a frame did not answer, and is saved as it was loaded, scripts and all: "
+                + visibleText(of: url.utf8)
         }
     }
 

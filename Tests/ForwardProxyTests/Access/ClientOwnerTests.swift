@@ -94,4 +94,22 @@ struct ClientOwnerTests {
     func places(_ address: String, _ isIPv6: Bool, _ place: String?) throws {
         #expect(SocketTable.place(try SocketAddress(ipAddress: address, port: 8080), isIPv6: isIPv6) == place)
     }
+
+    @Test(
+        "other users' connections are closed where the proxy is for its own user alone",
+        .kernel(geteuid() == 0, "other users"), .program("setpriv", of: "util-linux"))
+    func ownUserAlone() throws {
+        let map = "substitutions:\n  http://mapped.test/x: { text: mapped }\n"
+        let own = try TestProxy(map) { $0.admitsOwnUserAlone = true }
+        let open = try TestProxy(map)
+        func ask(_ proxy: TestProxy, as user: [String]) throws -> String {
+            try ChildProcess.run(
+                user + ["curl", "--disable", "-sS", "-x", "http://127.0.0.1:\(proxy.port)", "http://mapped.test/x"]
+            ).output
+        }
+        let other = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+        #expect(try ask(own, as: []) == "mapped")
+        #expect(try ask(own, as: other) == "")
+        #expect(try ask(open, as: other) == "mapped")
+    }
 }

@@ -1,0 +1,64 @@
+import ProxyTestKit
+import Testing
+
+@testable import Archives
+
+@Suite("The order of recordings")
+struct RecordingOrderTests {
+    private struct Request {
+        var url: String
+        var method = "GET"
+        /// What the client says of itself; nil for a client that is no browser.
+        var mode: String? = "no-cors"
+        var body = "same"
+    }
+
+    /// Records in one order, and gives the folder in which the entries are in their own.
+    private func record(_ requests: [Request]) throws -> (order: [Int], folder: TemporaryFolder) {
+        let folder = TemporaryFolder()
+        var writer = try RecordingWriter(folder: folder.at("r"))
+        for request in requests {
+            var exchange = RecordedExchange()
+            exchange.url = Array("http://a.test\(request.url)".utf8)
+            exchange.method = request.method
+            if let mode = request.mode { exchange.requestFields = [RecordedField("Sec-Fetch-Mode", mode)] }
+            exchange.fields = [RecordedField("Content-Type", "text/css")]
+            try writer.append(exchange) { MemoryStream(Array(request.body.utf8)) }
+        }
+        let archive = try openRecording(folder.at("r"))
+        let order = try RecordingOrder.order(archive)
+        var sorted = try RecordingWriter(folder: folder.at("s"))
+        try sorted.append(archive, in: order)
+        return (order, folder)
+    }
+
+    private func files(_ folder: TemporaryFolder) throws -> String {
+        try ChildProcess.run(["sh", "-c", "cd \"$0\" && find . -type f | sort | xargs tail -n +1", folder.at("s")])
+            .output
+    }
+
+    @Test("does not depend on which of the requests that come at once is answered first")
+    func parallel() throws {
+        let parts = ["/b.css", "/a.css", "/c.css"].map { Request(url: $0) }
+        let page = Request(url: "/", mode: "navigate", body: "page")
+        let first = try record([page] + parts)
+        let second = try record([page] + parts.reversed())
+        #expect(first.order == [0, 2, 1, 3])
+        #expect(try files(first.folder) == files(second.folder))
+        // Bodies that are equal are one file, whose name is that of the first.
+        #expect(try files(first.folder).contains("files/a.test/a.css"))
+        #expect(try !files(first.folder).contains("b.css <=="))
+    }
+
+    @Test("keeps navigations, other methods, clients that are no browsers, and answers of one URL in their order")
+    func kept() throws {
+        let requests = [
+            Request(url: "/z", mode: "navigate"), Request(url: "/y", mode: nil),
+            Request(url: "/x", method: "POST", mode: "cors"),
+            Request(url: "/poll", body: "1"), Request(url: "/k"), Request(url: "/poll", body: "2"),
+            Request(url: "/a", method: "HEAD"),
+            Request(url: "/w", mode: "navigate"), Request(url: "/b"),
+        ]
+        #expect(try record(requests).order == [0, 1, 2, 6, 4, 3, 5, 7, 8])
+    }
+}
