@@ -62,13 +62,13 @@ struct HandshakeFailureTests {
         return try proxy.stopAndReadLog()
     }
 
-    @Test("what is no TLS is logged as that")
+    @Test("what is neither TLS nor HTTP is logged as that")
     func noTLS() throws {
         let log = try log { proxy in
             let socket = try proxy.connect()
             try socket.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n")
             _ = try socket.receive(until: "\r\n\r\n")
-            try socket.send("GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            try socket.send("SSH-2.0-OpenSSH_9.9\r\n")
             _ = try socket.receiveAll()
         }
         #expect(log.contains("CONNECT a.test:443 200 0B"))
