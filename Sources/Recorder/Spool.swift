@@ -39,7 +39,7 @@ final class SpoolFile {
 
     init(in folder: String) throws(SystemError) {
         // O_TMPFILE, which Glibc's module leaves out since it is made of two others.
-        let nameless = CInt(0o20_200_000)
+        let nameless = CInt(0o20_000_000) | O_DIRECTORY
         var opened = open(folder, nameless | O_RDWR | O_CLOEXEC, 0o600 as mode_t)
         if opened < 0, errno != ENOSPC, errno != EMFILE, errno != ENFILE {
             // A file system that knows no files without a name.

@@ -122,7 +122,7 @@ extension EndToEnd {
             let secure = try Secure(Self.rules, options: ["--header-timeout", "3s"])
             for (kind, outcomes) in [
                 ("plain", ["certificate mapped.test"]), ("early", ["certificate mapped.test"]),
-                ("records", ["certificate mapped.test"]), ("other-name", ["alert 112"]), ("http", ["closed", "alert"]),
+                ("records", ["certificate mapped.test"]), ("other-name", ["alert 112"]), ("ssh", ["closed", "alert"]),
                 ("silence", ["closed"]),
             ] {
                 let process = try ChildProcess.run([

@@ -68,10 +68,9 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     }
 
     func upload(_ body: ByteBuffer) -> Bool {
-        if let held = requestBody {
-            // Over the limit none of it is recorded: a part would be another request.
-            let isShort = held.count + body.readableBytes <= RecordedTransfer.mostOfRequest
-            requestBody = isShort ? held + body.readableBytesView : nil
+        if var held = requestBody.take(), held.count + body.readableBytes <= RecordedTransfer.mostOfRequest {
+            held += body.readableBytesView
+            requestBody = held
         }
         return transport.upload(body)
     }

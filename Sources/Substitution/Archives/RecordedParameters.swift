@@ -179,3 +179,19 @@ struct SplitQuery {
         return count
     }
 }
+
+/// What of a URL's query tells sequences apart, without an archive's own rules.
+public enum ArchiveParameters {
+    /// A URL without the parameters that only keep caches from answering, those that are left in the order of their bytes:
+    /// equal for URLs that answer each other by `order` and `without`.
+    public static func withoutBusters(_ url: [UInt8]) -> [UInt8] {
+        guard let mark = url.firstIndex(of: UInt8(ascii: "?")) else { return url }
+        let parameters = url.withUnsafeBytes { bytes in
+            SplitQuery(bytes, pathEnd: mark, ParameterRules()).lasting.map { parameter in
+                Array(ParameterRules.isRSC(parameter.name) ? parameter.name : parameter.bytes)
+            }
+        }
+        let sorted = parameters.sorted { $0.lexicographicallyPrecedes($1) }
+        return Array(url[..<mark]) + (sorted.isEmpty ? [] : [UInt8(ascii: "?")]) + sorted.joined(separator: [0x26])
+    }
+}

@@ -61,7 +61,7 @@ struct ArchiveOutput {
     }
 
     /// Whether a folder has nothing but what a recording has.
-    private static func isRecording(_ path: String) -> Bool {
+    static func isRecording(_ path: String) -> Bool {
         guard exists(path, S_IFDIR) else { return false }
         let known: Set<String> = ["substitutions.yaml", "recording.yaml", "files"]
         return FolderRemoval.names(in: path).allSatisfy { known.contains($0) }
@@ -104,6 +104,7 @@ struct ArchiveOutput {
             }
             return rename(scratch, name) == 0
         }
+        guard KeptFiles(of: name).link(into: scratch) == nil else { return false }
         // The rules of a recording are written once, and kept.
         let kept = rename("\(name)/substitutions.yaml", "\(scratch)/substitutions.yaml") == 0
         let old = "\(scratch).old"

@@ -2,6 +2,7 @@ import Archives
 import ForwardProxy
 import Glibc
 import Recorder
+import Substitution
 
 /// A recorder for the length of a run, and what becomes of what it wrote.
 final class RecordingRun: Sendable {
@@ -125,22 +126,10 @@ final class RecordingRun: Sendable {
     /// Brings the entries of a recording that was just begun into their order. What can't be sorted stays as it is: it is
     /// whole.
     private func sort(_ folder: String) {
-        var resolved = folder
-        if let real = realpath(folder, nil) {
-            resolved = String(cString: real)
-            free(real)
+        guard let lock = try? FileLock(folder + "/recording.yaml") else { return }
+        withExtendedLifetime(lock) {
+            try? RecordingOrder.sort(folder) { url in ArchiveParameters.withoutBusters(url) }
         }
-        guard let sorted = try? ScratchRecording(sorting: resolved),
-            let archive = RecordTarget.recording(in: resolved), let order = try? RecordingOrder.order(archive),
-            order != Array(order.indices)
-        else { return }
-        do throws(RecordingFailure) {
-            var writer = try RecordingWriter(folder: sorted.path, options: recordingOptions)
-            try writer.append(archive, in: order)
-        } catch {
-            return sorted.remove()
-        }
-        if sorted.place() != nil { sorted.remove() }
     }
 
     private func say(_ line: String) { StandardStream.error.writeLine("subproxy: \(line)") }

@@ -48,6 +48,8 @@ final class SaveProxies {
             throw CommandFailure(
                 status: .cantCreate, message: "no folder can be made in '\(ScratchFolder.base())': \(error.text)")
         }
+        var begun: Recorder?
+        var started: ProxyServer?
         do {
             let path = folder.path
             authority = try CertificateAuthority.open(in: path + "/ca")
@@ -56,7 +58,9 @@ final class SaveProxies {
             recorded.redaction = nil
             recorded.version = programVersion
             recorded.whenFailed = { [recordingFailure] failure in recordingFailure.set(failure) }
-            recorder = try Recorder(recorded)
+            let recorder = try Recorder(recorded)
+            begun = recorder
+            self.recorder = recorder
             let logs = try ["/log", "/mapped-log"].map { try LogSink(.file(path + $0)) }
             self.logs = logs
             var configuration = SaveProxies.configuration(options, authority: path + "/ca")
@@ -66,6 +70,7 @@ final class SaveProxies {
             if let maps {
                 let origins = try ProxyServer(
                     configuration: configuration, map: maps, logSink: logs[1], logger: SaveProxies.silence)
+                started = origins
                 mapped = origins
                 recording.resolve = []
                 recording.upstreamProxy = SaveProxies.address(origins).map { "http://" + $0 }
@@ -84,6 +89,8 @@ final class SaveProxies {
             self.recording = try ProxyServer(
                 configuration: recording, map: SaveProxies.emptyMap(), logSink: logs[0], logger: SaveProxies.silence)
         } catch {
+            started?.stop()
+            _ = begun?.finish()
             folder.remove()
             if let failure = error as? CommandFailure { throw failure }
             let reason = (error as? SystemError)?.text ?? (error as? RecorderFailure)?.message ?? "\(error)"
@@ -160,19 +167,25 @@ final class SaveProxies {
     }
 
     /// Why the last exchange with a URL has failed, as these proxies tell it; nil where they don't. They end for that.
-    func reason(_ url: String) -> String? {
+    func reason(_ url: String) -> String? { reasons()[url] }
+
+    /// The same for all URLs.
+    func reasons() -> [String: String] {
         stop()
         for log in logs { log.close() }
-        for name in ["/mapped-log", "/log"] {
+        var reasons: [String: String] = [:]
+        // What the proxy that answers by maps says is the reason of what the other one does.
+        for name in ["/log", "/mapped-log"] {
             guard let bytes = try? FileReading.contents(of: folder.path + name, upTo: 64 << 20) else { continue }
-            for line in bytes.split(separator: UInt8(ascii: "\n")).reversed() {
-                guard let line = try? JSONReader.value(Array(line)), line["url"]?.stringValue == url,
-                    let outcome = line["outcome"]?.stringValue, outcome == "failed" || outcome == "refused"
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                guard let line = try? JSONReader.value(Array(line)), let url = line["url"]?.stringValue,
+                    let outcome = line["outcome"]?.stringValue, outcome == "failed" || outcome == "refused",
+                    let reason = line["reason"]?.stringValue
                 else { continue }
-                if let reason = line["reason"]?.stringValue { return reason }
+                reasons[url] = reason
             }
         }
-        return nil
+        return reasons
     }
 
     // MARK: Step 5

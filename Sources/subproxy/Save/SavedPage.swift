@@ -56,9 +56,7 @@ struct SavedPage {
         isFrozen = !save.options.keepScripts
         misses = report.misses.list
         missCount = report.missCount
-        var reasons: [String: String] = [:]
-        for miss in misses.prefix(100) { reasons[miss.url] = proxies.reason(miss.url) }
-        self.reasons = reasons
+        reasons = misses.isEmpty ? [:] : proxies.reasons()
         requests = ["exact", "tolerant", "nearest"].reduce(missCount) { $0 + report.answers($1) }
     }
 
