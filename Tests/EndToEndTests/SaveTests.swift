@@ -128,6 +128,7 @@ extension EndToEnd {
             let head = try cat("p.har", site.url("/"), ["-i"])
             #expect(!head.lowercased().contains("content-security-policy"))
             let urls = try urls("p.har")
+            #expect(urls.contains(site.url("/css/own.woff2")))
             for unused in ["/app.js", "/items", "/worker.js", "/img/plain.svg", "/img/two.svg", "/img/fallback.svg"] {
                 #expect(!urls.contains(site.url(unused)), "\(unused)")
             }

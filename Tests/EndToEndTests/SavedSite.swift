@@ -52,7 +52,12 @@ final class SavedSite: Sendable {
         case "/start": Answer(status: "302 Found", fields: "Location: /\r\n", body: "")
         case "/app.js": Answer(type: "text/javascript", body: script)
         case "/css/style.css":
-            Answer(type: "text/css", body: "@import 'more.css'; body { background: url(ground.svg) }")
+            Answer(
+                type: "text/css",
+                body:
+                    "@import 'more.css'; @font-face { font-family: Own; src: url(own.woff2) } body { background: url(ground.svg); font-family: Own, sans-serif }"
+            )
+        case "/css/own.woff2": Answer(type: "font/woff2", body: "wOF2")
         case "/css/more.css": Answer(type: "text/css", body: "div { background-image: url(../img/div.svg?v=1) }")
         case "/moved.svg": Answer(status: "302 Found", fields: "Location: /img/moved-to.svg\r\n", body: "")
         case "/frame.html":

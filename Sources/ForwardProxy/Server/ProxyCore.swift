@@ -78,12 +78,18 @@ final class Counters: Sendable {
     let connections = Atomic<Int>(0)
     let accepted = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
+    private let strangers = Atomic<Int>(0)
     private let reloadMetrics = Mutex<[ReloadSubject: ReloadMetrics]>([:])
 
     /// Notes that a connection was refused for want of room.
     ///
     /// - Returns: whether it is the first one.
     func countRefusedConnection() -> Bool { refused.add(1, ordering: .relaxed).oldValue == 0 }
+
+    /// Notes that a connection was closed since it was another user's.
+    ///
+    /// - Returns: whether it is the first one.
+    func countStranger() -> Bool { strangers.add(1, ordering: .relaxed).oldValue == 0 }
 
     func count(reloadOf subject: ReloadSubject, succeeded: Bool) {
         reloadMetrics.withLock { metrics in

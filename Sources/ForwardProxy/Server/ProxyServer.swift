@@ -239,7 +239,13 @@ extension ProxyCore {
         guard configuration.admitsOwnUserAlone else { return true }
         guard let remote = channel.remoteAddress, let local = channel.localAddress else { return false }
         let owner = SocketTable.owner(of: ClientOwner.Pair(remote: remote, local: local))
-        return owner == .user(geteuid()) || owner == .user(0)
+        if owner == .user(geteuid()) || owner == .user(0) { return true }
+        if counters.countStranger() {
+            logger.warning(
+                "a connection of another user of this machine was closed: this proxy is for its own user, unless --listen names an address"
+            )
+        }
+        return false
     }
 
     /// Counts a connection in, and out again when it closes; refuses it beyond the limit.
