@@ -113,7 +113,8 @@ final class SaveProxies {
         configuration.logsQueryValues = true
         // Any port is one that a page may have.
         configuration.connectPorts = Set(1...UInt16.max)
-        configuration.limits.shutdownGrace = .seconds(1)
+        // Nothing that is under way when they are stopped is of use any more.
+        configuration.limits.shutdownGrace = .milliseconds(50)
         configuration.version = programVersion
         return configuration
     }
