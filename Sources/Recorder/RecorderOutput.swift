@@ -157,12 +157,12 @@ final class HAROutput: RecorderOutput {
         var isDecoded = true
         do throws(ArchiveProblem) {
             do throws(ArchiveProblem) {
-                try HAROutput.forEachPiece(try decoded(entry)) { piece throws(ArchiveProblem) in probe.add(piece) }
+                try decoded(entry).forEachPiece { piece throws(ArchiveProblem) in probe.add(piece) }
             } catch {
                 // As it came, with its coding.
                 isDecoded = false
                 probe = HARBodyProbe()
-                try HAROutput.forEachPiece(try entry.stream()) { piece throws(ArchiveProblem) in probe.add(piece) }
+                try entry.stream().forEachPiece { piece throws(ArchiveProblem) in probe.add(piece) }
             }
         } catch {
             throw .system(error.message)
@@ -177,7 +177,7 @@ final class HAROutput: RecorderOutput {
             var failure: RecorderFailure?
             do throws(ArchiveProblem) {
                 let body = isDecoded ? try decoded(entry) : try entry.stream()
-                try HAROutput.forEachPiece(body) { piece throws(ArchiveProblem) in
+                try body.forEachPiece { piece throws(ArchiveProblem) in
                     var bytes: [UInt8] = []
                     writer.append(piece, to: &bytes)
                     do throws(RecorderFailure) { try file.write(bytes) } catch {
@@ -199,19 +199,6 @@ final class HAROutput: RecorderOutput {
         try ContentDecoder.stream(
             try entry.stream(), codings: entry.exchange.body.codings, storedBytes: entry.exchange.body.storedBytes,
             limits: limits)
-    }
-
-    private static func forEachPiece(
-        _ stream: any BodyStream, _ body: ([UInt8]) throws(ArchiveProblem) -> Void
-    ) throws(ArchiveProblem) {
-        var stream = stream
-        var isMore = true
-        var bytes: [UInt8] = []
-        while isMore {
-            bytes.removeAll(keepingCapacity: true)
-            isMore = try stream.read(65_536, into: &bytes)
-            try body(bytes)
-        }
     }
 
     func finish() throws(RecorderFailure) {}

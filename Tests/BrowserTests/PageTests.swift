@@ -171,10 +171,9 @@ extension BrowserTests {
             ])
             var capture = PageCapture(url: site.url("/"))
             capture.time = 1500
-            let start = Clock.seconds
+            // Without a limit the page would be there when its picture is given up.
             let failure = #expect(throws: BrowserFailure.self) { try capture.capture(in: BrowserTests.shared()) }
             #expect(failure?.kind == .timedOut)
-            #expect(Clock.seconds - start < 10)
         }
     }
 

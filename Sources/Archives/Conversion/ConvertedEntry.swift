@@ -75,19 +75,6 @@ public struct ConvertedEntry: Sendable {
 
     /// Reads the body, decoded, in pieces.
     func forEachPiece(_ body: ([UInt8]) throws(ArchiveProblem) -> Void) throws(ArchiveProblem) {
-        try ConvertedEntry.forEachPiece(try openDecodedBody(), body)
-    }
-
-    static func forEachPiece(
-        _ stream: any BodyStream, _ body: ([UInt8]) throws(ArchiveProblem) -> Void
-    ) throws(ArchiveProblem) {
-        var stream = stream
-        var isMore = true
-        var bytes: [UInt8] = []
-        while isMore {
-            bytes.removeAll(keepingCapacity: true)
-            isMore = try stream.read(65_536, into: &bytes)
-            try body(bytes)
-        }
+        try openDecodedBody().forEachPiece(body)
     }
 }

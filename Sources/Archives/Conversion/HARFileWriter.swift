@@ -36,7 +36,7 @@ final class HARFileWriter: ArchiveWriter {
                 // As it came, with its coding.
                 problem = error
                 probe = HARBodyProbe()
-                try ConvertedEntry.forEachPiece(try entry.openBody()) { probe.add($0) }
+                try entry.openBody().forEachPiece { probe.add($0) }
             }
             try write(exchange, probe, problem == nil ? try entry.openDecodedBody() : try entry.openBody())
         } catch {
@@ -56,7 +56,7 @@ final class HARFileWriter: ArchiveWriter {
         var writer = HAREntryWriter(exchange, probe, details: details)
         sink.write(writer.begin())
         var bytes: [UInt8] = []
-        try ConvertedEntry.forEachPiece(body) { piece in
+        try body.forEachPiece { piece in
             bytes.removeAll(keepingCapacity: true)
             writer.append(piece, to: &bytes)
             sink.write(bytes)

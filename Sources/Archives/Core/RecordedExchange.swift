@@ -109,6 +109,20 @@ public struct RangeStream: BodyStream {
 }
 
 extension BodyStream {
+    /// Reads all that is left, piece by piece.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read, and what `body` throws.
+    public func forEachPiece(_ body: ([UInt8]) throws(ArchiveProblem) -> Void) throws(ArchiveProblem) {
+        var stream = self
+        var isMore = true
+        var bytes: [UInt8] = []
+        while isMore {
+            bytes.removeAll(keepingCapacity: true)
+            isMore = try stream.read(65_536, into: &bytes)
+            try body(bytes)
+        }
+    }
+
     /// Reads all that is left, and throws it away.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.

@@ -87,13 +87,6 @@ struct RecordTarget {
         return Found(entries: archive.table.count, isTorn: isTorn)
     }
 
-    /// The recording in a folder; nil where it can't be read.
-    static func recording(in folder: String) -> Archive? {
-        let file = folder + "/recording.yaml"
-        guard let opened = try? ArchiveFile(path: file) else { return nil }
-        return try? Archive.open(ArchiveInput(opened, name: file))
-    }
-
     private func open() throws(CommandFailure) -> Archive {
         switch try read() {
         case .success(let archive): return archive

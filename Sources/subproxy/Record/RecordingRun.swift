@@ -12,7 +12,6 @@ final class RecordingRun: Sendable {
     private let scratch: ScratchRecording?
     /// Whether all entries are this run's.
     private let isBegun: Bool
-    private let recordingOptions: RecordingOptions
 
     /// Records into what is there, or begins it.
     ///
@@ -61,10 +60,6 @@ final class RecordingRun: Sendable {
         self.target = target
         self.scratch = scratch
         self.isBegun = isBegun
-        var folderOptions = RecordingOptions()
-        folderOptions.isPrivate = options.noRedact
-        folderOptions.indentsJSON = options.prettyJson
-        recordingOptions = folderOptions
         var recording = RecorderOptions(target.output(at: scratch?.path ?? target.path))
         if options.noRedact {
             recording.redaction = nil
