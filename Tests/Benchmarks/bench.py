@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import install
 import report
-from cases import Case, all_cases
+from cases import Case, Comparison, all_cases
 from compare import Result
 from machine import Unusable, describe
 from setting import Setting
@@ -34,8 +34,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true",
                         help="one round of 1 s, small maps, bodies and archives: does it work?")
     parser.add_argument("--binary", metavar="FILE", help="this program instead of a release build")
+    parser.add_argument("--beside", metavar="FILE",
+                        help="compare with this other build in place of the peers; cases without peers are left out")
     parser.add_argument("--json", metavar="FILE",
-                        help="where results are kept (default: bench-results.json; with --quick nowhere)")
+                        help="where results are kept (default: bench-results.json; with --quick or --beside nowhere)")
     parser.add_argument("--write-doc", metavar="FILE",
                         help="put the results of the JSON file into this document (--only none: measure nothing)")
     parser.add_argument("--server-cores", type=cores, default=None, metavar="LIST",
@@ -46,7 +48,9 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.quick and args.write_doc:
         parser.error("--quick is no measurement: --write-doc does not go with it")
-    if not args.json and not args.quick:
+    if args.beside and args.write_doc:
+        parser.error("--beside compares two builds: --write-doc does not go with it")
+    if not args.json and not args.quick and not args.beside:
         args.json = os.path.join(install.ROOT, "bench-results.json")
     return args
 
@@ -88,6 +92,8 @@ def new_folder() -> str:
 def main() -> int:
     args = arguments()
     selected = chosen(args.only)
+    if args.beside:
+        selected = [case for case in selected if isinstance(case, Comparison)]
     if args.list:
         for case in selected:
             print(f"{case.name:20} {case.title}")
@@ -110,7 +116,8 @@ def main() -> int:
         server_cores=(args.server_cores or available[:1]) if pinned else None,
         load_cores=(args.load_cores or available[1:]) if pinned else None,
         rounds=args.rounds or (1 if args.quick else 3), seconds=args.seconds or (1 if args.quick else 3),
-        warm_seconds=1, quick=args.quick, numbers=itertools.count())
+        warm_seconds=1, quick=args.quick, beside=os.path.abspath(args.beside) if args.beside else None,
+        numbers=itertools.count())
     about = {
         "date": datetime.date.today().isoformat(), "commit": commit(), "machine": describe(),
         "rounds": setting.rounds, "seconds": setting.seconds, "quick": args.quick,

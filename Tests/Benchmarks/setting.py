@@ -31,6 +31,8 @@ class Setting:
     seconds: float
     warm_seconds: float
     quick: bool
+    # Another build of this program that is measured in place of the peers.
+    beside: str | None = None
     numbers: itertools.count = dataclasses.field(default_factory=itertools.count)
 
     def subfolder(self, name: str) -> str:

@@ -13,10 +13,10 @@ import cases.process
 import cases.recording
 import cases.retained
 import cases.stored
-from cases.case import Case
+from cases.case import Case, Comparison
 
 
-__all__ = ["Case", "all_cases"]
+__all__ = ["Case", "Comparison", "all_cases"]
 
 
 def all_cases() -> list[Case]:

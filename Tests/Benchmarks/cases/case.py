@@ -42,7 +42,7 @@ class Comparison(Case):
 
     def seconds(self, setting: Setting) -> float:
         pair = 2 * setting.rounds * (setting.seconds + 0.2) + setting.warm_seconds + 1.5
-        return self.peers * pair + setting.warm_seconds + self.extra_seconds
+        return (1 if setting.beside else self.peers) * pair + setting.warm_seconds + self.extra_seconds
 
     def run(self, setting: Setting) -> Result:
         load = self.load(setting)
@@ -50,6 +50,9 @@ class Comparison(Case):
         try:
             with contextlib.ExitStack() as stack:
                 ours, peers = self.contenders(setting, stack)
+                if setting.beside:
+                    other, _ = self.contenders(dataclasses.replace(setting, binary=setting.beside), stack)
+                    peers = [dataclasses.replace(other, name="the other build")]
                 compare(setting, ours, peers, load, result, self.cores(setting))
         except Unusable as error:
             result.failures.append(str(error))
