@@ -21,6 +21,7 @@ PACKAGES = {
     "openssl": "openssl", "taskset": "util-linux", "/usr/include/stdio.h": "libc6-dev",
     "/usr/include/openssl/ssl.h": "libssl-dev", "/usr/include/sqlite3.h": "libsqlite3-dev",
     "/usr/bin/curl-config": "libcurl4-openssl-dev", "/usr/include/zlib.h": "zlib1g-dev", "jq": "jq",
+    "callgrind_control": "valgrind", "strip": "binutils",
 }
 if importlib.util.find_spec("ensurepip") is None:
     PACKAGES["ensurepip"] = "python3-venv"

@@ -7,6 +7,7 @@ import cases.forwarding
 import cases.handshakes
 import cases.http2
 import cases.indexing
+import cases.instructions
 import cases.many
 import cases.maps
 import cases.process
@@ -24,5 +25,5 @@ def all_cases() -> list[Case]:
         *cases.retained.CASES, *cases.http2.CASES, *cases.handshakes.CASES, *cases.stored.CASES,
         *cases.forwarding.CASES, *cases.many.CASES, *cases.bulk.CASES, *cases.maps.CASES,
         *cases.databases.CASES, *cases.archives.CASES, *cases.indexing.CASES, *cases.recording.CASES,
-        *cases.process.CASES,
+        *cases.process.CASES, *cases.instructions.CASES,
     ]
