@@ -4,6 +4,8 @@ public enum Base64 {
     public enum Form: Sendable {
         /// With the padding that belongs to it; line breaks and blanks between the characters are passed over.
         case text
+        /// With the padding that belongs to it, and nothing between the characters.
+        case exact
         /// Without anything between the characters; the padding may be missing, as in token68 (RFC 9110 §11.2).
         case token68
     }

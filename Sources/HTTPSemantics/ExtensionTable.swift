@@ -34,11 +34,10 @@ public struct ExtensionTable: Sendable {
     public func type(forExtension name: some Collection<UInt8>) -> MediaType? { Key(name).flatMap { types[$0] } }
 
     /// The type of a file by what follows the last dot of its name; `application/octet-stream` where that is unknown.
-    public func type(forPath path: some BidirectionalCollection<UInt8>) -> MediaType {
-        let slash = path.lastIndex(of: UInt8(ascii: "/"))
-        let name = path[(slash.map { path.index(after: $0) } ?? path.startIndex)...]
-        guard let dot = name.lastIndex(of: UInt8(ascii: ".")) else { return .octetStream }
-        return type(forExtension: name[name.index(after: dot)...]) ?? .octetStream
+    public func type(forPath path: [UInt8]) -> MediaType {
+        let mark = path.lastIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }
+        guard let mark, path[mark] == UInt8(ascii: ".") else { return .octetStream }
+        return type(forExtension: path[(mark + 1)...]) ?? .octetStream
     }
 
     /// An extension of up to 16 bytes in lower case, packed; no longer one is in use.

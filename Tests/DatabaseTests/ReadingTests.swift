@@ -53,6 +53,7 @@ import Testing
         ("_page=0", 400, "whole number"), ("_page=1&_page=2", 400, "given twice"),
         ("_page=1&_start=2", 400, "two ways"),
         ("sale=maybe", 400, "true or false"), ("image:lt=QQ", 400, "BLOB"), ("image=!!", 400, "Base64"),
+        ("image=AA+EC", 400, "Base64"), ("image=AAE%0AC", 400, "Base64"),
         ("name_like=a(", 400, "character"), ("price:near=3", 400, "is no parameter"),
         ("_sort=prise", 400, "no column 'prise'"),
         ("name=%ff", 400, "UTF-8"),
@@ -117,6 +118,11 @@ import Testing
                 <http://api.example/products?_page=1&_limit=1&brand=acme>; rel="first", \
                 <http://api.example/products?_page=1&_limit=1&brand=acme>; rel="prev", \
                 <http://api.example/products?_page=2&_limit=1&brand=acme>; rel="last"
+                """)
+        #expect(
+            stage.get("products?_page=1&_limit=9&brand:ne=\"<>%20\u{E9}").fields["Link"] == """
+                <http://api.example/products?_page=1&_limit=9&brand:ne=%22%3C%3E%20%C3%A9>; rel="first", \
+                <http://api.example/products?_page=1&_limit=9&brand:ne=%22%3C%3E%20%C3%A9>; rel="last"
                 """)
         let wrapped = stage.get("words?_page=2&_per_page=2")
         #expect(

@@ -23,6 +23,8 @@ final class TestProxy {
         folder = FileManager.default.temporaryDirectory.appending(path: "subproxy-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for (name, content) in files {
+            let parent = URL(filePath: "\(folder)/\(name)").deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
             try content.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
         }
         let path = "\(folder)/m.yaml"

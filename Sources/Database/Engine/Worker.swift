@@ -294,7 +294,9 @@ final class Worker {
             _ = try connection.integer("PRAGMA schema_version")
             return connection
         } catch {
-            guard !writes, error.name == "SQLITE_CANTOPEN", Worker.mustBeFrozen(path) else { throw error }
+            // Which of the two it is depends on whether the file itself may be written.
+            let isRefused = error.name == "SQLITE_CANTOPEN" || error.name == "SQLITE_READONLY"
+            guard !writes, isRefused, Worker.mustBeFrozen(path) else { throw error }
             isFrozen = true
             let connection = try SQLiteConnection(
                 SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)

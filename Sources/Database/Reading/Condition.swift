@@ -259,7 +259,7 @@ struct Operand {
             case let other: throw .badValue("'\(path.written)' is true or false, not '\(other)'")
             }
         case .blob:
-            guard let bytes = Base64.decoded(value) else {
+            guard let bytes = Base64.decoded(value, .exact) else {
                 throw .badValue("'\(path.written)' is a BLOB, and is compared with Base64 (RFC 4648)")
             }
             return [.blob(bytes)]

@@ -74,8 +74,20 @@ struct Pages: Equatable {
         let parts = query.split(separator: UInt8(ascii: "&")).map { part -> String in
             let name = part.prefix { $0 != UInt8(ascii: "=") }
             let isPage = PercentCoding.decoded(name, plusIsSpace: true).elementsEqual("_page".utf8)
-            return isPage ? "_page=\(number)" : String(decoding: part, as: UTF8.self)
+            return isPage ? "_page=\(number)" : Pages.target(part)
         }
-        return "<\(String(decoding: url, as: UTF8.self))?\(parts.joined(separator: "&"))>; rel=\"\(relation)\""
+        return "<\(Pages.target(url))?\(parts.joined(separator: "&"))>; rel=\"\(relation)\""
+    }
+
+    /// A part of a URL with the bytes encoded that no URL has (RFC 3986 §2), which would end the link before its end.
+    private static func target(_ part: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in part {
+            switch byte {
+            case 0x21, 0x23...0x3B, 0x3D, 0x3F...0x5B, 0x5D, 0x5F, 0x61...0x7A, 0x7E: text.append(byte)
+            default: text += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -113,7 +113,7 @@ struct BodyReader {
     }
 
     private func blob(_ text: [UInt8], _ name: String) throws(Problem) -> SQLiteValue {
-        guard let bytes = Base64.decoded(text) else {
+        guard let bytes = Base64.decoded(text, .exact) else {
             throw .badBody("'\(name)' is a BLOB, and takes Base64 (RFC 4648)")
         }
         return .blob(bytes)

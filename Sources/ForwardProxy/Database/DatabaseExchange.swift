@@ -16,6 +16,8 @@ final class DatabaseExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var body: HeldBody
     private var isReading = false
+    /// The body is held here, whole, and is not to come any more.
+    private var hasRead = false
     /// It is being looked whether the resource has the method, before the client is asked for the body.
     private var isLooking = false
     private var ticket: DatabaseTicket?
@@ -44,6 +46,7 @@ final class DatabaseExchange: Exchange {
         if let ready, let data = ready.data { return check(ready, data) }
         if let body {
             self.body = HeldBody(limit: asked.bodyLimit, body)
+            hasRead = true
         } else if asked.wantsBody {
             isReading = true
             asked.waitsForContinue ? look() : client?.sendContinue()
@@ -99,6 +102,7 @@ final class DatabaseExchange: Exchange {
         client.resume {
             let exchange = loop.forward(request, origin.asked, to: use.uri, client, origin.plan) { failure in
                 client.record?.reason = failure.failure
+                client.record?.outcome = .substituted
                 client.resume {
                     loop.answer(asked.call, use, revalidates: false, request, client, body: body)
                 }
@@ -120,6 +124,7 @@ final class DatabaseExchange: Exchange {
     func receiveEnd(trailers: FieldSection?) {
         guard isReading else { return }
         isReading = false
+        hasRead = true
         guard !isLooking else { return }
         origin == nil ? ask() : forward()
     }
@@ -155,7 +160,8 @@ final class DatabaseExchange: Exchange {
                 exchange.loop.batch { exchange.take(result) }
             }
         }
-        body.drop()
+        // An origin that answers where there is no database gets it yet.
+        if use.rule.options.missing != .forward { body.drop() }
     }
 
     private func take(_ result: DatabaseResult) {
@@ -186,7 +192,7 @@ final class DatabaseExchange: Exchange {
 
     private func missing(_ client: any ExchangeClient) {
         let rule = use.rule
-        let mayForward = rule.options.missing == .forward && !request.hasBody && !loop.proxy.configuration.isOffline
+        let mayForward = rule.options.missing == .forward && !loop.proxy.configuration.isOffline
         switch rule.options.missing {
         case .notFound:
             self.client = nil
@@ -196,7 +202,15 @@ final class DatabaseExchange: Exchange {
             self.client = nil
             let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
             let asked = AskedRequest(request, use.uri)
-            client.resume { loop.forward(request, asked, to: use.uri, client, plan) }
+            let held = hasRead ? body.bytes : nil
+            let (loop, use, request) = (loop, use, request)
+            client.resume {
+                let exchange = loop.forward(request, asked, to: use.uri, client, plan)
+                guard let exchange, request.hasBody, let held else { return exchange }
+                if !held.isEmpty { exchange.receive(ByteBuffer(bytes: held)) }
+                exchange.receiveEnd(trailers: nil)
+                return exchange
+            }
         case .error, .forward:
             let path = rule.root + "/" + String(decoding: asked.call.path, as: UTF8.self)
             refuse(.missing(path, rule: rule.position))

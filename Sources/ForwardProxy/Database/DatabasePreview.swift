@@ -55,7 +55,7 @@ public struct DatabasePreview: Sendable {
                 refusal = refusal ?? Problem(status: 403, title: "database refused", detail: "\(file.name): \(why)")
             }
         }
-        let seeds = map.databasePlan(root: call.root, path: call.path).seeds
+        let seeds = map.databasePlan(at: map.databasePlace(root: call.root, path: call.path)).seeds
         let path = (try? file.path()) ?? ""
         explanation = DatabaseExplanation(
             request, path: path, exists: exists && !path.isEmpty, name: file.name, seeds: seeds,

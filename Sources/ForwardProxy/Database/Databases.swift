@@ -14,7 +14,13 @@ final class Databases: Sendable {
         let path: [UInt8]
     }
 
-    private let opened = Mutex<[Key: (database: Database, plan: DatabasePlan)]>([:])
+    private struct Opened {
+        var byPlace: [ByBytes<String>: (database: Database, plan: DatabasePlan)] = [:]
+        /// The same, by what rules call them: the map in force says which place a name is.
+        var byName: [Key: Database] = [:]
+    }
+
+    private let opened = Mutex(Opened())
     /// Bytes of answers that are kept, and how many there may be.
     let kept: KeptBytes
 
@@ -25,13 +31,21 @@ final class Databases: Sendable {
     func database(_ call: DatabaseCall, in folder: FolderRoot, _ map: SubstitutionMap) -> Database {
         let key = Key(root: call.root, path: call.path)
         return opened.withLock { opened in
-            if let found = opened[key] { return found.database }
-            let plan = map.databasePlan(root: call.root, path: call.path)
+            if let found = opened.byName[key] { return found }
+            let place = map.databasePlace(root: call.root, path: call.path)
+            if let found = opened.byPlace[ByBytes(place)] {
+                opened.byName[key] = found.database
+                return found.database
+            }
+            let plan = map.databasePlan(at: place)
             let file = FolderDatabaseFile(folder: folder, relativePath: call.path)
-            let seeds = plan.seeds.isEmpty ? nil : SeedSource(FolderSeeds(folder: folder, paths: plan.seeds))
+            let seeds =
+                plan.seeds.isEmpty
+                ? nil : SeedSource(FolderSeeds(folder: FolderRoot(path: plan.seedRoot), paths: plan.seeds))
             let database = Database(
                 file, seeds: seeds, writes: plan.writes, memoryLimit: plan.memory, entityTag: { ContentTag.make($0) })
-            opened[key] = (database, plan)
+            opened.byPlace[ByBytes(place)] = (database, plan)
+            opened.byName[key] = database
             return database
         }
     }
@@ -40,7 +54,7 @@ final class Databases: Sendable {
     ///
     /// - Parameter completion: called when no request gets the old data any more, on any thread.
     func reset(_ completion: @escaping @Sendable () -> Void) {
-        let databases = opened.withLock { $0.values.map(\.database) }
+        let databases = opened.withLock { $0.byPlace.values.map(\.database) }
         guard !databases.isEmpty else { return completion() }
         let counter = CountDown(databases.count, completion)
         for database in databases { database.reset { counter.countDown() } }
@@ -50,11 +64,11 @@ final class Databases: Sendable {
     func keep(only map: SubstitutionMap) {
         let named = map.databasePlaces
         let dropped = opened.withLock { opened -> [Database] in
-            let gone = opened.filter { entry in
-                !named.contains { $0.root.hasBytes(of: entry.key.root) && $0.path == entry.key.path }
-                    || map.databasePlan(root: entry.key.root, path: entry.key.path) != entry.value.plan
+            let gone = opened.byPlace.filter { place, opened in
+                !named.contains(place) || map.databasePlan(at: place.wrappedValue) != opened.plan
             }
-            for key in gone.keys { opened[key] = nil }
+            for place in gone.keys { opened.byPlace[place] = nil }
+            opened.byName = [:]
             return gone.values.map(\.database)
         }
         for database in dropped { database.close() }
@@ -63,8 +77,8 @@ final class Databases: Sendable {
     /// Closes all of them, and waits for that: at most a second for each, where a statement goes on.
     func close() {
         let all = opened.withLock { opened -> [Database] in
-            defer { opened = [:] }
-            return opened.values.map(\.database)
+            defer { opened = Opened() }
+            return opened.byPlace.values.map(\.database)
         }
         for database in all { database.close() }
         for database in all { database.waitForEnd(limit: 1_000_000_000) }

@@ -144,6 +144,10 @@ final class Decider: Sendable {
     func answering(_ asked: AskedRequest, _ options: RuleOptions, _ directives: RequestCacheControl) -> Decision {
         let answer = expectationError(asked).map { Decision.refuse($0) }
         guard !isOffline else { return answer ?? .answer(revalidates: directives.isRevalidation) }
+        // Schemes other than http and https have no origin.
+        guard asked.uri.scheme != .other else {
+            return answer ?? .answer(revalidates: directives.isRevalidation || directives.isEndToEndReload)
+        }
         if directives.isEndToEndReload {
             switch options.isBypassOwn ? options.bypass : bypass ?? options.bypass {
             case .origin: return .bypass

@@ -9,13 +9,13 @@ enum SystemMediaTypes {
     /// The type of a file by its extension; `application/octet-stream` where that is unknown.
     ///
     /// The first unknown extension has `/etc/mime.types` read, which takes some milliseconds: ``prepare(forPath:)``.
-    static func type(forPath path: some BidirectionalCollection<UInt8>) -> MediaType {
+    static func type(forPath path: [UInt8]) -> MediaType {
         let type = ExtensionTable.builtIn.type(forPath: path)
         return type == .octetStream ? all.type(forPath: path) : type
     }
 
     /// Reads what ``type(forPath:)`` will need for this file; for a thread that may block.
-    static func prepare(forPath path: some BidirectionalCollection<UInt8>) { _ = type(forPath: path) }
+    static func prepare(forPath path: [UInt8]) { _ = type(forPath: path) }
 
     private static func readAll() -> ExtensionTable {
         guard let text = try? FileReading.contents(of: "/etc/mime.types", upTo: 1 << 20) else { return .builtIn }

@@ -229,6 +229,10 @@ struct MapLoader {
             case .file, .other: found.error("'\(path)' is no folder", at: root.span)
             }
         }
+        // Only databases ask for it, and each is a look at the disk.
+        if builder.storage.options.contains(where: { $0.database != nil }) {
+            builder.storage.files[number].place = options.fileSystem.identity(builder.storage.files[number].root)
+        }
         for check in builder.folderChecks
         where !isFolder(check.path, below: builder.storage.files[number].root) {
             found.error("a folder is mapped to a file; a folder's name ends in '/'", at: check.span)

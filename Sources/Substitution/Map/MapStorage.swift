@@ -12,6 +12,8 @@ struct MapStorage: Sendable {
         var absolutePath: String
         /// The folder that its local files are in, absolute.
         var root: String
+        /// The same without symbolic links and `..`, by which a file that is named in two ways is known as one.
+        var place: String
         /// Whether it was read once, and is no file (``MapStream``); its path is its name then.
         var isStream = false
 
@@ -20,6 +22,7 @@ struct MapStorage: Sendable {
             self.absolutePath = absolutePath
             shortName = PathText.lastComponent(name)
             root = PathText.folder(of: absolutePath)
+            place = root
         }
 
         init(stream name: String, folder: String) {
@@ -27,6 +30,7 @@ struct MapStorage: Sendable {
             absolutePath = name
             shortName = name
             root = folder
+            place = folder
             isStream = true
         }
     }

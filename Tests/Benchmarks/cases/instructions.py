@@ -30,7 +30,7 @@ class Counted:
         self.dumps = 0
         # valgrind does not read what the compiler says for debuggers.
         program = os.path.join(self.folder, "subproxy")
-        subprocess.run(["strip", "-o", program, setting.binary], check=True)
+        subprocess.run(["strip", "-g", "-o", program, setting.binary], check=True)
         port = free_port()
         self.server = Server(
             "subproxy",
@@ -118,20 +118,27 @@ class Instructions(Case):
                 for url in urls[count:count + 20]:
                     client.ask(url)
                     client.ask(url)
-            figures = []
-
-            def figure(what: str, client: Client, urls: list[str]) -> None:
+            def taken(*turns: tuple[Client, str]) -> float:
                 counted.taken()
-                for url in urls:
+                for client, url in turns:
                     client.ask(url)
-                figures.append(Figure(what, counted.taken() / len(urls), "instructions"))
+                return counted.taken() / count
 
-            figure("an origin's response, stored" if self.is_stored else "first hit of a file, which is read", one, urls[:count])
-            if self.is_stored:
-                figure("first hit of what is stored", one, urls[:count])
-            figure("hit", one, urls[:count])
-            figure("hit that is ready on another event loop alone", other, urls[:count])
-            figure("hit of one URL", one, urls[:1] * count)
+            # A mapped file is looked at anew 95 ms after the last look, in valgrind by another thread, since it does not know
+            # openat2: so what is to be a hit is asked for again soon.
+            first = taken(*((one, url) for url in urls[:count]))
+            again = taken(*((one, url) for url in urls[:count]))
+            beside = taken(*((client, url) for url in urls[count + 20:] for client in (one, other))) / (1 - 20 / count)
+            few = taken(*((one, urls[i % 4]) for i in range(count)))
+            same = taken(*((one, urls[0]) for _ in range(count)))
+            figures = [
+                Figure("an origin's response, stored" if self.is_stored else "first hit of a file, which is read", first,
+                       "instructions"),
+                *([Figure("first hit of what is stored", again, "instructions")] if self.is_stored else []),
+                Figure("hit, one of four URLs", few, "instructions"),
+                Figure("hit of one URL", same, "instructions"),
+                Figure("hit that is ready on another event loop alone", beside - first, "instructions"),
+            ]
         return Result(self.name, self.title, f"{count} requests, one after the other", figures=figures)
 
 

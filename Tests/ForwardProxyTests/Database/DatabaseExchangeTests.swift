@@ -39,6 +39,67 @@ import Testing
         let made = try proxy.exchange("POST", url, fields: type, body: #"{"a":2}"#)
         #expect(made.status == 201 && made.body == #"{"id":1,"a":2}"#)
         #expect(try proxy.exchange("GET", url).body == #"[{"id":1,"a":2}]"#)
+        let line = try proxy.stopAndReadLog().split(separator: "\n").first { $0.contains("1 inserted") }
+        #expect(line?.contains(" substituted ") == true, "\(line ?? "")")
+    }
+
+    @Test func `Where there is no database, the origin gets a write with its body`() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
+                    + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+        let proxy = try TestProxy(
+            "substitutions:\n  http://127.0.0.1:\(origin.port)/: { sqlite: a.db, writes: file, missing: forward }\n")
+        let answer = try proxy.exchange(
+            "POST", "http://127.0.0.1:\(origin.port)/t", fields: ["Content-Type: application/json"], body: #"{"a":1}"#)
+        #expect(answer.status == 200 && answer.body == #"{"a":1}"#, "\(answer.head)")
+        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/t").status == 200)
+    }
+
+    @Test func `Schemes that have no origin are answered whatever bypass and when say`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              foo://w/**: { sqlite: a.db, seed: a.sql, writes: memory, when: origin-fails, resource: t }
+              foo://b/**: { sqlite: a.db, bypass: origin, resource: t }
+              foo://t/**: { template: { text: "page" }, when: origin-fails, bypass: origin }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+        let made = try proxy.exchange("POST", "foo://w/x", fields: ["Content-Type: application/json"], body: "{}")
+        #expect(made.status == 201)
+        #expect(try proxy.exchange("GET", "foo://w/x").body == #"[{"id":1}]"#)
+        #expect(try proxy.exchange("GET", "foo://b/x", fields: ["Cache-Control: no-cache"]).body == #"[{"id":1}]"#)
+        #expect(try proxy.exchange("GET", "foo://t/x", fields: ["Cache-Control: no-cache"]).body == "page")
+    }
+
+    @Test func `A file that maps name in two ways is one database`() throws {
+        let proxy = try TestProxy(
+            """
+            include: [sub/inc.yaml]
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }
+            """,
+            files: [
+                "a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);",
+                "sub/inc.yaml": "root: ..\nsubstitutions:\n  http://b.test/: { sqlite: a.db }\n",
+            ])
+        let type = ["Content-Type: application/json"]
+        #expect(try proxy.exchange("POST", "http://a.test/t", fields: type, body: "{}").status == 201)
+        #expect(try proxy.exchange("GET", "http://b.test/t").body == #"[{"id":1}]"#)
+        let error = #expect(throws: TestFailure.self) {
+            try TestProxy(
+                """
+                include: [sub/inc.yaml]
+                substitutions:
+                  http://a.test/: { sqlite: a.db, writes: memory }
+                """,
+                files: [
+                    "sub/inc.yaml": "root: ..\nsubstitutions:\n  http://b.test/: { sqlite: a.db, writes: file }\n"
+                ])
+        }
+        #expect(error?.description.contains("a.db has 'writes: ") == true, "\(error?.description ?? "")")
     }
 
     @Test(arguments: [

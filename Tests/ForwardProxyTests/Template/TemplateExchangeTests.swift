@@ -238,6 +238,14 @@ import Testing
             "http://a.test/: { sqlite: a.db, writes: file }\n  http://b.test/: { sqlite: a.db, writes: memory }",
             "a.db has 'writes: file' in line 2"
         ),
+        ("http://a.test/p: { template: { text: 5 } }", "; put it in quotes"),
+        (
+            "http://a.test/p: { template: p.html, sqlite: a.db, sql: \"SELECT 1\" }",
+            "'sql' is a mapping of names to statements"
+        ),
+        ("http://a.test/: { sqlite: a.db, sql: { a: \"SELECT 1\" } }", "'sql' is one statement here"),
+        ("http://a.test/: { sqlite: a.db, columns: { t.a: blob } }", "to json, boolean or text"),
+        ("http://a.test/: { sqlite: a.db, columns: { t.a: plain } }", "to json, boolean or text"),
     ])
     func `Maps say what can't be`(rule: String, message: String) throws {
         let error = #expect(throws: TestFailure.self) { try proxy("  \(rule)\n", files: ["p.html": ""]) }

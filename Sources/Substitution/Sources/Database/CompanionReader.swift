@@ -106,6 +106,9 @@ struct CompanionReader {
         }
     }
 
+    /// The forms that a map can name.
+    private enum NamedForm: String, CaseIterable { case json, boolean, text }
+
     private func forms(_ value: YAMLNode) -> [DatabaseRule.Form]? {
         let expected = "'columns' is a mapping of TABLE.COLUMN to json, boolean or text"
         guard let entries = value.entries, !entries.isEmpty else { return refuse(expected, value) }
@@ -114,7 +117,8 @@ struct CompanionReader {
             guard let name = entry.key.scalar?.string, let dot = name.firstIndex(of: "."), dot != name.startIndex,
                 name.index(after: dot) < name.endIndex
             else { return refuse(expected, entry.key) }
-            guard let form: ValueForm = word(entry.value, expected, [.json, .boolean, .text]) else { return nil }
+            let named: NamedForm? = word(entry.value, expected, NamedForm.allCases)
+            guard let form = named.flatMap({ ValueForm(rawValue: $0.rawValue) }) else { return nil }
             return DatabaseRule.Form(
                 table: String(name[..<dot]), column: String(name[name.index(after: dot)...]), form: form)
         }

@@ -7,28 +7,40 @@ import HTTPSemantics
 public struct DatabasePlan: Sendable, Equatable {
     /// Where changes go: what a rule that allows them says.
     public var writes = DatabaseRule.Writes.off
-    /// The files that make it where it does not exist, below the root.
+    /// The files that make it where it does not exist, below ``seedRoot``.
     @ByBytes public var seeds: [String] = []
+    @ByBytes public var seedRoot: String = ""
     /// The bytes that it may have in memory: the most that a rule allows.
     public var memory = 0
 }
 
 extension SubstitutionMap {
-    /// Where the databases are that rules name.
-    public var databasePlaces: [(root: String, path: [UInt8])] {
-        storage.databaseRecords.compactMap { record in
-            storage.databasePath(record).map { (storage.files[Int(record.file)].root, $0) }
-        }
+    /// Where the databases are that rules name: their paths without symbolic links above the root.
+    public var databasePlaces: Set<ByBytes<String>> {
+        Set(storage.databaseRecords.compactMap { storage.databasePlace($0).map { ByBytes($0) } })
+    }
+
+    /// Where a database is that a rule names.
+    ///
+    /// - Parameters:
+    ///   - root: the root of the rule's map, as the map has it.
+    ///   - path: the database's path below it.
+    public func databasePlace(root: String, path: [UInt8]) -> String {
+        let place = storage.files.first { $0.root.hasBytes(of: root) }?.place ?? root
+        return place + "/" + String(decoding: path, as: UTF8.self)
     }
 
     /// What the rules that name a database say of it.
-    public func databasePlan(root: String, path: [UInt8]) -> DatabasePlan {
+    public func databasePlan(at place: String) -> DatabasePlan {
         var plan = DatabasePlan()
         for record in storage.databaseRecords {
-            guard storage.files[Int(record.file)].root.hasBytes(of: root), storage.databasePath(record) == path,
+            guard storage.databasePlace(record)?.hasBytes(of: place) == true,
                 let settings = storage.options[Int(record.options)].database
             else { continue }
-            if plan.seeds.isEmpty { plan.seeds = settings.seeds }
+            if plan.seeds.isEmpty, !settings.seeds.isEmpty {
+                plan.seeds = settings.seeds
+                plan.seedRoot = storage.files[Int(record.file)].root
+            }
             if settings.rule.writes != .off { plan.writes = settings.rule.writes }
             plan.memory = max(plan.memory, settings.rule.limits.memory)
         }
@@ -42,6 +54,11 @@ extension MapStorage {
         guard let settings = options[Int(record.options)].database else { return nil }
         if record.source.kind is SQLiteSource { return Array(arena[record.sourceRange]) }
         return settings.path
+    }
+
+    /// The same, with the folder that it is in.
+    func databasePlace(_ record: RuleRecord) -> String? {
+        databasePath(record).map { files[Int(record.file)].place + "/" + String(decoding: $0, as: UTF8.self) }
     }
 
     /// The path of the database that a rule with another source names; nil where it names none.
@@ -81,7 +98,8 @@ struct DatabaseConflicts {
             guard !record.isSecondScheme, let settings = storage.options[Int(record.options)].database else { continue }
             guard let path = storage.databasePath(record) else { continue }
             let name = String(decoding: path, as: UTF8.self)
-            let place = ByBytes(storage.files[Int(record.file)].root + "/" + name)
+            let file = storage.files[Int(record.file)]
+            let place = ByBytes(file.place + "/" + name)
             let writes = settings.rule.writes.rawValue
             let span = keys.last { Int($0.record) <= index }?.span
             let methods = storage.options[Int(record.options)].methods
@@ -95,16 +113,16 @@ struct DatabaseConflicts {
             }
             guard let other = uses[place] else {
                 uses[place] = Use(
-                    line: Int(record.line), file: storage.files[Int(record.file)].name, writes: writes,
-                    seeds: settings.seeds)
+                    line: Int(record.line), file: file.name, writes: writes, seeds: settings.seeds)
                 continue
             }
+            let otherLine = other.file == file.name ? "line \(other.line)" : "\(other.file):\(other.line)"
             if writes != "off", other.writes != "off", writes != other.writes {
                 found.error(
-                    "\(name) has 'writes: \(other.writes)' in line \(other.line)", at: span ?? TextSpan(at: .start))
+                    "\(name) has 'writes: \(other.writes)' in \(otherLine)", at: span ?? TextSpan(at: .start))
             }
             if !settings.seeds.isEmpty, !other.seeds.isEmpty, !settings.seeds.hasBytes(of: other.seeds) {
-                found.error("\(name) has other seeds in line \(other.line)", at: span ?? TextSpan(at: .start))
+                found.error("\(name) has other seeds in \(otherLine)", at: span ?? TextSpan(at: .start))
             }
             if other.writes == "off" || other.seeds.isEmpty {
                 uses[place] = Use(

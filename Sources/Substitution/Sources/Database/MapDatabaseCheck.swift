@@ -66,12 +66,13 @@ private struct MapDatabaseCheck {
         let folder = FolderRoot(path: place.root)
         let path = String(decoding: place.path, as: UTF8.self)
         let shown = PathText.joined(place.root, path)
-        let plan = map.databasePlan(root: place.root, path: place.path)
+        let plan = map.databasePlan(at: map.databasePlace(root: place.root, path: place.path))
+        let seedFolder = FolderRoot(path: plan.seedRoot)
         var seeds: [SeedFile] = []
         var seedsAreRead = true
         for seed in plan.seeds {
             do throws(FileRefusal) {
-                seeds.append(SeedFile(name: seed, bytes: try folder.contents(of: Array(seed.utf8), upTo: 1 << 30)))
+                seeds.append(SeedFile(name: seed, bytes: try seedFolder.contents(of: Array(seed.utf8), upTo: 1 << 30)))
             } catch {
                 seedsAreRead = false
                 report(.error, "the seed '\(seed)' can't be read: \(error)", of: seed, nil, index)

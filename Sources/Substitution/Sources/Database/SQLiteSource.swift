@@ -59,6 +59,9 @@ struct SQLiteSource: SourceKind {
     /// Reports what is missing, and what doesn't go together.
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let database = given.database
+        if database?.statements != nil {
+            reader.diagnostics.error("'sql' is one statement here; names are for those of a template", at: reader.keySpan)
+        }
         if let result = database?.result, database?.sql == nil {
             reader.diagnostics.error("'result: \(result.rawValue)' goes with 'sql'", at: reader.keySpan)
         }

@@ -39,6 +39,10 @@ struct TemplateSource: SourceKind {
                 "'template' is a path, or { text: \"<h1>{{title}}</h1>\" }", at: reader.span(value))
             return nil
         }
+        guard scalar.value == .text else {
+            reader.diagnostics.error("'text' is text, not \(entries[0].value.kind); put it in quotes", at: scalar.span)
+            return nil
+        }
         let text = Array(scalar.bytes)
         do throws(TemplateError) {
             _ = try MustacheTemplate.parse(text, file: TemplateSource.inlineName)
@@ -68,6 +72,11 @@ struct TemplateSource: SourceKind {
 
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let options = given.database
+        if options?.sql != nil {
+            reader.diagnostics.error(
+                "beside 'template', 'sql' is a mapping of names to statements, or to { sql: …, result: … }",
+                at: reader.keySpan)
+        }
         if options?.statements != nil, options?.path == nil {
             reader.diagnostics.error("'sql' needs the database that 'sqlite' names", at: reader.keySpan)
         }
