@@ -60,7 +60,8 @@ struct SQLiteSource: SourceKind {
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let database = given.database
         if database?.statements != nil {
-            reader.diagnostics.error("'sql' is one statement here; names are for those of a template", at: reader.keySpan)
+            reader.diagnostics.error(
+                "'sql' is one statement here; names are for those of a template", at: reader.keySpan)
         }
         if let result = database?.result, database?.sql == nil {
             reader.diagnostics.error("'result: \(result.rawValue)' goes with 'sql'", at: reader.keySpan)
