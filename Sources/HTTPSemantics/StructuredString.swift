@@ -4,6 +4,14 @@ public enum StructuredString {
     ///
     /// `"` and `\` get a backslash. Bytes that are not printable ASCII can't be in an sf-string and become `?`.
     public static func append(_ bytes: some Sequence<UInt8>, to out: inout [UInt8]) {
+        // As bytes that lie together, which nearly all are, they need no call for each.
+        let written: Void? = bytes.withContiguousStorageIfAvailable { append($0, to: &out) }
+        if written == nil { append(Array(bytes), to: &out) }
+    }
+
+    /// The same of bytes that lie together.
+    public static func append(_ bytes: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
+        out.reserveCapacity(out.count &+ bytes.count &+ 2)
         out.append(0x22)
         for byte in bytes {
             switch byte {
@@ -17,7 +25,7 @@ public enum StructuredString {
         out.append(0x22)
     }
 
-    /// The same, as an array of its own.
+    /// An sf-string as an array of its own.
     public static func bytes(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var out: [UInt8] = []
         append(bytes, to: &out)

@@ -174,10 +174,12 @@ extension ReadyAnswer {
 enum CORSFields {
     /// Writes the fields for a request with `Origin`; nothing where there is none. `Vary: Origin` stands in every
     /// answer, and is not written here.
-    static func write(for fields: FieldSection, exposed: String, to lines: inout ByteBuffer) {
+    ///
+    /// - Parameter exposed: the names for Access-Control-Expose-Headers.
+    static func write(for fields: FieldSection, exposed: @autoclosure () -> String, to lines: inout ByteBuffer) {
         guard writeOrigin(fields, to: &lines) else { return }
         lines.writeStaticString("Access-Control-Expose-Headers: ")
-        lines.writeString(exposed)
+        lines.writeString(exposed())
         lines.writeStaticString("\r\n")
     }
 

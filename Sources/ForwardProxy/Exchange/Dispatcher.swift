@@ -177,7 +177,7 @@ extension LoopContext {
         _ decision: Decision, _ use: RuleUse?, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         if let use { noteRule(use.rule.position, on: client) }
-        let position = use?.rule.position ?? ""
+        var position: String { use?.rule.position ?? "" }
         switch decision {
         case .preflight(let rule):
             answerPreflight(rule, request, client)
@@ -299,8 +299,9 @@ extension LoopContext {
         return ExchangeRecord(startedAt: request.startedAt, method: method, url: target)
     }
 
-    func noteRule(_ position: String, on client: any ExchangeClient) {
-        client.record?.rule = position
+    func noteRule(_ position: @autoclosure () -> String, on client: any ExchangeClient) {
+        guard client.record != nil else { return }
+        client.record?.rule = position()
         client.record?.isMapped = true
     }
 }

@@ -5,6 +5,8 @@ import NIOCore
 /// The names under which requests for the proxy itself come: its listeners' addresses and `localhost`.
 struct OwnNames: Sendable {
     private var authorities: Set<String> = []
+    /// The bytes that the longest and the shortest of them has.
+    private var lengths = Int.max...Int.max
     /// The ports of listeners on 0.0.0.0 or ::, which all addresses of this machine lead to.
     private var openPorts: Set<UInt16> = []
 
@@ -24,13 +26,24 @@ struct OwnNames: Sendable {
     }
 
     private mutating func add(host: String, port: UInt16) {
-        authorities.insert("\(host):\(port)")
-        if port == 80 { authorities.insert(host) }
+        insert("\(host):\(port)")
+        if port == 80 { insert(host) }
+    }
+
+    private mutating func insert(_ authority: String) {
+        let length = authority.utf8.count
+        lengths =
+            authorities.isEmpty
+            ? length...length : min(lengths.lowerBound, length)...max(lengths.upperBound, length)
+        authorities.insert(authority)
     }
 
     /// Whether `host[:port]`, compared without case and the root's dot, is one of the names.
     func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
-        guard authority.count < 300 else { return false }
+        // The root's dot is one byte more. Most requests are for another name, whose length says so.
+        guard authority.count < 300,
+            !openPorts.isEmpty || lengths ~= authority.count || lengths ~= authority.count &- 1
+        else { return false }
         let text = String(decoding: AuthorityText.comparable(authority), as: UTF8.self)
         return authorities.contains(text) || isOwnAddress(text)
     }

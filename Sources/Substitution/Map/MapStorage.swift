@@ -131,5 +131,7 @@ struct MapStorage: Sendable {
     func key(_ record: RuleRecord) -> String { text(record.keyRange) }
 
     /// `substitutions.yaml:12`.
-    func position(_ record: RuleRecord) -> String { "\(files[Int(record.file)].shortName):\(record.line)" }
+    func position(_ record: RuleRecord) -> String {
+        files[Int(record.file)].shortName + ":" + String(record.line)
+    }
 }
