@@ -16,7 +16,7 @@ extension LoopContext {
     ) -> (any Exchange)? {
         let asked = DatabaseAsking(call, request, use.uri)
         let database = proxy.databases.database(call, in: folder(call.root), use.map)
-        if let problem = asked.refusal(isLocal: client.isLocal, hasAccessControl: proxy.access != nil, database.name) {
+        if let problem = asked.refusal(isLocal: client.isLocal, hasAccessControl: proxy.access != nil) {
             client.record?.reason = problem.title
             return serve(make(problem, use), request, client)
         }
@@ -64,8 +64,30 @@ extension LoopContext {
         content.isProblem = answer.isProblem
         if answer.isProblem { content.cacheControl = "no-store" }
         content.isConditional = answer.isRetrieval
+        let position = use.rule.position
+        if isRow { content.made = shaped(content, use, status: options.status ?? status, position) }
         return ReadyAnswer(
-            options: options, position: use.rule.position, content: content, identity: proxy.identity, checkedAt: 0)
+            options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0)
+    }
+
+    /// The lines of the answer before by the same rule, with the tag and the body of this one; nil where there may be
+    /// more that differs.
+    private func shaped(
+        _ content: AnswerContent, _ use: RuleUse, status: Int, _ position: String
+    ) -> RepresentationBuilder? {
+        let options = use.rule.options
+        guard status == 200, content.isConditional, content.fields.isEmpty, options.headers.isEmpty,
+            let body = content.bodies.first, let bytes = body.bytes
+        else { return nil }
+        if let shape = use.table.shapes[use.rule.id], shape.mediaType == content.mediaType {
+            return shape.with(BodySegments(bytes), etag: body.etag)
+        }
+        let made = AnswerFields.builder(
+            of: body, in: content, options: options, status: status, position: position,
+            answersCORS: options.answersCORS, identity: proxy.identity)
+        // What is kept of it holds no body.
+        use.table.shapes[use.rule.id] = made.with(BodySegments(ByteBuffer()), etag: body.etag)
+        return made
     }
 
     /// Looks whether the data are still those of an answer that is served meanwhile.
@@ -128,7 +150,7 @@ struct DatabaseAsking {
     }
 
     /// Why the database isn't asked; nil where it is.
-    func refusal(isLocal: Bool, hasAccessControl: Bool, _ name: String) -> Problem? {
+    func refusal(isLocal: Bool, hasAccessControl: Bool) -> Problem? {
         guard method != nil else {
             return DatabaseAsking.unknownMethod(methodName)
         }

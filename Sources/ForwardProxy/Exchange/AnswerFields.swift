@@ -28,8 +28,21 @@ enum AnswerFields {
                 archived, body, in: content, options: options, status: status, answersCORS: answersCORS,
                 identity: identity)
         }
+        return ReadyRepresentation(
+            content.made
+                ?? builder(
+                    of: body, in: content, options: options, status: status, position: position,
+                    answersCORS: answersCORS, identity: identity))
+    }
+
+    /// What a rule's answer is made of.
+    static func builder(
+        of body: AnswerContent.Body, in content: AnswerContent, options: RuleOptions, status: Int, position: String,
+        answersCORS: Bool, identity: ProxyIdentity
+    ) -> RepresentationBuilder {
         let hasContent = status >= 200 && status != 204 && status != 304
         var fields: [Field] = []
+        fields.reserveCapacity(12)
         if hasContent, !content.mediaType.isEmpty, content.location == nil || body.size > 0 {
             fields.append(Field(name: "Content-Type", value: content.mediaType, isContent: true))
         }
@@ -77,7 +90,7 @@ enum AnswerFields {
             StatusFields.writeHit(rule: position, to: &lines)
             lines.writeImmutableBuffer(identity.viaLine)
         }
-        return ReadyRepresentation(made)
+        return made
     }
 
     /// Says that the fields depend on Origin, also to a request without one: whoever stores that response must not give

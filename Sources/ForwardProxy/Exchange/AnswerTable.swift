@@ -47,6 +47,8 @@ final class AnswerTable {
     private static let longestURL = 2048
     /// In front of `places`, the answers that were asked for last, each where its rule's number puts it.
     private var latest = ContiguousArray<(rule: RuleID, answer: ReadyAnswer)?>(repeating: nil, count: 64)
+    /// What the answers of a rule have in common whose bodies alone differ, by the rule.
+    var shapes: [RuleID: RepresentationBuilder] = [:]
     /// In front of all, the targets that were asked for last.
     private var targets: KnownTargets
     private var made: UInt64 = 0

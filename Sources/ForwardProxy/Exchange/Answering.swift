@@ -53,6 +53,7 @@ extension LoopContext {
     /// Serves a ready answer, at once where it is in memory and the rule doesn't ask for time.
     func serve(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
         if answer.isPlain {
+            if sendOnce(answer, request, client) { return nil }
             let plan = AnswerPlan.make(answer, for: request, date: dateStamp())
             if plan.variant.body != nil || request.isHead {
                 plan.send(to: client, isHead: request.isHead)
@@ -62,6 +63,23 @@ extension LoopContext {
         let exchange = AnswerExchange(request: request, client: client)
         exchange.serve(answer)
         return exchange.isFinished ? nil : exchange
+    }
+
+    /// Sends an answer that was just made, where the request asks for nothing in particular.
+    ///
+    /// - Returns: whether it was sent.
+    private func sendOnce(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> Bool {
+        let present = request.head.fields.present
+        guard answer.isSingle, answer.first.body != nil, request.head.method == .get || !answer.isConditional,
+            !request.isHead, client.takesSerialisedResponse,
+            present.isDisjoint(with: particular), present.isDisjoint(with: validating),
+            !isObserved || client.record?.observed == nil
+        else { return false }
+        client.record?.status = answer.status
+        client.record?.bodyBytes = answer.first.size
+        let date = dateStamp()
+        answer.first.sendOnce(to: client, second: date.unixSeconds, tail: date.line)
+        return true
     }
 
     private func answerFile(

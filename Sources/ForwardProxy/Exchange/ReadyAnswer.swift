@@ -53,8 +53,7 @@ final class ReadyAnswer {
             ? content.defaultStatus : options.status ?? content.defaultStatus
         self.status = status
         isPlain = options.delay == .zero && options.rate == nil
-        let allowsOrigin = options.headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
-        let answersCORS = options.cors == .auto && !allowsOrigin
+        let answersCORS = options.answersCORS
         self.answersCORS = answersCORS
         let variants = content.bodies.map { body in
             AnswerFields.variant(
@@ -134,4 +133,13 @@ struct AnswerContent {
     var isOwnWording = false
     /// The archive's entry that it is, with the fields that were recorded; nil for a rule's answer.
     var archived: ArchivedAnswer?
+    /// What the one body is sent as, where that is known already.
+    var made: RepresentationBuilder?
+}
+
+extension RuleOptions {
+    /// Whether the rule answers cross-origin requests by itself.
+    var answersCORS: Bool {
+        cors == .auto && !headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
+    }
 }

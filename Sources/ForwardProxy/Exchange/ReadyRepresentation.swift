@@ -72,6 +72,7 @@ final class ReadyRepresentation {
         fieldNames = made.fieldNames
         status = made.status
         var head = ByteBuffer()
+        head.reserveCapacity(contentLines.readableBytes &+ commonLines.readableBytes &+ 96)
         if let reason = made.reason {
             MessageWriter.writeStatusLine(status, checkedReason: reason, to: &head)
         } else {
@@ -123,7 +124,21 @@ final class ReadyRepresentation {
         sendRarely(to: client, isHead: isHead, second: second, tail: tail())
     }
 
-    /// The same, where there is no copy of the whole response for this second.
+    /// Sends the full response of what is hardly sent again: a small one in one piece, which nothing is kept of.
+    func sendOnce(to client: some ExchangeClient, second: Int64, tail: ByteBuffer) {
+        guard holdsBody, let body, !client.takesFieldBlocks else {
+            return send(to: client, isHead: false, second: second, tail: tail)
+        }
+        var out = ByteBuffer()
+        out.reserveCapacity(head.readableBytes &+ tail.readableBytes &+ 2 &+ size)
+        out.writeImmutableBuffer(head)
+        out.writeImmutableBuffer(tail)
+        out.writeStaticString("\r\n")
+        out.writeImmutableBuffer(body.first)
+        client.sendSerialised(out)
+    }
+
+    /// The same as ``send``, where there is no copy of the whole response for this second.
     private func sendRarely(to client: some ExchangeClient, isHead: Bool, second: Int64, tail: ByteBuffer) {
         if !isHead, let copy {
             if copy.stamp(second, tail, at: head.readableBytes) { return client.sendSerialised(copy.bytes) }

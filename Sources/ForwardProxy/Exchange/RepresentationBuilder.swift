@@ -26,9 +26,9 @@ struct RepresentationBuilder {
     var lastModified: Int64?
     var mediaType: [UInt8]
     /// Bytes of the body.
-    let size: Int
+    private(set) var size: Int
     /// Nil where it is streamed from a file.
-    let body: BodySegments?
+    private(set) var body: BodySegments?
     /// Whether the response says how long it is.
     let hasContent: Bool
     /// The names of its fields, for Access-Control-Expose-Headers.
@@ -47,6 +47,8 @@ struct RepresentationBuilder {
         self.size = hasContent ? size : 0
         self.body = hasContent ? body : BodySegments(ByteBuffer())
         self.hasContent = hasContent
+        contentLines.reserveCapacity(128)
+        commonLines.reserveCapacity(384)
     }
 
     mutating func add(_ name: String, _ value: [UInt8], as role: Role) {
@@ -66,6 +68,19 @@ struct RepresentationBuilder {
         }
     }
 
+    /// The same with another body and its entity tag; nil where the tag can't take the place of the one before.
+    func with(_ other: BodySegments, etag: [UInt8]) -> RepresentationBuilder? {
+        guard hasContent, let before = self.etag, before.count == etag.count,
+            let start = commonLines.start(ofTag: before)
+        else { return nil }
+        var made = self
+        made.etag = etag
+        made.body = other
+        made.size = other.count
+        made.commonLines.setBytes(etag, at: start)
+        return made
+    }
+
     /// Adds lines that are ready, each with its CRLF.
     mutating func addCommon(_ write: (inout ByteBuffer) -> Void) { write(&commonLines) }
 
@@ -80,5 +95,16 @@ struct RepresentationBuilder {
     /// Whether a field is a digest of the content, which a part of it does not have.
     static func isDigest(_ name: UnsafeRawBufferPointer) -> Bool {
         name.equalsIgnoringCase("content-digest") || name.equalsIgnoringCase("content-md5")
+    }
+}
+
+extension ByteBuffer {
+    /// Where an entity tag stands in field lines that its own is the first of; nil where it isn't.
+    fileprivate func start(ofTag tag: [UInt8]) -> Int? {
+        let name = "ETag: ".utf8
+        let isFirst = withUnsafeReadableBytes { lines in
+            lines.starts(with: name) && lines.dropFirst(name.count).starts(with: tag)
+        }
+        return isFirst ? readerIndex &+ name.count : nil
     }
 }

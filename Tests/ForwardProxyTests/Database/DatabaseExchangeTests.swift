@@ -154,6 +154,50 @@ import Testing
         #expect(try proxy.exchange("GET", "http://a.test/e").field("Content-Type") == "text/plain; charset=utf-8")
     }
 
+    @Test(arguments: ["", ", headers: { X-A: b }", ", cors: off", ", headers: { ETag: '\"own\"' }"])
+    func `Each row has its own tag and length, and else the same fields`(options: String) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql\(options) }
+            """,
+            files: [
+                "a.sql": """
+                CREATE TABLE t(id INTEGER PRIMARY KEY, a);
+                INSERT INTO t VALUES (1,'x'), (2,'longer'), (3,'x');
+                """
+            ])
+        let socket = try proxy.connect()
+        func ask(_ target: String, closes: Bool = false) throws -> TestResponse {
+            let field = closes ? "Connection: close\r\n" : ""
+            try socket.send("GET http://a.test/\(target) HTTP/1.1\r\nHost: a.test\r\n\(field)\r\n")
+            guard !closes else { return TestResponse(try socket.receiveAll()) }
+            let head = try socket.receive(until: "\r\n\r\n")
+            let length = TestResponse(head).field("Content-Length").flatMap { Int($0) } ?? 0
+            return TestResponse(head + (try socket.receive(exactly: length)))
+        }
+        func fields(_ response: TestResponse) -> [String] {
+            response.head.split(separator: "\r\n").map(String.init).filter { line in
+                !["Date:", "Content-Length:", "ETag:"].contains { line.hasPrefix($0) }
+            }
+        }
+        let responses = try ["t/1", "t/2", "t/3", "t/2", "t/1?_=1"].map { try ask($0) }
+        #expect(
+            responses.map(\.body) == [
+                #"{"id":1,"a":"x"}"#, #"{"id":2,"a":"longer"}"#, #"{"id":3,"a":"x"}"#, #"{"id":2,"a":"longer"}"#,
+                #"{"id":1,"a":"x"}"#,
+            ])
+        let last = try ask("t/1?_=2", closes: true)
+        for response in responses {
+            #expect(response.status == 200 && response.field("Content-Length") == String(response.body.utf8.count))
+            #expect(fields(response) == fields(responses[0]))
+        }
+        #expect(fields(last).filter { $0 != "Connection: close" } == fields(responses[0]))
+        let tags = responses.map { $0.field("ETag") ?? "" }
+        #expect(tags[0] == tags[4] && tags[1] == tags[3] && tags[0] == last.field("ETag"))
+        #expect(Set(tags).count == (options.contains("ETag") ? 1 : 3))
+    }
+
     @Test func `Other machines and other sites may not write`() throws {
         let map =
             "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: file, origins: [\"http://ok.test\", \"http://Other.test:80\"] }\n"
