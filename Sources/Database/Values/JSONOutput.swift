@@ -76,32 +76,16 @@ struct JSONOutput: ~Copyable {
 
     /// An integer's digits.
     mutating func append(_ integer: Int64) {
-        reserve(20)
-        var magnitude = integer.magnitude
-        if integer < 0 {
-            start[count] = UInt8(ascii: "-")
-            count &+= 1
-        }
-        var length = 1
-        var bound: UInt64 = 10
-        while length < 20, magnitude >= bound {
-            length &+= 1
-            let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
-            if overflow { break }
-            bound = next
-        }
-        var position = count &+ length
-        count = position
-        repeat {
-            position &-= 1
-            let (quotient, remainder) = magnitude.quotientAndRemainder(dividingBy: 10)
-            start[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: remainder)
-            magnitude = quotient
-        } while magnitude > 0
+        reserve(DecimalText.longestInteger)
+        count &+= DecimalText.write(integer, to: start + count)
     }
 
     /// A double's shortest digits that read back the same, with `.` or `e`; an infinity is null.
     mutating func append(_ real: Double) {
+        reserve(DecimalText.longestReal)
+        let length = DecimalText.write(real, to: start + count)
+        count &+= length
+        guard length == 0 else { return }
         guard real.isFinite else { return append("null") }
         var text = real.description
         text.withUTF8 { append(bytes: $0) }
