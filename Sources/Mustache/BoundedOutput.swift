@@ -1,38 +1,78 @@
 import Basics
 
 /// What is rendered, up to a limit.
-struct BoundedOutput {
-    private(set) var bytes: [UInt8] = []
+///
+/// It has a memory of its own because a page is written in many small pieces.
+struct BoundedOutput: ~Copyable {
+    private var start: UnsafeMutablePointer<UInt8>
+    /// Bytes that there is memory for.
+    private var allocated = 1024
+    private var count = 0
     private let limit: Int
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) {
+        self.limit = limit
+        start = .allocate(capacity: allocated)
+    }
+
+    deinit { start.deallocate() }
+
+    /// What is written.
+    var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
 
     /// The limit.
     var capacity: Int { limit }
 
     /// How many bytes more may be written.
-    var remaining: Int { max(0, limit &- bytes.count) }
+    var remaining: Int { max(0, limit &- count) }
 
     /// The error of writing more than may be.
     var full: RenderingLimit { .answerBytes(limit) }
 
-    private func room(for count: Int) throws(RenderingLimit) {
-        guard count <= remaining else { throw full }
+    /// Makes room for bytes that are written next.
+    @inline(__always)
+    private mutating func reserve(_ additional: Int) throws(RenderingLimit) {
+        guard additional <= limit &- count else { throw full }
+        makeRoom(for: additional)
     }
 
+    @inline(__always)
+    private mutating func makeRoom(for additional: Int) {
+        if allocated &- count < additional { grow(additional) }
+    }
+
+    /// Notes bytes that have been written into the room made for them.
+    private mutating func note(_ written: Int) throws(RenderingLimit) {
+        guard written <= limit &- count else { throw full }
+        count &+= written
+    }
+
+    @inline(never)
+    private mutating func grow(_ additional: Int) {
+        let wanted = max(allocated &* 2, count &+ additional)
+        let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
+        grown.update(from: start, count: count)
+        start.deallocate()
+        start = grown
+        allocated = wanted
+    }
+
+    @inline(__always)
     mutating func append(_ text: UnsafeBufferPointer<UInt8>) throws(RenderingLimit) {
-        try room(for: text.count)
-        bytes.append(contentsOf: text)
+        try reserve(text.count)
+        guard let base = text.baseAddress else { return }
+        (start + count).update(from: base, count: text.count)
+        count &+= text.count
     }
 
     mutating func append(_ text: [UInt8], _ range: Range<Int>) throws(RenderingLimit) {
-        try room(for: range.count)
-        text.withUnsafeBufferPointer { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[range])) }
+        try text.withUnsafeBufferPointer { text throws(RenderingLimit) in
+            try append(UnsafeBufferPointer(rebasing: text[range]))
+        }
     }
 
     mutating func append(_ text: [UInt8]) throws(RenderingLimit) {
-        try room(for: text.count)
-        bytes.append(contentsOf: text)
+        try text.withUnsafeBufferPointer { text throws(RenderingLimit) in try append(text) }
     }
 
     mutating func append(_ text: StaticString) throws(RenderingLimit) {
@@ -40,28 +80,31 @@ struct BoundedOutput {
     }
 
     mutating func append(_ byte: UInt8) throws(RenderingLimit) {
-        try room(for: 1)
-        bytes.append(byte)
+        try reserve(1)
+        start[count] = byte
+        count &+= 1
     }
 
     mutating func append(_ number: Int64) throws(RenderingLimit) {
-        var digits = String(number)
-        try room(for: digits.utf8.count)
-        digits.withUTF8 { bytes.append(contentsOf: $0) }
+        makeRoom(for: DecimalText.longestInteger)
+        try note(DecimalText.write(number, to: start + count))
     }
 
     /// The shortest digits that read back the same, with a point or an exponent.
     mutating func append(_ number: Double) throws(RenderingLimit) {
-        var digits = number.description
-        try room(for: digits.utf8.count)
-        digits.withUTF8 { bytes.append(contentsOf: $0) }
+        makeRoom(for: DecimalText.longestReal)
+        let length = DecimalText.write(number, to: start + count)
+        guard length == 0 else { return try note(length) }
+        try append(Array(number.description.utf8))
     }
 
     /// Text in HTML and XML, in an element or a quoted attribute.
     mutating func appendHTML(_ text: [UInt8]) throws(RenderingLimit) {
         try text.withUnsafeBufferPointer { text throws(RenderingLimit) in
             var written = 0
-            for index in text.indices {
+            for index in 0..<text.count {
+                // Of most texts all bytes are others.
+                guard text[index] <= UInt8(ascii: ">") else { continue }
                 let reference: StaticString
                 switch text[index] {
                 case UInt8(ascii: "&"): reference = "&amp;"

@@ -1,5 +1,5 @@
 /// The names of members, with a way to find one quickly.
-struct MemberNames: Sendable {
+final class MemberNames: Sendable {
     /// The names in UTF-8, in their order.
     let names: [[UInt8]]
     /// Where the names stand, if they are too many to be compared one by one.

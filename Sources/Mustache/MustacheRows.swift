@@ -3,8 +3,8 @@ public final class MustacheRows: Sendable {
     /// The number of rows.
     public let count: Int
     /// All cells, row by row.
-    private let cells: [MustacheValue]
-    private let members: MemberNames
+    let cells: [MustacheValue]
+    let members: MemberNames
 
     /// Rows from the names of their columns, in UTF-8, and their cells, one row after the other; cells of an unfinished
     /// last row are left out.

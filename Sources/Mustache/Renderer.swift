@@ -1,5 +1,5 @@
 /// Carries out a page's instructions: a loop with stacks of its own, so that no template makes it run out of stack.
-struct Renderer {
+struct Renderer: ~Copyable {
     private let page: MustachePage
     private let limits: MustacheLimits
     private let printer: ValuePrinter
@@ -192,7 +192,7 @@ struct Renderer {
         try count(1)
         switch sections[last].elements {
         case .list(let elements): contexts.replaceLast(elements[index])
-        case .rows(let rows): contexts.replaceLast(.row(rows[index]))
+        case .rows(let rows): contexts.replaceLast(rows[index])
         case .single: break
         }
         // Every instruction is followed by the next one.
