@@ -29,7 +29,7 @@ import Testing
         let path = Array(target[..<end].utf8)
         let query = Array(target[end...].dropFirst().utf8)
         do throws(Problem) {
-            return try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
+            return try session.transaction(.begin, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) { view = try session.view(for: DatabaseRule(), looks: true) } catch {
                     throw session.problem(error)

@@ -28,7 +28,7 @@ struct Stage {
         session.guardian = Guardian(limits: rule.limits, now: monotonicNanoseconds()) { false }
         defer { session.guardian = nil }
         do throws(Problem) {
-            let answer = try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
+            let answer = try session.transaction(.begin, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) { view = try session.view(for: rule, looks: true) } catch {
                     throw session.problem(error)
@@ -60,7 +60,7 @@ struct Stage {
         request.body.bytes = Array(body.utf8)
         change(&request.body)
         do throws(Problem) {
-            let answer = try session.transaction("BEGIN IMMEDIATE", failure: session.problem) { () throws(Problem) in
+            let answer = try session.transaction(.beginImmediate, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) { view = try session.view(for: rule, looks: true) } catch {
                     throw session.problem(error)

@@ -9,8 +9,10 @@ final class Session {
     let connection: SQLiteConnection
     /// What messages call the database.
     let name: String
-    private var statements: [ByBytes<String>: SQLiteStatement] = [:]
+    private var statements: [ByBytes<String>: KeptStatement] = [:]
     private var recency: [ByBytes<String>] = []
+    private var tableStatements: [TableStatement: KeptStatement] = [:]
+    private var ownStatements = [KeptStatement?](repeating: nil, count: OwnStatement.allCases.count)
     private var matchers: [TextMatcher] = []
     private(set) var schema: Schema?
     /// Somebody else has written since the schema was last looked at.
@@ -20,7 +22,6 @@ final class Session {
     private var isOwn = false
     /// Set by a statement whose rows differ from call to call, at the time that it is prepared.
     private var callsVolatile = false
-    private var volatileStatements: Set<ByBytes<String>> = []
     /// What the authorizer was asked.
     private var actionCount = 0
     /// Whether a statement of the running request gives other rows at each call.
@@ -60,29 +61,7 @@ final class Session {
     /// A statement that is kept prepared, at its beginning.
     ///
     /// - Throws: What is wrong with it.
-    func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
-        let key = ByBytes(sql)
-        // One that runs, as of a row that what is added to it is read beside, can't be begun anew.
-        if let kept = statements[key], kept.isBusy { return try connection.prepare(sql) }
-        if let kept = statements[key] {
-            if volatileStatements.contains(key) { isVolatile = true }
-            return kept
-        }
-        callsVolatile = false
-        let made = try connection.prepare(sql, isKept: true)
-        if callsVolatile { isVolatile = true }
-        // What is as large as this is hardly asked again, and takes memory.
-        guard sql.utf8.count <= Session.largestKept else { return made }
-        if recency.count >= Session.maximumStatementCount {
-            let oldest = recency.removeFirst()
-            statements[oldest] = nil
-            volatileStatements.remove(oldest)
-        }
-        if callsVolatile { volatileStatements.insert(key) }
-        statements[key] = made
-        recency.append(key)
-        return made
-    }
+    func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement { try kept(sql).statement }
 
     /// A statement with its values bound.
     func statement(_ sql: SQLBuilder) throws(SQLiteError) -> SQLiteStatement {
@@ -92,12 +71,75 @@ final class Session {
         return statement
     }
 
+    /// A statement of a table's, with its values bound.
+    ///
+    /// - Parameters:
+    ///   - view: the table.
+    ///   - sql: its text, which follows from what it does; made once.
+    func statement(
+        _ kind: TableStatement.Kind, of view: TableView, columns: UInt64 = 0, _ values: [SQLiteValue],
+        _ sql: @autoclosure () -> String
+    ) throws(SQLiteError) -> SQLiteStatement {
+        if !matchers.isEmpty { matchers = [] }
+        let statement = try prepared(TableStatement(kind: kind, view: view, columns: columns), sql())
+        for index in values.indices { try statement.bind(values[index], to: index + 1) }
+        return statement
+    }
+
+    private func prepared(
+        _ asked: TableStatement, _ sql: @autoclosure () -> String
+    ) throws(SQLiteError) -> SQLiteStatement {
+        // One that runs, as of a row that what is added to it is read beside, can't be begun anew.
+        if let kept = tableStatements[asked], !kept.statement.isBusy {
+            if kept.isVolatile { isVolatile = true }
+            return kept.statement
+        }
+        let made = try kept(sql())
+        if tableStatements.count >= Session.maximumStatementCount { tableStatements = [:] }
+        tableStatements[asked] = made
+        return made.statement
+    }
+
+    private func kept(_ sql: String) throws(SQLiteError) -> KeptStatement {
+        let key = ByBytes(sql)
+        if let kept = statements[key] {
+            // One that runs, as of a row that what is added to it is read beside, can't be begun anew.
+            if kept.statement.isBusy { return KeptStatement(try connection.prepare(sql), isVolatile: kept.isVolatile) }
+            if kept.isVolatile { isVolatile = true }
+            return kept
+        }
+        callsVolatile = false
+        let made = KeptStatement(try connection.prepare(sql, isKept: true), isVolatile: callsVolatile)
+        if made.isVolatile { isVolatile = true }
+        // What is as large as this is hardly asked again, and takes memory.
+        guard sql.utf8.count <= Session.largestKept else { return made }
+        if recency.count >= Session.maximumStatementCount { statements[recency.removeFirst()] = nil }
+        statements[key] = made
+        recency.append(key)
+        return made
+    }
+
     /// Runs a statement of the proxy's own, which the authorizer lets through.
     @discardableResult
     func own(_ sql: String) throws(SQLiteError) -> Int64? {
         isOwn = true
         defer { isOwn = false }
-        let statement = try statement(sql)
+        return try Session.run(try statement(sql))
+    }
+
+    /// The same for one that most requests need.
+    @discardableResult
+    func own(_ asked: OwnStatement) throws(SQLiteError) -> Int64? {
+        isOwn = true
+        defer { isOwn = false }
+        if let kept = ownStatements[asked.number] { return try Session.run(kept.statement) }
+        let made = KeptStatement(try connection.prepare(asked.rawValue, isKept: true), isVolatile: false)
+        ownStatements[asked.number] = made
+        return try Session.run(made.statement)
+    }
+
+    /// The last row's first column; nil where there is no row.
+    private static func run(_ statement: SQLiteStatement) throws(SQLiteError) -> Int64? {
         var result: Int64?
         while try statement.step() { result = statement.integer(0) }
         return result
@@ -105,9 +147,9 @@ final class Session {
 
     /// Does something in a transaction: committed if it succeeds, rolled back if not.
     ///
-    /// - Parameter begin: `BEGIN` or `BEGIN IMMEDIATE`.
+    /// - Parameter begin: how it begins.
     func transaction<Result, Failure: Error>(
-        _ begin: String, failure: (SQLiteError) -> Failure, _ body: () throws(Failure) -> Result
+        _ begin: OwnStatement, failure: (SQLiteError) -> Failure, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         isVolatile = false
         do throws(SQLiteError) { try own(begin) } catch { throw failure(error) }
@@ -123,7 +165,7 @@ final class Session {
             throw failure(SQLiteError(code: 9, message: "interrupted"))
         }
         do throws(SQLiteError) {
-            try own("COMMIT")
+            try own(.commit)
         } catch {
             rollBack()
             throw failure(error)
@@ -133,7 +175,9 @@ final class Session {
 
     private func rollBack() {
         // A statement that isn't at its beginning would keep it from ending.
-        for statement in statements.values { statement.reset() }
+        for kept in statements.values { kept.statement.reset() }
+        for kept in tableStatements.values { kept.statement.reset() }
+        for kept in ownStatements { kept?.statement.reset() }
         guard connection.isInTransaction else { return }
         let current = guardian
         guardian = nil
@@ -149,7 +193,7 @@ final class Session {
     func view(for rule: DatabaseRule, looks: Bool) throws(SQLiteError) -> SchemaView {
         if looks || schemaMayBeOld || schema == nil {
             schemaMayBeOld = false
-            let version = try own("PRAGMA main.schema_version") ?? 0
+            let version = try own(.schemaVersion) ?? 0
             if schema?.version != version {
                 isOwn = true
                 defer { isOwn = false }
@@ -191,6 +235,64 @@ final class Session {
             return name != "load_extension"
         case .other: return true
         }
+    }
+}
+
+/// A statement that is kept prepared.
+private final class KeptStatement {
+    let statement: SQLiteStatement
+    /// Whether its rows differ from call to call.
+    let isVolatile: Bool
+
+    init(_ statement: SQLiteStatement, isVolatile: Bool) {
+        self.statement = statement
+        self.isVolatile = isVolatile
+    }
+}
+
+/// A statement of the proxy's own that most requests need.
+enum OwnStatement: String, CaseIterable {
+    case begin = "BEGIN"
+    case beginImmediate = "BEGIN IMMEDIATE"
+    case commit = "COMMIT"
+    case dataVersion = "PRAGMA main.data_version"
+    case schemaVersion = "PRAGMA main.schema_version"
+
+    fileprivate var number: Int {
+        switch self {
+        case .begin: 0
+        case .beginImmediate: 1
+        case .commit: 2
+        case .dataVersion: 3
+        case .schemaVersion: 4
+        }
+    }
+}
+
+/// A statement whose text follows from what it does with a table.
+struct TableStatement: Hashable {
+    enum Kind: UInt8 {
+        /// A row by its key.
+        case row
+        /// A new row.
+        case insertion
+        /// A row that was just written, by its rowid.
+        case written
+    }
+
+    let kind: Kind
+    /// Held, so that no other comes to have its address.
+    let view: TableView
+    /// A bit for each column that it names, where that tells it from others of its kind.
+    let columns: UInt64
+
+    static func == (one: TableStatement, other: TableStatement) -> Bool {
+        one.kind == other.kind && one.view === other.view && one.columns == other.columns
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(view))
+        hasher.combine(columns ^ UInt64(kind.rawValue) << 56)
     }
 }
 

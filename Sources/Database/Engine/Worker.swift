@@ -113,7 +113,7 @@ final class Worker {
         defer { session.guardian = nil }
         var answer: DatabaseAnswer
         do throws(Problem) {
-            answer = try session.transaction("BEGIN IMMEDIATE", failure: session.problem) { () throws(Problem) in
+            answer = try session.transaction(.beginImmediate, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) { view = try session.view(for: request.rule, looks: true) } catch {
                     throw session.problem(error)
@@ -140,12 +140,16 @@ final class Worker {
         session.guardian = guardian
         defer { session.guardian = nil }
         var state: UInt64? = before
+        var hasChanged = false
         do throws(Problem) {
             var rows: [StatementRows] = []
-            let answer = try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
+            let answer = try session.transaction(.begin, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) {
-                    if memory == nil, try noteDataVersion(session) { state = database.version.change(from: before) }
+                    if memory == nil, try noteDataVersion(session) {
+                        state = database.version.change(from: before)
+                        hasChanged = true
+                    }
                     if isLate { state = nil }
                     view = try session.view(for: request.rule, looks: state != before || memory != nil)
                 } catch {
@@ -163,7 +167,8 @@ final class Worker {
                     counts: state.map { (database.counts, $0) }
                 ).answer(request)
             }
-            if memory == nil { noteLog() }
+            // A log that wasn't there, or is another one now, comes with a change of the data.
+            if hasChanged { noteLog() }
             database.version.checked(at: started)
             guard request.statements.isEmpty else { return .rows(rows, version: session.isVolatile ? nil : state) }
             return .answer(answer, version: answer.isRepeatable && !session.isVolatile ? state : nil)
@@ -177,7 +182,7 @@ final class Worker {
     ///
     /// - Returns: whether somebody else has changed the data since it was last asked.
     private func noteDataVersion(_ session: Session) throws(SQLiteError) -> Bool {
-        let version = try session.own("PRAGMA main.data_version") ?? 0
+        let version = try session.own(.dataVersion) ?? 0
         defer { dataVersion = version }
         if version != dataVersion { session.schemaMayBeOld = true }
         return version != dataVersion
@@ -272,7 +277,7 @@ final class Worker {
             session.guardian = guardian
             defer { session.guardian = nil }
             // What is known of the data before it was opened is nothing.
-            _ = try session.own("PRAGMA main.data_version").map { dataVersion = $0 }
+            _ = try session.own(.dataVersion).map { dataVersion = $0 }
             database.version.change()
             opened = Opened(session: session, identity: identity, path: path, writes: writes, isFrozen: isFrozen)
             noteLog()

@@ -107,12 +107,19 @@ struct Reader {
     private func row(
         _ view: TableView, _ key: [[UInt8]], _ parameters: [Parameter]
     ) throws(Problem) -> DatabaseAnswer {
-        let joins = try joins(ofRow: parameters, view)
-        guard let sql = view.row(view.selection, key: key) else { throw Reader.noRow(view, key) }
+        let joins = parameters.isEmpty ? [] : try joins(ofRow: parameters, view)
+        let values = view.rowValues(key: key)
+        let sql = values == nil ? view.row(view.selection, key: key) : nil
+        guard values != nil || sql != nil else { throw Reader.noRow(view, key) }
         var output = JSONOutput()
         try run {
             () throws(SQLiteError) in
-            let statement = try session.statement(sql)
+            let statement: SQLiteStatement
+            if let values {
+                statement = try session.statement(.row, of: view, values, view.rowSQL)
+            } else {
+                statement = try session.statement(sql ?? SQLBuilder())
+            }
             defer { statement.reset() }
             guard try statement.step() else { return }
             if joins.isEmpty {
@@ -124,7 +131,7 @@ struct Reader {
         guard output.count > 0 else { throw Reader.noRow(view, key) }
         try checkSize(output.count)
         var answer = DatabaseAnswer(200, output.bytes)
-        answer.note = "\(view.table.name): 1 row"
+        answer.note = view.rowNote
         return answer
     }
 

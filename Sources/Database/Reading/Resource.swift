@@ -10,16 +10,16 @@ struct ResourcePath: Sendable, Equatable {
     /// - Throws: 404 for another empty segment, 400 for bytes that aren't UTF-8.
     init(_ path: [UInt8]) throws(Problem) {
         segments = []
-        guard !path.isEmpty else { return }
-        var parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        if parts.last?.isEmpty == true { parts.removeLast() }
-        for part in parts {
+        var start = 0
+        while start < path.count {
+            let part = path[start...].prefix { $0 != UInt8(ascii: "/") }
             guard !part.isEmpty else {
                 throw Problem(404, "no such row", "the path has two slashes in a row, and nothing has an empty name")
             }
             let decoded = PercentCoding.decoded(part, plusIsSpace: false)
             guard decoded.isUTF8 else { throw .badValue("the path has bytes that are not UTF-8") }
             segments.append(decoded)
+            start = part.endIndex + 1
         }
     }
 }
@@ -48,7 +48,7 @@ enum Resource {
             self = .list(table)
             return
         }
-        let written = path.segments.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+        var written: String { path.segments.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/") }
         guard table.keyCount > 0, rest.count >= table.keyCount, rest.count <= table.keyCount + 1 else {
             throw .noRow(written)
         }

@@ -25,6 +25,24 @@ extension TableView {
         }
     }
 
+    /// What to bind for the places of ``rowSQL``; nil where no row can have such a key, or a segment has more than one
+    /// meaning.
+    func rowValues(key segments: [[UInt8]]) -> [SQLiteValue]? {
+        switch key {
+        case .none: return nil
+        case .rowID: return segments.first.flatMap(RowKeyText.integer).map { [.integer($0)] }
+        case .columns(let columns):
+            guard columns.count == segments.count else { return nil }
+            var values: [SQLiteValue] = []
+            values.reserveCapacity(columns.count)
+            for index in columns.indices {
+                guard let found = keyValues(columns[index], segments[index]), found.count == 1 else { return nil }
+                values.append(found[0])
+            }
+            return values
+        }
+    }
+
     /// The value that a row with this key has; nil where it can't have any.
     func keyValue(_ column: Int, _ segment: [UInt8]) -> SQLiteValue? { keyValues(column, segment)?.first }
 
@@ -61,6 +79,9 @@ extension TableView {
         guard booleans.isEmpty else { return booleans }
         let affinity = table.columns[column].affinity
         guard affinity != .text else { return [.text(segment)] }
+        if let integer = RowKeyText.integer(segment) {
+            return affinity == .none ? [.integer(integer), .text(segment)] : [.integer(integer)]
+        }
         if let number = SQLNumber(segment) {
             // A number has one name: 042, +1 and 1.0 are no row's.
             guard RowKeyText.text(number.value) == segment else { return affinity == .none ? [.text(segment)] : nil }
@@ -103,10 +124,20 @@ extension TableView {
 enum RowKeyText {
     /// An integer as SQLite writes it; nil for another form.
     static func integer(_ text: [UInt8]) -> Int64? {
-        guard let integer = Int64(String(decoding: text, as: UTF8.self)), Array(String(integer).utf8) == text else {
-            return nil
+        let isNegative = text.first == UInt8(ascii: "-")
+        let start = isNegative ? 1 : 0
+        guard start < text.count, text[start] != UInt8(ascii: "0") || text.count == 1 else { return nil }
+        var value: Int64 = 0
+        for digit in text[start...] {
+            guard 0x30...0x39 ~= digit else { return nil }
+            let number = Int64(digit &- 0x30)
+            let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) =
+                isNegative ? tenfold.subtractingReportingOverflow(number) : tenfold.addingReportingOverflow(number)
+            guard !overflow, !carry else { return nil }
+            value = sum
         }
-        return integer
+        return value
     }
 
     /// The bytes of base64url without padding (RFC 4648 §5); nil for another form.

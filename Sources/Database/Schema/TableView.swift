@@ -20,6 +20,12 @@ final class TableView: Sendable {
     let selection: String
     /// The table's name in SQL.
     let name: String
+    /// The statement for a row, with a place for each of the key's columns; empty where rows can't be asked for.
+    let rowSQL: String
+    /// What names a row alone: its rowid, else the columns of its primary key.
+    let ownCondition: String
+    /// What the log says of a row.
+    let rowNote: String
     /// SQL by which rows are in order unless a request says how; empty where the order is as it comes.
     let order: String
 
@@ -27,9 +33,9 @@ final class TableView: Sendable {
         self.table = table
         let name = table.name.quotedName
         self.name = name
-        let own = table.name.asName
+        let lowercased = table.name.asName
         self.forms = table.columns.map { column in
-            forms.last { $0.table.asName == own && $0.column.asName == column.name.asName }?
+            forms.last { $0.table.asName == lowercased && $0.column.asName == column.name.asName }?
                 .form ?? ValueForm(declaredType: column.declaredType)
         }
         prefixes = table.columns.enumerated().map { index, column in
@@ -40,7 +46,7 @@ final class TableView: Sendable {
             return output.bytes
         }
         selection = table.columns.map { "\(name).\($0.name.quotedName)" }.joined(separator: ",")
-        let chosen = keys.last { $0.table.asName == own }?.columns.compactMap { table.index(of: $0) }
+        let chosen = keys.last { $0.table.asName == lowercased }?.columns.compactMap { table.index(of: $0) }
         if let chosen, !chosen.isEmpty {
             key = .columns(chosen)
         } else if !table.primaryKey.isEmpty {
@@ -50,6 +56,19 @@ final class TableView: Sendable {
         } else {
             key = .none
         }
+        rowNote = table.name + ": 1 row"
+        let own = table.primaryKey.map { "\(name).\(table.columns[$0].name.quotedName)=?" }
+        ownCondition =
+            table.rowID == nil && !own.isEmpty
+            ? own.joined(separator: " AND ") : "\(name).\(table.rowID ?? "rowid")=?"
+        let places: [String] =
+            switch key {
+            case .none: []
+            case .rowID(let rowID): ["\(name).\(rowID)=?"]
+            case .columns(let columns): columns.map { "\(name).\(table.columns[$0].name.quotedName)=?" }
+            }
+        let condition = places.joined(separator: " AND ")
+        rowSQL = places.isEmpty ? "" : "SELECT \(selection) FROM \(name) WHERE \(condition) LIMIT 1"
         if let rowID = table.rowID {
             order = "\(name).\(rowID)"
         } else {

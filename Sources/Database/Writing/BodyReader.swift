@@ -12,11 +12,15 @@ struct BodyReader {
 
     /// The columns of a row that a body sets, in the table's order of columns.
     struct Row {
-        private(set) var values: [Int: SQLiteValue] = [:]
+        /// By the column; nil for one that isn't set, and nothing behind the last one that is.
+        private var values: [SQLiteValue?] = []
 
-        subscript(column: Int) -> SQLiteValue? { values[column] }
-        mutating func set(_ column: Int, _ value: SQLiteValue) { values[column] = value }
-        var columns: [Int] { values.keys.sorted() }
+        subscript(column: Int) -> SQLiteValue? { column < values.count ? values[column] : nil }
+        mutating func set(_ column: Int, _ value: SQLiteValue) {
+            while values.count <= column { values.append(nil) }
+            values[column] = value
+        }
+        var columns: [Int] { values.indices.filter { values[$0] != nil } }
     }
 
     init(_ view: TableView, _ body: DatabaseRequest.Body) {

@@ -110,37 +110,55 @@ struct Writer {
             }
         }
         let columns = row.columns
-        var named = columns.map { table.columns[$0].name.quotedName }
         var given = columns.map { row[$0] ?? .null }
-        if let rowID, let name = table.rowID {
-            named.append(name)
-            given.append(.integer(rowID))
-        }
-        let names = named.joined(separator: ",")
-        let places = named.map { _ in "?" }.joined(separator: ",")
-        var sql = "INSERT INTO \(view.name)" + (named.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
+        let rowIDName = rowID == nil ? nil : table.rowID
+        if let rowID, rowIDName != nil { given.append(.integer(rowID)) }
         let key = table.primaryKey
         let returns = table.rowID == nil && !key.isEmpty
-        if returns { sql += " RETURNING " + key.map { table.columns[$0].name.quotedName }.joined(separator: ",") }
-        var condition = ""
         var values: [SQLiteValue] = []
         try run { () throws(SQLiteError) in
-            let statement = try session.statement(sql)
-            for (index, value) in given.enumerated() { try statement.bind(value, to: index + 1) }
+            let statement: SQLiteStatement
+            if rowIDName == nil, let set = Writer.set(of: columns) {
+                statement = try session.statement(
+                    .insertion, of: view, columns: set, given, Writer.insertion(columns, nil, into: view))
+            } else {
+                statement = try session.statement(Writer.insertion(columns, rowIDName, into: view))
+                for (index, value) in given.enumerated() { try statement.bind(value, to: index + 1) }
+            }
             while try statement.step() {
                 if returns { values = key.indices.map { statement.value($0) } }
             }
         }
-        if returns {
-            condition = key.map { "\(view.sql($0))=?" }.joined(separator: " AND ")
-        } else {
-            condition = "\(view.name).\(table.rowID ?? "rowid")=?"
-            values = [.integer(session.connection.lastInsertRowID)]
-        }
-        guard session.connection.changes > 0 || table.isFullText, let found = try read(view, condition, values) else {
-            throw Problem(409, "constraint", "a trigger of \(table.name) dropped the row")
-        }
+        if !returns { values = [.integer(session.connection.lastInsertRowID)] }
+        let found =
+            session.connection.changes > 0 || table.isFullText
+            ? try read(view, view.ownCondition, values, kind: .written) : nil
+        guard let found else { throw Problem(409, "constraint", "a trigger of \(table.name) dropped the row") }
         return found
+    }
+
+    /// The statement for a new row.
+    ///
+    /// - Parameter rowID: the name of the rowid where that is given too, behind the columns.
+    private static func insertion(_ columns: [Int], _ rowID: String?, into view: TableView) -> String {
+        let table = view.table
+        let named = columns.map { table.columns[$0].name.quotedName } + (rowID.map { [$0] } ?? [])
+        let names = named.joined(separator: ",")
+        let places = named.map { _ in "?" }.joined(separator: ",")
+        let sql = "INSERT INTO \(view.name)" + (named.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
+        guard table.rowID == nil, !table.primaryKey.isEmpty else { return sql }
+        return sql + " RETURNING "
+            + table.primaryKey.map { table.columns[$0].name.quotedName }.joined(separator: ",")
+    }
+
+    /// A bit for each column; nil where one has none.
+    private static func set(of columns: [Int]) -> UInt64? {
+        var set: UInt64 = 0
+        for column in columns {
+            guard column < 64 else { return nil }
+            set |= 1 << UInt64(column)
+        }
+        return set
     }
 
     // MARK: PUT, PATCH, DELETE
@@ -241,15 +259,24 @@ struct Writer {
     // MARK: Rows
 
     /// A row as GET answers it, and its key's URL.
+    ///
+    /// - Parameter kind: what the statement does, where its text is the same for all of this kind.
     private func read(
-        _ view: TableView, _ condition: String, _ values: [SQLiteValue]
+        _ view: TableView, _ condition: String, _ values: [SQLiteValue], kind: TableStatement.Kind? = nil
     ) throws(Problem) -> FoundRow? {
         var result: FoundRow?
-        let extra = view.table.rowID.map { ",\(view.name).\($0)" } ?? ""
+        func sql() -> String {
+            let extra = view.table.rowID.map { ",\(view.name).\($0)" } ?? ""
+            return "SELECT \(view.selection)\(extra) FROM \(view.name) WHERE \(condition) LIMIT 1"
+        }
         try run { () throws(SQLiteError) in
-            let statement = try session.statement(
-                "SELECT \(view.selection)\(extra) FROM \(view.name) WHERE \(condition) LIMIT 1")
-            for (index, value) in values.enumerated() { try statement.bind(value, to: index + 1) }
+            let statement: SQLiteStatement
+            if let kind {
+                statement = try session.statement(kind, of: view, values, sql())
+            } else {
+                statement = try session.statement(sql())
+                for (index, value) in values.enumerated() { try statement.bind(value, to: index + 1) }
+            }
             defer { statement.reset() }
             guard try statement.step() else { return }
             var output = JSONOutput()
@@ -261,11 +288,11 @@ struct Writer {
             case .none: break
             }
             // A key of the rule's, or one of a column without a type, may name several rows: this one is meant.
-            if let rowID = view.table.rowID {
-                found.condition = "\(view.name).\(rowID)=?"
+            if view.table.rowID != nil {
+                found.condition = view.ownCondition
                 found.values = [statement.value(view.forms.count)]
             } else if !view.table.primaryKey.isEmpty {
-                found.condition = view.table.primaryKey.map { "\(view.sql($0))=?" }.joined(separator: " AND ")
+                found.condition = view.ownCondition
                 found.values = view.table.primaryKey.map { statement.value($0) }
             }
             result = found

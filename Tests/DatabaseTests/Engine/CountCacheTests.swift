@@ -27,7 +27,7 @@ import Testing
             return false
         }
         defer { stage.session.guardian = nil }
-        let answer = try stage.session.transaction("BEGIN", failure: stage.session.problem) { () throws(Problem) in
+        let answer = try stage.session.transaction(.begin, failure: stage.session.problem) { () throws(Problem) in
             let view: SchemaView
             do throws(SQLiteError) { view = try stage.session.view(for: stage.rule, looks: true) } catch {
                 throw stage.session.problem(error)
