@@ -19,7 +19,7 @@ extension LoopContext {
     ) -> (any Exchange)? {
         let exchange = TemplateExchange(call, use, request, client, revalidates: revalidates)
         exchange.begin(body: body)
-        return exchange.isOver ? nil : exchange
+        return exchange.isOver ? exchange.successor : exchange
     }
 
     /// Asks the origin, and makes the page where that fails; of a body that the page uses, when it has been read.
@@ -51,6 +51,12 @@ final class TemplateExchange: Exchange {
     private var ticket: DatabaseTicket?
     /// Whether the answer may be one that is kept.
     private let takesKept: Bool
+    /// Whether files may have been looked at a moment before the request.
+    private let revalidates: Bool
+    /// It is not yet in its place: what follows it at once takes that.
+    private var isBeginning = false
+    /// What sends the answer, where that was found at once.
+    private(set) var successor: (any Exchange)?
     /// The origin that is asked first; nil for none.
     private var origin: (asked: AskedRequest, plan: ForwardPlan)?
     /// What has come of the body before it is known whether it is held, with an origin.
@@ -68,6 +74,7 @@ final class TemplateExchange: Exchange {
         file = loop.proxy.templates.file(call, in: loop.folder(call.root))
         bodyHasEnded = !request.hasBody
         body = HeldBody(limit: call.settings.rule.limits.body)
+        self.revalidates = revalidates
         takesKept = !revalidates && (request.head.method == .get || request.isHead)
     }
 
@@ -78,6 +85,8 @@ final class TemplateExchange: Exchange {
     private var limits: DatabaseRule.Limits { call.settings.rule.limits }
 
     func begin(body given: [UInt8]?) {
+        isBeginning = true
+        defer { isBeginning = false }
         if let given {
             body = HeldBody(limit: body.limit, given)
             bodyHasEnded = true
@@ -127,6 +136,11 @@ final class TemplateExchange: Exchange {
 
     private func load() {
         guard client != nil else { return }
+        // With an origin, the exchange that asks it comes next, and this one is not in its place yet.
+        if !revalidates, origin == nil, let page = file.glance(request.receivedAt) {
+            self.page = page
+            return readBody(page.page)
+        }
         let file = file
         loop.onFilePool(
             { () throws(TemplateFailure) -> (page: TemplatePage, number: UInt64) in try file.page() },
@@ -330,6 +344,7 @@ final class TemplateExchange: Exchange {
         guard let client else { return }
         self.client = nil
         if request.hasBody { client.setWantsBody(true) }
+        guard !isBeginning else { return successor = loop.serve(answer, request, client) }
         client.resume { loop.serve(answer, request, client) }
         client.flush()
     }

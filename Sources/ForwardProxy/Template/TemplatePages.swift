@@ -80,6 +80,17 @@ final class TemplateFile: Sendable {
         return (try found.page.get(), found.number)
     }
 
+    /// The page and its state where its files were looked at a moment ago, or it has none; without a look at them.
+    func glance(_ now: UInt64) -> (page: TemplatePage, number: UInt64)? {
+        guard let loaded = loaded.withLock({ $0 }) else { return nil }
+        let checkedAt = version.checkedAt
+        guard loaded.parts.isEmpty || checkedAt >= now || now &- checkedAt < ReadyAnswer.freshFor,
+            loaded.number == version.current, let page = try? loaded.page.get()
+        else { return nil }
+        if loaded.parts.isEmpty { version.checked(at: now) }
+        return (page, loaded.number)
+    }
+
     /// What was read, where the files are as they were.
     private func known() -> Loaded? {
         let started = monotonicNanoseconds()

@@ -222,6 +222,26 @@ import Testing
         #expect(try proxy.exchange("GET", "http://a.test/p").body == "1")
     }
 
+    @Test func `Pages that are found at once are answered in turn`() throws {
+        let proxy = try proxy(
+            """
+              http://a.test/kept: { template: { text: kept }, delay: 50ms }
+              http://a.test/made: { template: { text: "{{request.method}}" }, delay: 20ms }
+              http://a.test/text: { text: end }
+            """)
+        func request(_ path: String, _ field: String = "") -> String {
+            "GET http://a.test/\(path) HTTP/1.1\r\nHost: a.test\r\n\(field)\r\n"
+        }
+        for _ in 0..<3 {
+            let socket = try proxy.connect()
+            try socket.send(
+                request("kept") + request("made") + request("kept") + request("text", "Connection: close\r\n"))
+            let text = String(decoding: try socket.receiveAll(), as: UTF8.self)
+            let bodies = text.components(between: "\r\n\r\n", and: "HTTP/1.1 ")
+            #expect(bodies == ["kept", "GET", "kept", "end"], "\(text)")
+        }
+    }
+
     @Test(arguments: [
         ("http://a.test/f/: { template: p.html }", "not for folders"),
         ("http://a.test/p: { template: { text: \"{{#a}}\" } }", "is not closed"),
@@ -252,5 +272,20 @@ import Testing
         #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
         // What is refused isn't said to be missing too.
         #expect(message.contains("need") || error?.description.contains(" need") != true)
+    }
+}
+
+extension String {
+    /// What stands between each `start` and the `end` behind it, or the text's end.
+    fileprivate func components(between start: String, and end: String) -> [String] {
+        var found: [String] = []
+        var rest = self[...]
+        while let begin = rest.firstRange(of: start) {
+            rest = rest[begin.upperBound...]
+            let stop = rest.firstRange(of: end)
+            found.append(String(rest[..<(stop?.lowerBound ?? rest.endIndex)]))
+            rest = rest[(stop?.lowerBound ?? rest.endIndex)...]
+        }
+        return found
     }
 }
