@@ -32,7 +32,8 @@ struct BodyReader {
     /// - Throws: 400 for what no row can have.
     func rows() throws(Problem) -> (rows: [Row], isArray: Bool) {
         guard body.type == "application/json" else { return ([try row()], false) }
-        guard case .array(let elements) = try BodyReader.json(body.bytes) else { return ([try row()], false) }
+        let value = try BodyReader.json(body.bytes)
+        guard case .array(let elements) = value else { return ([try row(of: value)], false) }
         var rows: [Row] = []
         for element in elements {
             guard case .object(let object) = element else {
@@ -46,7 +47,10 @@ struct BodyReader {
     /// - Throws: 400 for what no row can have.
     func row() throws(Problem) -> Row {
         if body.type == "application/x-www-form-urlencoded" { return try row(BodyReader.form(body.bytes)) }
-        let value = try BodyReader.json(body.bytes)
+        return try row(of: try BodyReader.json(body.bytes))
+    }
+
+    private func row(of value: JSONValue) throws(Problem) -> Row {
         guard case .object(let object) = value else { throw .badBody("the body is an object, not \(value.kind)") }
         return try row(object)
     }

@@ -224,6 +224,8 @@ struct DatabaseAsking {
 
     /// The media type in lower case, without parameters; of a charset that isn't UTF-8, as it stands.
     private var mediaType: String {
+        let isPlain = request.head.fields.withFirst(.contentType) { $0.equalsIgnoringCase("application/json") }
+        if isPlain == true { return "application/json" }
         guard let text = request.head.fields.firstText(.contentType) else { return "" }
         let parts = text.lowercased().split(separator: ";")
         let type = parts.first.map { $0.filter { $0 != " " && $0 != "\t" } } ?? ""
