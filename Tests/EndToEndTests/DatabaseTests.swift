@@ -568,6 +568,62 @@ struct DatabaseTests {
         }
     }
 
+    @Test("Several proxies with 'writes: memory' begin with the same rows, and each has its own from then on")
+    func severalMemories() throws {
+        let first = try serve(", writes: memory")
+        let others = try (0..<2).map { _ in try RunningBinary(map: first.mapPath) }
+        let binaries = [first.binary] + others
+        for (number, binary) in binaries.enumerated() {
+            #expect(try binary.get("http://shop.test/products").field("X-Total-Count") == "3")
+            for row in 0...number {
+                let response = try binary.exchange(
+                    "POST", "http://shop.test/products", fields: [DatabaseTests.json],
+                    body: #"{"name":"\#(number)-\#(row)"}"#)
+                #expect(response.status == 201 && response.text.hasPrefix("{\"id\":\(4 + row),"))
+            }
+        }
+        for (number, binary) in binaries.enumerated() {
+            let response = try binary.get("http://shop.test/products?name:startsWith=\(number)-")
+            #expect(response.field("X-Total-Count") == "\(number + 1)")
+            #expect(try binary.get("http://shop.test/products").field("X-Total-Count") == "\(number + 4)")
+        }
+        #expect(try sqlite(first, "SELECT count(*) FROM products") == "3")
+    }
+
+    @Test("An MBTiles file is a tile server, whether its tiles are a table or a view", arguments: ["table", "view"])
+    func tiles(kind: String) throws {
+        let tables =
+            kind == "table"
+            ? "CREATE TABLE tiles(zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);"
+            : """
+            CREATE TABLE map(zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id TEXT);
+            CREATE TABLE images(tile_data BLOB, tile_id TEXT);
+            CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);
+            CREATE TRIGGER add_tile INSTEAD OF INSERT ON tiles BEGIN
+              INSERT INTO images VALUES(NEW.tile_data, NEW.zoom_level || '/' || NEW.tile_row);
+              INSERT INTO map VALUES(
+                NEW.zoom_level, NEW.tile_column, NEW.tile_row, NEW.zoom_level || '/' || NEW.tile_row);
+            END;
+            """
+        let served = try serve(
+            schema: tables + "INSERT INTO tiles VALUES(0, 0, 0, x'89504e470d0a'), (2, 1, 3, x'00ff'), (2, 1, 2, NULL);",
+            rules: """
+                http://tiles.test/*/*/*.png:
+                  { sqlite: shop.db, result: value, type: image/png, sql: "SELECT tile_data FROM tiles WHERE \
+                zoom_level = $1 AND tile_column = $2 AND tile_row = (1 << $1) - 1 - $3" }
+                """)
+        let world = try served.binary.get("http://tiles.test/0/0/0.png")
+        #expect(world.status == 200 && world.field("Content-Type") == "image/png")
+        #expect(world.body == [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A])
+        // Rows are counted from the south in the file, from the north in URLs.
+        #expect(try served.binary.get("http://tiles.test/2/1/0.png").body == [0x00, 0xFF])
+        for missing in ["2/1/1", "2/1/3", "2/1/-1", "x/y/z"] {
+            #expect(try served.binary.get("http://tiles.test/\(missing).png").status == 404, "\(missing)")
+        }
+        let part = try served.binary.get("http://tiles.test/0/0/0.png", fields: ["Range: bytes=1-3"])
+        #expect(part.status == 206 && part.text == "PNG")
+    }
+
     @Test("A stop leaves one file, with all rows in it")
     func stop() throws {
         let served = try serve(
