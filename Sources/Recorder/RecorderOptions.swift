@@ -1,4 +1,6 @@
 public import Archives
+public import Basics
+import Glibc
 
 /// How exchanges are recorded.
 public struct RecorderOptions: Sendable {
@@ -49,6 +51,11 @@ public enum RecorderFailure: Error, Equatable {
         case .otherForm: "it is not in the form in which entries are appended"
         case .system(let reason): reason
         }
+    }
+
+    /// Why a file could not be opened for one recorder, or locked.
+    public init(locking error: SystemError, _ path: String) {
+        self = error.code == EWOULDBLOCK ? .busy : .system("\(path): \(error.text)")
     }
 }
 

@@ -60,12 +60,17 @@ final class AppendedFile {
     init(_ path: String, isPrivate: Bool) throws(RecorderFailure) {
         self.path = path
         let mode: mode_t = isPrivate ? 0o600 : 0o666
-        let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard opened >= 0 else { throw .system("\(path): \(SystemError().text)") }
+        let opened: CInt
+        do throws(SystemError) {
+            opened = try LockedFile.open(path, flags: O_RDWR | O_CREAT, mode: mode)
+        } catch {
+            throw RecorderFailure(locking: error, path)
+        }
         var status = stat()
-        guard flock(opened, LOCK_EX | LOCK_NB) == 0, fstat(opened, &status) == 0 else {
+        guard fstat(opened, &status) == 0 else {
+            let failure = SystemError()
             close(opened)
-            throw .busy
+            throw .system("\(path): \(failure.text)")
         }
         // What is recorded from here on has all that was sent.
         if isPrivate { fchmod(opened, 0o600) }

@@ -50,10 +50,12 @@ struct AppendedFileTests {
         #expect(file.end == 1)
     }
 
-    @Test("is no link, and none that can't be made")
+    @Test("is no link, and none that can't be made, which is told as what it is")
     func links() throws {
         #expect(symlink("/dev/null", path) == 0)
-        #expect(throws: RecorderFailure.self) { _ = try AppendedFile(path, isPrivate: false) }
+        #expect(throws: RecorderFailure.system("\(path): Too many levels of symbolic links")) {
+            _ = try AppendedFile(path, isPrivate: false)
+        }
         #expect(throws: RecorderFailure.self) { _ = try AppendedFile(folder.at("none/f"), isPrivate: false) }
     }
 

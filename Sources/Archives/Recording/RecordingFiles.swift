@@ -38,11 +38,11 @@ final class RecordingFiles {
         try RecordingFiles.write(bytes, to: descriptor)
     }
 
-    /// Opens the list of entries, which is made if there is none.
+    /// Opens the list of entries, which is made if there is none, and locks it.
+    ///
+    /// - Throws: EWOULDBLOCK where another writer has it.
     func openList(_ name: String) throws(SystemError) {
-        let descriptor = openat(folder, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard descriptor >= 0 else { throw SystemError() }
-        list = descriptor
+        list = try LockedFile.open(name, in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: mode)
     }
 
     /// Makes the list one for its owner alone, where new files are; what is appended has all that was sent.

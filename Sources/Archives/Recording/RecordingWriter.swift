@@ -77,9 +77,8 @@ public struct RecordingWriter {
             try files.make("recording.yaml", Array(RecordingWriter.beginning.utf8))
             try files.openList("recording.yaml")
         } catch {
-            throw .system(error)
+            throw error.code == EWOULDBLOCK ? .busy : .system(error)
         }
-        guard flock(files.list, LOCK_EX | LOCK_NB) == 0 else { throw .busy }
         files.protectList()
         try readKnown()
     }

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import Recorder
 
@@ -6,12 +7,25 @@ final class FileLock: Sendable {
     private let descriptor: CInt
 
     /// - Returns: nil where there is no file.
-    /// - Throws: ``RecorderFailure/busy`` where another recorder has it.
+    /// - Throws: ``RecorderFailure/busy`` where another recorder has it; else why it can't be locked.
     init?(_ path: String) throws(RecorderFailure) {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .busy }
+        do throws(SystemError) {
+            descriptor = try FileLock.open(path)
+        } catch {
+            guard error.code != ENOENT, error.code != ENOTDIR else { return nil }
+            throw RecorderFailure(locking: error, path)
+        }
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    /// On a file system of the network only who may write a file may lock it; one that may only be read has no writers.
+    private static func open(_ path: String) throws(SystemError) -> CInt {
+        do throws(SystemError) {
+            return try LockedFile.open(path, flags: O_RDWR)
+        } catch {
+            guard error.code == EACCES || error.code == EROFS else { throw error }
+            return try LockedFile.open(path, flags: O_RDONLY)
+        }
+    }
+
+    deinit { close(descriptor) }
 }

@@ -19,24 +19,30 @@ final class RecordingRun: Sendable {
     static func append(
         to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
     ) throws -> RecordingRun {
-        if let found, found.isTorn { try rewrite(target, found) }
+        if let found, found.isTorn { try rewrite(target, \.isTorn) }
         do throws(RecorderFailure) {
             return try RecordingRun(target, options, nil, isBegun: found == nil)
         } catch {
-            guard error == .otherForm, let found else { throw failure(error, target) }
+            guard error == .otherForm, found != nil else { throw failure(error, target) }
             // Another program's form, or what a recorder has left that was killed.
-            try rewrite(target, found)
+            try rewrite(target) { _ in true }
         }
         do throws(RecorderFailure) { return try RecordingRun(target, options, nil, isBegun: false) } catch {
             throw failure(error, target)
         }
     }
 
-    /// Not while another recorder writes there, whose entries would be lost.
-    private static func rewrite(_ target: RecordTarget, _ found: RecordTarget.Found) throws {
+    /// Not while another recorder writes there, whose entries would be lost. What one has written since it was looked at
+    /// is looked at anew.
+    private static func rewrite(
+        _ target: RecordTarget, _ isNeeded: (RecordTarget.Found) -> Bool
+    ) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
-        try withExtendedLifetime(lock) { try target.rewrite(found) }
+        try withExtendedLifetime(lock) {
+            guard let found = try target.find(), isNeeded(found) else { return }
+            try target.rewrite(found)
+        }
     }
 
     /// Records beside what is there, in whose place it is put at the end.

@@ -34,7 +34,8 @@ struct ScratchRecording {
         guard !isFolder || !Self.exists(path) || ArchiveOutput.isRecording(path) else {
             throw .system("'\(path)' is there, and is no recording")
         }
-        withExtendedLifetime(left) { remove() }
+        // Where there was none, another recorder may make one at this moment.
+        if left != nil || isFolder { withExtendedLifetime(left) { remove() } }
         guard isFolder else { return }
         // Names that are taken in it are not given to what is recorded.
         guard mkdir(path, 0o777) == 0 else { throw .system("\(path): \(SystemError().text)") }

@@ -1,0 +1,50 @@
+public import Glibc
+
+/// Opens files that one program at a time may write, with their lock (flock(2)).
+public enum LockedFile {
+    /// How often a file may be replaced while it is opened.
+    private static let mostReplaced = 100
+
+    /// Opens a file and locks it. The lock is that of the file which has this name once it is held: one that was replaced
+    /// (rename(2)) or removed before that is left to itself.
+    ///
+    /// - Parameters:
+    ///   - path: below `folder`, unless it is absolute.
+    ///   - folder: a descriptor; the working directory by default.
+    ///   - flags: of open(2); O_CLOEXEC and O_NOFOLLOW are added.
+    ///   - mode: of a file that is made.
+    ///   - opened: called before the lock is asked for; for tests.
+    /// - Throws: why it can't be opened or locked; EWOULDBLOCK where another one has the lock.
+    public static func open(
+        _ path: String, in folder: CInt = AT_FDCWD, flags: CInt, mode: mode_t = 0, opened: () -> Void = {}
+    ) throws(SystemError) -> CInt {
+        for _ in 0..<mostReplaced {
+            let descriptor = openat(folder, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+            guard descriptor >= 0 else { throw SystemError() }
+            opened()
+            do throws(SystemError) {
+                if try lock(descriptor, path, in: folder) { return descriptor }
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            close(descriptor)
+        }
+        throw SystemError(EWOULDBLOCK)
+    }
+
+    /// - Returns: whether the file that is locked now has its name still.
+    private static func lock(_ descriptor: CInt, _ path: String, in folder: CInt) throws(SystemError) -> Bool {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EINTR else { throw SystemError() }
+        }
+        var locked = stat()
+        var named = stat()
+        guard fstat(descriptor, &locked) == 0 else { throw SystemError() }
+        guard fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 else {
+            guard errno == ENOENT else { throw SystemError() }
+            return false
+        }
+        return locked.st_ino == named.st_ino && locked.st_dev == named.st_dev
+    }
+}
