@@ -33,7 +33,7 @@ struct ClientOwnerTests {
     @Test("the kernel and its table say that it is this process's user's")
     func own() throws {
         let (client, listener, pair) = try connection()
-        #expect(SocketTable.asked(pair) == geteuid())
+        #expect(try SocketTable.asked(pair) == geteuid())
         #expect(SocketTable.read(pair) == geteuid())
         #expect(SocketTable.owner(of: pair) == .user(geteuid()))
         // The other way round it is nobody's: that end is closed.
@@ -51,6 +51,20 @@ struct ClientOwnerTests {
         close(listener)
         let unix = try SocketAddress(unixDomainSocketPath: "/x")
         #expect(SocketTable.owner(of: ClientOwner.Pair(remote: unix, local: pair.local)) == .unknown)
+    }
+
+    @Test("where the kernel answers for one socket, not all are looked through for one that is gone")
+    func goneAtOnce() throws {
+        let (client, listener, pair) = try connection()
+        #expect(SocketTable.owner(of: pair) == .user(geteuid()))
+        client.close()
+        var isRead = false
+        let owner = SocketTable.owner(of: pair) { _ in
+            isRead = true
+            return nil
+        }
+        #expect(owner == .unknown && !isRead)
+        close(listener)
     }
 
     @Test(
