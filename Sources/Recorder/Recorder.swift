@@ -86,6 +86,17 @@ public final class Recorder: ExchangeRecorder {
 
     // MARK: Event loops
 
+    public func admit(goOn: @escaping @Sendable () -> Void) -> Bool {
+        lock.locked {
+            let hasRoom = hasRoom || state.summary.failure != nil || state.isEnding
+            if !hasRoom { state.held.append(goOn) }
+            return hasRoom
+        }
+    }
+
+    /// With the lock held.
+    private var hasRoom: Bool { state.waiting < Recorder.mostWaiting && state.waitingBytes < Recorder.mostBytes }
+
     public func record(
         _ exchange: RecordedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -100,7 +111,7 @@ public final class Recorder: ExchangeRecorder {
             state.waiting += 1
             state.waitingBytes += weight
             lock.wakeOne(of: Recorder.work)
-            let hasRoom = state.waiting < Recorder.mostWaiting && state.waitingBytes < Recorder.mostBytes
+            let hasRoom = hasRoom
             if !hasRoom { state.held.append(goOn) }
             return hasRoom
         }

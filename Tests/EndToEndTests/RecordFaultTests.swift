@@ -145,6 +145,62 @@ extension EndToEnd {
                 .split(separator: "\n")
         }
 
+        @Test(
+            "A disk that hangs holds exchanges up, in bounded memory, and none is lost, whole or in part",
+            .program("strace", of: "strace"), .kernel(FaultInjection.isAllowed, "leave to trace a process"),
+            arguments: [(false, 200_000), (true, 200_000), (false, 600_000)])
+        func hangingDisk(isPost: Bool, size: Int) throws {
+            let folder = TemporaryFolder()
+            let path = folder.at("r.warc")
+            let origin = try ScriptedOrigin { request, connection in
+                let request = try connection.readBody(of: request, isKept: false)
+                let number = request.target.dropFirst()
+                let body = "\(number) " + String(repeating: "x", count: size - number.utf8.count - 1)
+                try connection.respond(fields: "Content-Type: text/plain\r\n", body: body)
+                return true
+            }
+            let port = origin.port
+            @Sendable func url(_ number: Int) -> String { "http://127.0.0.1:\(port)/\(number)" }
+            let binary = try RunningBinary(command: ["record", "-o", path])
+            for number in 0..<8 { #expect(try binary.get(url(number)).body.count == size) }
+            try Wait.until { try self.entries(path).count == 8 }
+            let before = binary.residentBytes
+            // What waits on the disk is 8 MiB at most, and what is on its way; that all of it waits would be 80 MB.
+            let (threads, perThread) = (8, 50)
+            let injection = try FaultInjection(into: binary.process, [FaultInjection.holding("pwrite64")])
+            let (answered, ended) = (Counter(), Counter())
+            for thread in 0..<threads {
+                Threads.start {
+                    for number in 0..<perThread {
+                        // A connection of its own for each: nothing but the response holds the next one up.
+                        let url = url(1000 + thread * perThread + number)
+                        let response = try? binary.exchange(
+                            isPost ? "POST" : "GET", url, body: isPost ? "a" : nil, seconds: 600)
+                        guard let response, response.isComplete, response.body.count == size else { break }
+                        answered.add()
+                    }
+                    ended.add()
+                }
+            }
+            try Wait.until { answered.value >= 8 || injection.hasBegun("pwrite64") }
+            let most = (8 << 20) / min(size, 200_000) + 2 * threads
+            // Long enough to be far beyond it, were they not held up; that they are is true at any speed.
+            _ = Wait.holds(within: 5) { answered.value > 2 * most }
+            #expect(answered.value <= most, "\(answered.value) of \(threads * perThread)")
+            #expect(binary.residentBytes - before < 40 * mebibyte, "\((binary.residentBytes - before) >> 20) MiB")
+            try injection.end()
+            try Wait.until(seconds: 4 * Wait.limit) { ended.value == threads }
+            #expect(answered.value == threads * perThread)
+            binary.process.send(SIGTERM)
+            #expect(try binary.process.finish(seconds: 2 * Wait.limit) == 0, "\(binary.process.error)")
+            let count = 8 + threads * perThread
+            #expect(binary.process.error.contains("recorded \(count) exchanges of 1 host"), "\(binary.process.error)")
+            let listed = try entries(path)
+            #expect(listed.count == count && listed.allSatisfy { $0.contains(" text/plain \(size) ") })
+            let check = try SubproxyProcess.run(["check", "--strict", path])
+            #expect(check.status == 0 && check.error.isEmpty, "\(check.error)")
+        }
+
         @Test("A body of 100 MiB is recorded in bounded memory", arguments: ["r", "r.har", "r.warc"])
         func memory(name: String) throws {
             let size = 100 << 20

@@ -10,6 +10,11 @@ public import NIOCore
 public protocol ExchangeRecorder: AnyObject, Sendable {
     /// The most bytes of a response's body that are recorded.
     var bodyLimit: Int { get }
+    /// Asks whether an exchange may begin: what it leads to is held until it is written.
+    ///
+    /// - Parameter goOn: called once, on any thread, when there is room again.
+    /// - Returns: whether there is room, so that `goOn` is not called.
+    func admit(goOn: @escaping @Sendable () -> Void) -> Bool
     /// Takes an exchange whose response has come whole.
     ///
     /// - Parameters:

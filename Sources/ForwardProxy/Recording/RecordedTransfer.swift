@@ -64,6 +64,17 @@ final class RecordedTransfer: OriginTransport, OriginSink {
 
     func start(sink: any OriginSink) {
         self.sink = sink
+        // A client that has its response may ask for the next one on another connection: that one waits.
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let hasRoom = recorder.admit { [eventLoop = loop.eventLoop] in
+            eventLoop.execute { bound.value.begin() }
+        }
+        if hasRoom { transport.start(sink: self) }
+    }
+
+    /// The recorder has room for it now.
+    private func begin() {
+        guard sink != nil else { return }
         transport.start(sink: self)
     }
 

@@ -11,6 +11,8 @@ final class MappedRecorder: ExchangeRecorder {
 
     var bodyLimit: Int { recorder.bodyLimit }
 
+    func admit(goOn: @escaping @Sendable () -> Void) -> Bool { recorder.admit(goOn: goOn) }
+
     func record(_ exchange: RecordedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void) -> Bool {
         guard !isFailure(exchange) else {
             recorder.passOver(.failed)
