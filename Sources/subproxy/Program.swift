@@ -1,4 +1,5 @@
 import ArgumentParser
+import Basics
 import Glibc
 
 /// The program: prepares the process, reads the command line, runs the command, and exits with its status.
@@ -11,7 +12,17 @@ enum Program {
         var process = ProcessContext(signals: signals, limits: ResourceLimits())
         var arguments = Array(CommandLine.arguments.dropFirst())
         process.command = takeCommand(&arguments)
-        exit(run(process, arguments).rawValue)
+        exit(settled(run(process, arguments)).rawValue)
+    }
+
+    /// The status where what a command has printed may be lost: a script that reads it is not told that all is well. A
+    /// reader that goes away, as head(1) does, has what it wanted, and is told nothing.
+    private static func settled(_ status: ExitStatus) -> ExitStatus {
+        guard let failure = StandardStream.outputFailure else { return status }
+        if failure.code != EPIPE {
+            StandardStream.error.writeLine("subproxy: error: standard output can't be written: \(failure.text)")
+        }
+        return status == .success ? .ioError : status
     }
 
     /// Takes what follows `--` from a command line that has other arguments before it: the parser knows of one list.
@@ -102,7 +113,7 @@ struct RootCommand: ParsableCommand {
               71  the system refused something that every start needs, such as a thread
               73  the log file can't be opened, a session or an archive can't be written, or another recorder writes
                   there
-              74  'record' could not write all
+              74  'record' could not write all, or a report could not be written whole
               75  'save' took too long
               76  the page of 'save' did not load, or its browser ended
             """,

@@ -111,8 +111,8 @@ struct RecordCommand: ProgramCommand {
             holder.close()
             var status = status
             if let recording { status = recording.finish(status) }
-            let written = record.report.map { ReplayReportText(report, proxy.server.map).write(to: $0) } ?? true
-            if !written, status == .success { status = .cantCreate }
+            let failure = record.report.flatMap { ReplayReportText(report, proxy.server.map).write(to: $0) }
+            if let failure, status == .success { status = failure }
             return status == .success && record.failOnMiss && report.missCount > 0 ? .failure : status
         }
         do {

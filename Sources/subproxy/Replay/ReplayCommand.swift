@@ -77,8 +77,9 @@ struct ReplayCommand: ProgramCommand {
         run.ended = { [replay] proxy, status in
             holder.close()
             let text = ReplayReportText(report, proxy.server.map)
-            let written = replay.report.map { text.write(to: $0) } ?? true
-            guard written else { return status == .success ? .cantCreate : status }
+            if let failure = replay.report.flatMap({ text.write(to: $0) }) {
+                return status == .success ? failure : status
+            }
             return status == .success && replay.failOnMiss && report.missCount > 0 ? .failure : status
         }
         return isServing ? try run.serve(in: process) : try run.run(command, in: process)

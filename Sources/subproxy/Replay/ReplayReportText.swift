@@ -16,29 +16,26 @@ struct ReplayReportText {
 
     /// Writes it to a file that only its owner may read, since it has whole URLs; text on standard error for `-`.
     ///
-    /// - Returns: whether it could be written; else a message has said why.
-    func write(to file: String) -> Bool {
-        guard file != "-" else {
-            StandardStream.error.writeLine(text)
-            return true
-        }
+    /// - Returns: what to exit with where it could not be written, and a message has said why; else nil.
+    func write(to file: String) -> ExitStatus? {
+        guard file != "-" else { return StandardStream.error.writeLine(text) ? nil : .ioError }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600 as mode_t)
-        guard descriptor >= 0 else { return refuse(file) }
+        guard descriptor >= 0 else { return refuse(file, .cantCreate) }
         defer { close(descriptor) }
-        guard fchmod(descriptor, 0o600) == 0 || errno == EPERM else { return refuse(file) }
+        guard fchmod(descriptor, 0o600) == 0 || errno == EPERM else { return refuse(file, .cantCreate) }
         var bytes = Array((json + "\n").utf8)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }
-            guard written > 0 else { return refuse(file) }
+            guard written > 0 else { return refuse(file, .ioError) }
             bytes = bytes.dropFirst(written)
         }
-        return true
+        return nil
     }
 
-    private func refuse(_ file: String) -> Bool {
+    private func refuse(_ file: String, _ status: ExitStatus) -> ExitStatus {
         StandardStream.error.writeLine("subproxy: error: the report '\(file)' can't be written: \(SystemError().text)")
-        return false
+        return status
     }
 
     // MARK: Forms

@@ -1,0 +1,66 @@
+import ProxyTestKit
+import Testing
+
+/// What commands print where it can't be written.
+@Suite("Output that is lost")
+struct FullOutputTests {
+    private let folder = TemporaryFolder()
+
+    init() throws {
+        try folder.write(
+            "a.har",
+            #"""
+            {"log":{"entries":[{"request":{"method":"GET","url":"http://a.test/"},"response":{"status":200,
+            "headers":[],"content":{"size":2,"mimeType":"text/plain","text":"hi"}}}]}}
+            """#)
+        try folder.write("m.yaml", "substitutions:\n  http://a.test/x: { text: x }\n")
+    }
+
+    /// Runs the program in a shell.
+    private func run(_ arguments: String, _ redirection: String) throws -> ChildProcess {
+        try ChildProcess.run([
+            "bash", "-c", "cd \"$1\" && set -o pipefail && \"$0\" \(arguments) \(redirection)", RunningBinary.path,
+            folder.path,
+        ])
+    }
+
+    @Test(
+        "ends every command that prints a report with 74 and one line, however right it is",
+        arguments: [
+            "archive list a.har", "archive list --json a.har", "archive cat a.har 1", "archive cat -i a.har 1",
+            "check m.yaml", "check a.har", "explain --map a.har http://a.test/",
+            "explain --map m.yaml --json http://a.test/x",
+            "--help", "--version", "replay --help", "ca doctor --ca-dir ca --json",
+        ])
+    func full(arguments: String) throws {
+        let process = try run(arguments, "> /dev/full")
+        let usual = try run(arguments, "")
+        // What would have told something by its status does so still.
+        #expect(process.status == (usual.status == 0 ? 74 : usual.status))
+        #expect(!usual.output.isEmpty)
+        #expect(
+            process.error == usual.error
+                + "subproxy: error: standard output can't be written: No space left on device\n")
+    }
+
+    @Test("is told by the status alone where the reader has gone away, which has what it wanted")
+    func pipe() throws {
+        let process = try run("archive list a.har", "| true")
+        #expect(process.error == "")
+        #expect(process.status == 74 || process.status == 0)
+    }
+
+    @Test("is that of --report too, whose file is told by its name")
+    func report() throws {
+        let line = "subproxy: error: the report '/dev/full' can't be written: No space left on device\n"
+        let replayed = try run("replay a.har --report /dev/full -- true", "")
+        #expect(replayed.status == 74 && replayed.error == line, "\(replayed.error)")
+        let recorded = try run("record -o out/ --report /dev/full -- true", "")
+        #expect(recorded.status == 74 && recorded.error.contains(line), "\(recorded.error)")
+        let failing = try run("replay a.har --report /dev/full -- false", "")
+        #expect(failing.status == 1 && failing.error == line, "\(failing.error)")
+        let unmade = try run("replay a.har --report none/r.json -- true", "")
+        #expect(unmade.status == 73, "\(unmade.error)")
+        #expect(try run("replay a.har --report - -- true", "2> /dev/full").status == 74)
+    }
+}
