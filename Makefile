@@ -18,7 +18,7 @@ PACKAGES = libcurl4-openssl-dev libyaml-dev libsqlite3-dev libcrypt-dev zlib1g-d
 	ca-certificates
 # Of systemd the tests take systemd-analyze; it does not have to run.
 TEST_PACKAGES = curl sqlite3 python3 python3-venv python3-requests python3-prometheus-client strace faketime iproute2 git \
-	openssl libnss3-tools default-jdk-headless zsh fish systemd libplist-utils $(CHROMIUM_PACKAGE) $(FIREFOX_PACKAGE)
+	openssl libnss3-tools default-jdk-headless zsh fish systemd libplist-utils xvfb $(CHROMIUM_PACKAGE) $(FIREFOX_PACKAGE)
 # Ubuntu has Chromium and Firefox as snaps alone: with 'make test CHROMIUM_PACKAGE= FIREFOX_PACKAGE=' the tests with a
 # browser are skipped, unless CHROMIUM and FIREFOX name one.
 CHROMIUM_PACKAGE ?= chromium

@@ -23,6 +23,8 @@ struct ProxyRun {
     var configure: (inout ProxyConfiguration) -> Void = { _ in }
     /// Called when the proxy serves.
     var began: (RunningProxy) throws -> Void = { _ in }
+    /// Called when it is asked to end, before it stops: what it serves goes first.
+    var ends: () -> Void = {}
     /// Called when it has stopped, with the status to exit with; gives the one that the program does.
     var ended: (RunningProxy, ExitStatus) -> ExitStatus = { $1 }
 
@@ -105,6 +107,7 @@ struct ProxyRun {
         }
 
         func stop() -> Never {
+            run.ends()
             proxy.stop()
             Glibc.exit(run.ended(proxy, .success).rawValue)
         }

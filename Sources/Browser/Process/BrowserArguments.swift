@@ -28,6 +28,9 @@ enum BrowserArguments {
         "--force-color-profile=srgb", "--disable-dev-shm-usage", "--disable-gpu",
     ]
 
+    /// A person who looks at a window is not told that options are unusual, above each page: they are this program's.
+    static let shown = ["--test-type"]
+
     /// Features that ask for something of their own, or for another URL than the page's: http would become https, and
     /// a page that comes through a proxy on loopback would have to ask for leave to reach the local network.
     static let disabledFeatures = [
@@ -59,6 +62,8 @@ enum BrowserArguments {
         if options.isHeadless {
             list += driven
             list += ["--headless=new", "--remote-debugging-pipe"]
+        } else {
+            list += shown
         }
         list.append("--window-size=\(options.viewport.width),\(options.viewport.height)")
         if options.hasNoSandbox { list.append("--no-sandbox") }

@@ -64,17 +64,24 @@ final class BrowserProcess {
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
 
         let arguments = words.map { strdup($0) }
-        var variables: [UnsafeMutablePointer<CChar>?] = []
+        let settings = variables(folder).map { strdup($0) }
+        defer { for text in arguments + settings { free(text) } }
+        return posix_spawn(&process, words[0], &actions, &attributes, arguments + [nil], settings + [nil])
+    }
+
+    /// This process's environment, but that the browser leaves nothing in its user's folders.
+    private static func variables(_ folder: BrowserFolder) -> [String] {
+        var set = ["BREAKPAD_DUMP_LOCATION": folder.temporary, "MESA_SHADER_CACHE_DISABLE": "true"]
         // The socket of its lock stands in TMPDIR, and its path has to fit into sun_path (unix(7)).
-        if folder.temporary.utf8.count < 60 { variables.append(strdup("TMPDIR=" + folder.temporary)) }
-        let made = arguments + variables
-        defer { for text in made { free(text) } }
+        if folder.temporary.utf8.count < 60 { set["TMPDIR"] = folder.temporary }
+        var variables = set.map { "\($0)=\($1)" }
         var next = environ
         while let variable = next.pointee {
-            if variables.isEmpty || strncmp(variable, "TMPDIR=", 7) != 0 { variables.append(variable) }
+            let text = String(cString: variable)
+            if set[String(text.prefix { $0 != "=" })] == nil { variables.append(text) }
             next += 1
         }
-        return posix_spawn(&process, words[0], &actions, &attributes, arguments + [nil], variables + [nil])
+        return variables
     }
 
     /// Whether it has ended; its status is not taken.

@@ -107,8 +107,8 @@ struct RecordCommand: ProgramCommand {
             guard let page = record.page else { return }
             try holder.open(page, proxy, authorityFolder: options.authorityFolder, hasNoSandbox: record.noSandbox)
         }
+        run.ends = { holder.close() }
         run.ended = { [record] proxy, status in
-            holder.close()
             var status = status
             if let recording { status = recording.finish(status) }
             let failure = record.report.flatMap { ReplayReportText(report, proxy.server.map).write(to: $0) }

@@ -74,8 +74,8 @@ struct ReplayCommand: ProgramCommand {
                 "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open"
             )
         }
+        run.ends = { holder.close() }
         run.ended = { [replay] proxy, status in
-            holder.close()
             let text = ReplayReportText(report, proxy.server.map)
             if let failure = replay.report.flatMap({ text.write(to: $0) }) {
                 return status == .success ? failure : status

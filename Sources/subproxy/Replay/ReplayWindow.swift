@@ -10,6 +10,8 @@ import TLSTermination
 /// It runs on a thread of its own. When its last window is closed, the program is asked to end, as by SIGTERM.
 final class ReplayWindow: Sendable {
     private let interruption = BrowserInterruption()
+    /// Whether the program ends already.
+    private let isClosing = Atomic(false)
     /// Signalled when the browser has ended and its folder is gone.
     private let end = DispatchSemaphore(value: 0)
     private let failure = Mutex<String?>(nil)
@@ -63,7 +65,8 @@ final class ReplayWindow: Sendable {
             note(error)
         }
         window.close()
-        kill(getpid(), SIGTERM)
+        // A program that ends already would take it for the second signal, which waits for nothing.
+        if !isClosing.load(ordering: .relaxed) { kill(getpid(), SIGTERM) }
     }
 
     private func note(_ error: BrowserFailure) {
@@ -73,6 +76,7 @@ final class ReplayWindow: Sendable {
 
     /// Closes the window, and waits until the browser's folder is gone.
     func close() {
+        isClosing.store(true, ordering: .relaxed)
         interruption.interrupt()
         end.wait()
     }
