@@ -18,6 +18,8 @@ extension BrowserPage {
     /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it.
     public func freeze(until deadline: Deadline) throws(BrowserFailure) -> FrozenPage {
         let tree = try frameTree(until: deadline)
+        closedRoots = try findClosedRoots(until: deadline)
+        defer { closedRoots = [:] }
         guard let main = tree.frames.first(where: { $0.id == target }) else {
             throw BrowserFailure(.misunderstood, "the page has no frame")
         }
@@ -72,6 +74,8 @@ extension BrowserPage {
                 }
             }
         }
+        try showClosedRoots(of: frame, to: script, until: deadline)
+        if depth == 0 { try showCanvases(to: script, until: deadline) }
         let result = try script.call(
             "run", until: depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline))
         page.droppedScripts += result["scripts"]?.integerValue ?? 0
@@ -108,7 +112,7 @@ extension BrowserPage {
         _ = try script.call("mark", [object, ["value": JSONValue(kind)], ["value": value]], until: limit)
     }
 
-    private func passOver(_ failure: BrowserFailure, isMain: Bool, until deadline: Deadline) throws(BrowserFailure) {
+    func passOver(_ failure: BrowserFailure, isMain: Bool, until deadline: Deadline) throws(BrowserFailure) {
         let isFrame = failure.kind == .misunderstood || failure.kind == .timedOut && !deadline.isOver
         guard isFrame, !isMain else { throw failure }
     }

@@ -6,7 +6,9 @@
 /// context, which loads nothing and constructs no custom elements.
 ///
 /// Its value is an object: `mark(element, kind, value)` says what stands for a frame's content (`url`: a document's
-/// URL; `markup`: the content itself; `blank`: content that was never loaded), and `run()` promises the document.
+/// URL; `markup`: the content itself; `blank`: content that was never loaded), `shadow(root)` names a shadow root that is
+/// closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
+/// read, `show(index)` shows one of them alone, `take(index, picture)` says what is seen of it, and `showAll()` ends that.
 enum FreezeScript {
     static let source =
         #"""
@@ -27,7 +29,9 @@ enum FreezeScript {
         const attribute = method(Element, 'getAttribute'), shadowRootOf = getter(Element, 'shadowRoot');
         const textOf = getter(Node, 'textContent'), append = method(Node, 'appendChild');
         const makeElement = method(Document, 'createElement'), importNode = method(Document, 'importNode');
-        const makeText = method(Document, 'createTextNode'), implementation = getter(Document, 'implementation');
+        const makeText = method(Document, 'createTextNode'), makeWalker = method(Document, 'createTreeWalker');
+        const implementation = getter(Document, 'implementation');
+        const matches = method(Element, 'matches'), hostOf = getter(ShadowRoot, 'host');
         const adoptedOf = root => root instanceof Document
           ? getter(Document, 'adoptedStyleSheets')(root) : root.adoptedStyleSheets;
         const root = getter(Document, 'documentElement')(document);
@@ -39,7 +43,8 @@ enum FreezeScript {
           ? implementation(document).createDocument(html, 'html', null)
           : implementation(document).createHTMLDocument('');
         const anchor = makeElement(document, 'a');
-        const marks = new Map(), blobImages = new Map();
+        const marks = new Map(), blobImages = new Map(), closedRoots = new Map();
+        const shadowOf = element => shadowRootOf(element) ?? closedRoots.get(element) ?? null;
         let scripts = 0, headCopy = null, bodyCopy = null, bodyHasSheets = false;
         const largestBlob = 64 << 20;
 
@@ -158,6 +163,91 @@ enum FreezeScript {
         };
         const placed = ['display', 'position', 'inset', 'float', 'box-sizing', 'width', 'height', 'margin', 'padding',
           'border', 'z-index', 'transform', 'opacity', 'vertical-align', 'object-fit', 'background', 'visibility'];
+        const canvasPictures = new Map(), blanks = new Map();
+        const blank = (width, height) => {
+          const key = width + 'x' + height;
+          if (!blanks.has(key)) {
+            const canvas = makeElement(document, 'canvas');
+            canvas.width = width;
+            canvas.height = height;
+            blanks.set(key, pictureOf(canvas));
+          }
+          return blanks.get(key);
+        };
+        const isEmpty = (canvas, picture) => !picture || picture === blank(canvas.width, canvas.height);
+        // A canvas with another context than 2d, whose picture is gone once it has been shown (WebGL 1.0 §2.2).
+        const isDrawnAnew = canvas => {
+          try {
+            return canvas.getContext('2d') === null;
+          } catch {
+            return false;
+          }
+        };
+        const allCanvases = () => {
+          const found = [], pending = [document];
+          while (pending.length > 0) {
+            const walker = makeWalker(document, pending.pop(), NodeFilter.SHOW_ELEMENT);
+            for (let element = walker.currentNode; element; element = walker.nextNode()) {
+              if (nodeType(element) !== 1 || namespaceOf(element) !== html) continue;
+              if (localName(element) === 'canvas') found.push(element);
+              const shadow = shadowOf(element);
+              if (shadow) pending.push(shadow);
+            }
+          }
+          return found;
+        };
+        // Those that no script can read, though something may be seen there. Between a frame's drawing and its showing
+        // what is drawn for every frame can be read.
+        const unreadCanvases = async () => {
+          const canvases = allCanvases().filter(canvas => canvas.width > 0 && canvas.height > 0);
+          const tainted = canvases.filter(canvas => pictureOf(canvas) === null);
+          const drawn = canvases.filter(canvas =>
+            !tainted.includes(canvas) && isEmpty(canvas, pictureOf(canvas)) && isDrawnAnew(canvas));
+          if (drawn.length > 0) {
+            await new Promise(resolve => {
+              setTimeout(resolve, 1000);
+              requestAnimationFrame(() => {
+                for (const canvas of drawn) {
+                  const picture = pictureOf(canvas);
+                  if (!isEmpty(canvas, picture)) canvasPictures.set(canvas, picture);
+                }
+                resolve();
+              });
+            });
+          }
+          return [...tainted, ...drawn.filter(canvas => !canvasPictures.has(canvas))];
+        };
+        let unread = [], alone = null, shown = null, style = null;
+        // The place of what a canvas shows; null where it is not seen, or not as its style says: turned, or made smaller.
+        const contentPlace = canvas => {
+          const box = canvas.getBoundingClientRect(), computed = getComputedStyle(canvas);
+          const inner = side => parseFloat(computed['padding-' + side]) + parseFloat(computed[`border-${side}-width`]);
+          const [left, top] = [inner('left'), inner('top')];
+          const width = box.width - left - inner('right'), height = box.height - top - inner('bottom');
+          const isAsStyled = Math.abs(box.width - canvas.offsetWidth) < 1 && Math.abs(box.height - canvas.offsetHeight) < 1;
+          if (!isAsStyled || width < 1 || height < 1 || computed.visibility !== 'visible') return null;
+          return { x: box.left + left + scrollX, y: box.top + top + scrollY, width, height };
+        };
+        const adopt = sheets =>
+          Object.getOwnPropertyDescriptor(Document.prototype, 'adoptedStyleSheets').set.call(document, sheets);
+        const showAll = () => {
+          if (!shown) return;
+          if (style === null) shown.removeAttribute('style');
+          else shown.setAttribute('style', style);
+          adopt(Array.from(adoptedOf(document)).filter(sheet => sheet !== alone));
+          shown = null;
+        };
+        const show = index => {
+          showAll();
+          alone = new CSSStyleSheet();
+          alone.replaceSync('*, *::before, *::after, *::backdrop { visibility: hidden !important; '
+            + 'transition: none !important } html, body { background: transparent !important }');
+          adopt([...adoptedOf(document), alone]);
+          shown = unread[index];
+          style = attribute(shown, 'style');
+          for (const [name, value] of [['visibility', 'visible'], ['background', 'transparent']])
+            shown.style.setProperty(name, value, 'important');
+        };
         // Without scripts a canvas shows what stands inside it. What selectors by name gave it is written out.
         const canvasCopy = element => {
           const copy = makeElement(inert, 'img');
@@ -169,9 +259,34 @@ enum FreezeScript {
           const computed = getComputedStyle(element);
           copy.style.cssText = placed.map(name => `${name}:${computed.getPropertyValue(name)}`).join(';')
             + ';' + (copy.getAttribute('style') ?? '');
-          const picture = pictureOf(element);
+          const picture = canvasPictures.get(element) ?? pictureOf(element);
           if (picture) copy.setAttribute('src', picture);
           return copy;
+        };
+        // What stands above all else does so by scripts alone: open popovers and modal dialogs are written with their
+        // places, and with the backdrop as a shadow.
+        const raised = ['position', 'inset', 'margin', 'box-sizing', 'width', 'height', 'max-width', 'max-height',
+          'overflow', 'padding', 'border', 'transform', 'translate', 'scale', 'rotate', 'color', 'background', 'filter',
+          'clip-path'];
+        const isRaised = (element, name) => {
+          try {
+            return matches(element, ':popover-open') || (name === 'dialog' && matches(element, ':modal'));
+          } catch {
+            return false;
+          }
+        };
+        const raise = (element, copy) => {
+          const computed = getComputedStyle(element), backdrop = getComputedStyle(element, '::backdrop').backgroundColor;
+          const styles = raised.map(name => `${name}:${computed.getPropertyValue(name)}`);
+          for (const name of ['display', 'opacity', 'visibility'])
+            styles.push(`${name}:${computed.getPropertyValue(name)} !important`);
+          styles.push('z-index:2147483647');
+          if (backdrop !== 'transparent' && !/^rgba\(.*, 0\)$/.test(backdrop)) {
+            const shadow = computed.boxShadow === 'none' ? '' : computed.boxShadow + ',';
+            styles.push(`box-shadow:${shadow}0 0 0 200vmax ${backdrop}`);
+          }
+          copy.setAttribute('style', (copy.hasAttribute('style') ? copy.getAttribute('style') + ';' : '')
+            + absoluteCSS(styles.join(';')));
         };
         const image = (element, copy) => {
           const written = attribute(element, 'src')?.trim(), later = attribute(element, 'data-src')?.trim();
@@ -181,9 +296,10 @@ enum FreezeScript {
           for (const name of ['srcset', 'sizes', 'loading']) copy.removeAttribute(name);
           if (isLoaded && url.startsWith('blob:')) blobImages.set(url, element);
         };
+        // The frame that is seen; before the first one that is the poster.
         const video = (element, copy) => {
-          const isStream = element.srcObject || (element.currentSrc || '').startsWith('blob:');
-          const picture = isStream && !copy.hasAttribute('poster') && pictureOf(element, 'image/jpeg');
+          if (element.readyState < 2 || (copy.hasAttribute('poster') && element.currentTime === 0)) return;
+          const picture = pictureOf(element, 'image/jpeg');
           if (picture) copy.setAttribute('poster', picture);
         };
         const input = (element, copy) => {
@@ -245,6 +361,7 @@ enum FreezeScript {
           }
           if (!isHTML) return { node: copy, inside: element };
           if (inBody && (name === 'style' || name === 'link')) bodyHasSheets = true;
+          if ((name === 'dialog' || copy.hasAttribute('popover')) && isRaised(element, name)) raise(element, copy);
           switch (name) {
           case 'img': image(element, copy); break;
           case 'video': video(element, copy); break;
@@ -272,7 +389,7 @@ enum FreezeScript {
         };
         const shadowCopy = (shadow, pending) => {
           const copy = makeElement(inert, 'template');
-          copy.setAttribute('shadowrootmode', 'open');
+          copy.setAttribute('shadowrootmode', shadow.mode === 'closed' ? 'closed' : 'open');
           if (shadow.delegatesFocus) copy.setAttribute('shadowrootdelegatesfocus', '');
           if (shadow.clonable) copy.setAttribute('shadowrootclonable', '');
           if (shadow.serializable) copy.setAttribute('shadowrootserializable', '');
@@ -291,7 +408,7 @@ enum FreezeScript {
                 const copy = elementCopy(child, inBody);
                 if (!copy) continue;
                 append(target, copy.node);
-                const shadow = namespaceOf(child) === html ? shadowRootOf(child) : null;
+                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
                 if (shadow) append(copy.node, shadowCopy(shadow, pending));
                 if (copy.inside)
                   pending.push([copy.inside, copy.into ?? copy.node, inBody || localName(child) === 'body', []]);
@@ -340,6 +457,14 @@ enum FreezeScript {
         const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
         return {
           mark: (element, kind, value) => { marks.set(element, { kind, value }); },
+          shadow: root => { closedRoots.set(hostOf(root), root); },
+          unread: async () => {
+            const placed = (await unreadCanvases()).map(canvas => [canvas, contentPlace(canvas)]).filter(pair => pair[1]);
+            unread = placed.map(pair => pair[0]);
+            return placed.map(pair => pair[1]);
+          },
+          show, showAll,
+          take: (index, picture) => { canvasPictures.set(unread[index], picture); },
           run: async () => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
