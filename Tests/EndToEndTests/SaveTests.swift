@@ -288,6 +288,27 @@ extension EndToEnd {
             #expect(near.status == 0, "\(near.output)")
         }
 
+        @Test("Error pages that come back with 200, for want of statuses in the format, are named on standard error")
+        func statuses() throws {
+            let line = "subproxy: warning: this format has no statuses, and an error page comes back with 200: "
+            let page = try save(site.url("/none"), "n.mhtml", ["--any-status"])
+            #expect(page.status == 0 && page.error == line + site.url("/none") + " (404)\n", "\(page.error)")
+            #expect(try save(site.url("/none"), "n.har", ["--any-status"]).error == "")
+            let picture = try save(site.url("/lacks"), "l.webarchive")
+            #expect(picture.error == line + site.url("/none.svg") + " (404)\n", "\(picture.error)")
+            #expect(try save(site.url("/quirks"), "q.mhtml").error == "")
+        }
+
+        @Test("A report that can't be written is an error, though the page is saved")
+        func lostReport() throws {
+            let words = [SubproxyProcess.path] + arguments(site.url("/quirks"), "q.mhtml", ["--json"])
+            let saved = try ChildProcess.run(
+                ["sh", "-c", "exec \"$@\" > /dev/full", "sh"] + words, environment: surroundings())
+            #expect(saved.status == 74)
+            #expect(saved.error == "subproxy: error: standard output can't be written: No space left on device\n")
+            #expect(try cat("q.mhtml", "1").hasPrefix("<html>"))
+        }
+
         // MARK: Failures
 
         @Test("A page that can't be saved is told with its exit status, and a file that was there stays as it is")

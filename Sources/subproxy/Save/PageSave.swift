@@ -132,7 +132,7 @@ struct PageSave {
             // What the browser says of a page that it can't show is told by the misses.
             guard error.kind == .notLoaded || error.kind == .timedOut else { throw failure(error, proxies) }
         }
-        return try SavedPage(self, result, archive, report, proxies)
+        return try SavedPage(self, result, selection, archive, report, proxies)
     }
 
     /// What the program ends with for what has become of the browser.

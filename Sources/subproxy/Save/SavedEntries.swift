@@ -55,6 +55,24 @@ struct SavedEntries: Sendable {
     /// Whether an entry is written: of an archive of those that were captured, by its number.
     func isKept(_ archive: Int, _ index: Int) -> Bool { archive != offset || kept.contains(index) }
 
+    /// Error pages that are written, each URL once: a format without statuses gives them back with 200.
+    var errors: [(url: String, status: Int)] {
+        var seen: Set<[UInt8]> = []
+        var found: [(url: String, status: Int)] = []
+        for (number, archive) in captured.archives.enumerated() {
+            for index in 0..<archive.table.count where isKept(number, index) {
+                let entry = archive.table[index]
+                guard entry.isUsable, entry.method == "GET", seen.insert(Array(entry.url)).inserted, entry.status >= 400
+                else { continue }
+                let url = String(decoding: entry.url, as: UTF8.self)
+                // The browser asks for one by itself.
+                guard namesIcon || !url.hasSuffix("/favicon.ico") else { continue }
+                found.append((url, entry.status))
+            }
+        }
+        return found
+    }
+
     /// The entry that a redirect leads to in the end.
     private func end(of index: Int, _ recorded: Archive) -> Int? {
         var index = index

@@ -27,10 +27,12 @@ struct SavedPage {
     /// URLs of frames that are as they were loaded.
     private let unfrozen: [String]
     private let isFrozen: Bool
+    /// Error pages whose status the format does not hold.
+    private let errors: [(url: String, status: Int)]
 
     /// - Throws: ``CommandFailure`` where what was written can't be read.
     init(
-        _ save: PageSave, _ result: PageCapture.Result, _ archive: NamedArchive,
+        _ save: PageSave, _ result: PageCapture.Result, _ selection: SavedEntries, _ archive: NamedArchive,
         _ report: ReplayReport, _ proxies: SaveProxies
     ) throws(CommandFailure) {
         url = save.url
@@ -54,6 +56,7 @@ struct SavedPage {
         droppedScripts = result.page.droppedScripts
         unfrozen = result.page.unfrozen
         isFrozen = !save.options.keepScripts
+        errors = save.kind.isPage ? selection.errors : []
         misses = report.misses.list
         missCount = report.missCount
         reasons = misses.isEmpty ? [:] : proxies.reasons()
@@ -101,7 +104,15 @@ struct SavedPage {
         unfrozen.map { url in
             "subproxy: warning: a frame did not answer, and is saved as it was loaded, scripts and all: "
                 + visibleText(of: url.utf8)
-        }
+        } + (errors.isEmpty ? [] : [errorsLine])
+    }
+
+    private var errorsLine: String {
+        let shown = errors.prefix(5).map { "\(visibleText(of: $0.url.utf8)) (\($0.status))" }
+        let more = errors.count > shown.count ? ", and \(errors.count - shown.count) more" : ""
+        return "subproxy: warning: this format has no statuses, and "
+            + (errors.count == 1 ? "an error page comes" : "\(errors.count) error pages come")
+            + " back with 200: \(shown.joined(separator: ", "))\(more)"
     }
 
     var json: JSONObject {
