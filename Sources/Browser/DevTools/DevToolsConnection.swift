@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 
 /// Sends commands to a browser and takes its answers and events, all on the thread that calls.
@@ -35,9 +36,21 @@ final class DevToolsConnection {
     func call(
         _ method: String, _ parameters: JSONValue = [:], session: String? = nil, until deadline: Deadline
     ) throws(BrowserFailure) -> JSONValue {
+        try call(method, parameters, session: session, containing: nil, until: deadline) ?? [:]
+    }
+
+    /// The same for an answer that is long, and of use only where a text stands in it: else it is not read.
+    ///
+    /// - Returns: nil where the text does not.
+    func call(
+        _ method: String, _ parameters: JSONValue = [:], session: String? = nil, containing text: String?,
+        until deadline: Deadline
+    ) throws(BrowserFailure) -> JSONValue? {
         let id = try write(method, parameters, session, until: deadline)
-        while let message = try nextMessage(until: deadline) {
-            switch message {
+        let beginning = Array(#"{"id":\#(id),"result":"#.utf8)
+        while let bytes = try nextBytes(until: deadline) {
+            if let text, bytes.starts(with: beginning), !DevToolsConnection.contains(bytes, text) { return nil }
+            switch try message(bytes) {
             case .answer(id, let result): return result
             case .refusal(id, let text): throw BrowserFailure(.misunderstood, "\(method): \(text)")
             case .answer, .refusal: break
@@ -74,10 +87,31 @@ final class DevToolsConnection {
         return lastID
     }
 
+    private static func contains(_ bytes: [UInt8], _ text: String) -> Bool {
+        let text = Array(text.utf8)
+        guard let first = text.first else { return true }
+        return bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while let base = bytes.baseAddress, let found = memchr(base + start, CInt(first), bytes.count - start) {
+                start = base.distance(to: UnsafeRawPointer(found))
+                if bytes[start...].starts(with: text) { return true }
+                start += 1
+            }
+            return false
+        }
+    }
+
     /// - Returns: nil if there is none in time.
     private func nextMessage(until deadline: Deadline) throws(BrowserFailure) -> DevToolsMessage? {
+        try nextBytes(until: deadline).map { bytes throws(BrowserFailure) in try message(bytes) }
+    }
+
+    private func nextBytes(until deadline: Deadline) throws(BrowserFailure) -> [UInt8]? {
         if let failure { throw failure }
-        guard let bytes = try pipe.next(until: deadline) else { return nil }
+        return try pipe.next(until: deadline)
+    }
+
+    private func message(_ bytes: [UInt8]) throws(BrowserFailure) -> DevToolsMessage {
         guard let message = DevToolsMessage(bytes) else {
             throw BrowserFailure(.misunderstood, "the browser's answer is not JSON of its protocol")
         }

@@ -14,15 +14,17 @@ extension BrowserPage {
     func findClosedRoots(until deadline: Deadline) throws(BrowserFailure) -> [String: [JSONValue]] {
         var roots: [String: [JSONValue]] = [:]
         for (id, part) in sessions where part.kind == .frames {
-            let answer: JSONValue
+            let answer: JSONValue?
             do throws(BrowserFailure) {
                 let limit = Deadline(milliseconds: BrowserPage.hiddenTime).orEarlier(deadline)
                 answer = try connection.call(
-                    "DOMSnapshot.captureSnapshot", ["computedStyles": []], session: id, until: limit)
+                    "DOMSnapshot.captureSnapshot", ["computedStyles": []], session: id, containing: #""closed""#,
+                    until: limit)
             } catch {
                 try passOver(error, isMain: false, until: deadline)
                 continue
             }
+            guard let answer else { continue }
             let strings = answer["strings"]?.elements ?? []
             for document in answer["documents"]?.elements ?? [] {
                 guard let frame = text(document["frameId"], of: strings), let nodes = document["nodes"] else {
