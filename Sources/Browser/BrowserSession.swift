@@ -9,12 +9,15 @@ public final class BrowserSession {
     /// How long the browser has to start, and to answer what needs no network.
     static let commandTime = 30_000
     private static let endTime = 3000
+    /// The same with a person's profile, which is to be written whole.
+    private static let profileEndTime = 20_000
 
     let connection: DevToolsConnection
     private let process: BrowserProcess
     private var pages: [String: BrowserPage] = [:]
     private var isOpening = false
     private var isClosed = false
+    private let isProfileKept: Bool
 
     /// Starts a browser without a window.
     ///
@@ -26,6 +29,7 @@ public final class BrowserSession {
         try BrowserSession.checkProfile(options.userDataFolder)
         var options = options
         options.isHeadless = true
+        isProfileKept = options.userDataFolder != nil
         let folder = try BrowserFolder(in: options.temporaryFolder)
         let ends: (own: CInt, other: CInt)
         do throws(BrowserFailure) { ends = try MessagePipe.ends() } catch {
@@ -55,7 +59,12 @@ public final class BrowserSession {
         guard !isClosed else { return }
         isClosed = true
         connection.send("Browser.close")
-        _ = process.wait(milliseconds: BrowserSession.endTime)
+        let time = isProfileKept ? BrowserSession.profileEndTime : BrowserSession.endTime
+        if !process.wait(milliseconds: time), isProfileKept {
+            // It takes no commands any more, as when it was interrupted; a signal ends it in order too.
+            kill(process.process, SIGTERM)
+            _ = process.wait(milliseconds: time)
+        }
         process.end()
     }
 

@@ -47,9 +47,19 @@ struct BrowserArgumentsTests {
         #expect(list.last == "https://a.test/")
         #expect(list.contains("--no-sandbox"))
         #expect(list.contains("--user-agent=Test/1"))
+        #expect(list.contains("--test-type"))
         for argument in ["--headless", "--remote-debugging", "--mute-audio", "--disable-extensions"] {
             #expect(!list.contains { $0.hasPrefix(argument) })
         }
+    }
+
+    @Test("leave the keyring to a profile that somebody has logged in with, whose cookies it encrypts")
+    func keyring() {
+        #expect(list().contains("--password-store=basic"))
+        #expect(!list { $0.userDataFolder = "/u" }.contains { $0.hasPrefix("--password-store") })
+        #expect(!list().contains("--test-type"))
+        let cached = BrowserArguments.list(for: BrowserOptions(executable: "/x"), profile: "/p", cache: "/c")
+        #expect(cached.contains("--disk-cache-dir=/c") && cached.last == "about:blank")
     }
 
     @Test("are not for root without a word about the sandbox")

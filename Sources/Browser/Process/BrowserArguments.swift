@@ -15,9 +15,11 @@ enum BrowserArguments {
         "--disable-breakpad", "--disable-crash-reporter", "--disable-field-trial-config", "--disable-quic",
         "--disable-component-extensions-with-background-pages", "--disable-search-engine-choice-screen",
         "--safebrowsing-disable-auto-update", "--propagate-iph-for-testing",
-        // No keyring, which would ask for a password.
-        "--password-store=basic", "--use-mock-keychain",
     ]
+
+    /// A fresh profile needs no keyring, which would ask for a password. In one that a person has logged in with, cookies
+    /// are encrypted with what the keyring has; without it they would be lost.
+    static let withoutKeyring = ["--password-store=basic", "--use-mock-keychain"]
 
     /// Nothing waits for a person, and nothing is slower for not being looked at.
     static let driven = [
@@ -54,11 +56,15 @@ enum BrowserArguments {
     /// What passes the proxy by. The first takes away what is there without a list: requests to loopback.
     static let bypassed = (["<-loopback>"] + ownHosts).joined(separator: ";")
 
-    /// - Parameter profile: the folder of the profile.
-    static func list(for options: BrowserOptions, profile: String) -> [String] {
-        var list = quiet
+    /// - Parameters:
+    ///   - profile: the folder of the profile.
+    ///   - cache: a folder for the browser's cache, where a person's profile has one: what comes from that would not pass
+    ///     the proxy. Nil, the default, for the profile's.
+    static func list(for options: BrowserOptions, profile: String, cache: String? = nil) -> [String] {
+        var list = quiet + (options.userDataFolder == nil ? withoutKeyring : [])
         list.append("--disable-features=" + disabledFeatures.joined(separator: ","))
         list += ["--gaia-url=http://\(accounts)/", "--user-data-dir=" + profile]
+        if let cache { list.append("--disk-cache-dir=" + cache) }
         if options.isHeadless {
             list += driven
             list += ["--headless=new", "--remote-debugging-pipe"]

@@ -17,7 +17,8 @@ final class BrowserProcess {
     /// - Throws: ``BrowserFailure``; then the folder is removed.
     init(_ options: BrowserOptions, in folder: BrowserFolder, socket: CInt) throws(BrowserFailure) {
         let profile = options.userDataFolder ?? folder.profile
-        let words = [options.executable] + BrowserArguments.list(for: options, profile: profile)
+        let cache = options.userDataFolder == nil ? nil : folder.path + "/cache"
+        let words = [options.executable] + BrowserArguments.list(for: options, profile: profile, cache: cache)
         var process = pid_t()
         let code = BrowserProcess.spawn(words, folder: folder, socket: socket, &process)
         guard code == 0, process > 0 else {
