@@ -47,7 +47,7 @@ import Testing
         arguments: [
             (0, "0.0"), (0.01, "0.01"), (-0.1, "-0.1"), (0.1 + 0.2, ""), (19.99, "19.99"), (1e11, "100000000000.0"),
             (999_999_999_999.99, "999999999999.99"), (1e12, ""), (0.001, ""), (1.005, ""), (-0.0, ""),
-            (.infinity, ""), (.nan, ""), (5e-324, ""), (.greatestFiniteMagnitude, ""),
+            (.infinity, ""), (.nan, ""), (.leastNonzeroMagnitude, ""), (.greatestFiniteMagnitude, ""),
         ] as [(Double, String)])
     func `a number is written, or left to others`(real: Double, text: String) {
         #expect(written(real) == text)

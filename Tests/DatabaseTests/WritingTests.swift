@@ -155,6 +155,30 @@ import Testing
         #expect(stage.get("plain").fields["X-Total-Count"] == "2")
     }
 
+    @Test func `A primary key changes beside a key of the rule's`() throws {
+        var rule = DatabaseRule()
+        rule.keys = [.init(table: "ai", columns: ["b"]), .init(table: "wr", columns: ["b"])]
+        let stage = try Stage(
+            """
+            CREATE TABLE ai(a INTEGER PRIMARY KEY, b TEXT UNIQUE, v);
+            CREATE TABLE wr(a TEXT PRIMARY KEY, b INTEGER UNIQUE, v) WITHOUT ROWID;
+            INSERT INTO ai VALUES(1, 'x', 1);
+            INSERT INTO wr VALUES('k1', 5, 1);
+            """, rule: rule)
+        #expect(stage.send(.patch, "ai/x", #"{"a":9}"#).body == #"{"a":9,"b":"x","v":1}"#)
+        #expect(stage.send(.put, "ai/x", #"{"a":7,"v":3}"#).body == #"{"a":7,"b":"x","v":3}"#)
+        #expect(stage.send(.put, "ai/x", #"{"v":4}"#).body == #"{"a":7,"b":"x","v":4}"#)
+        #expect(stage.send(.patch, "wr/5", #"{"a":"k9"}"#).body == #"{"a":"k9","b":5,"v":1}"#)
+    }
+
+    @Test func `A view that SQLite can't use says why, and the others are there`() throws {
+        let stage = try Stage(
+            "CREATE TABLE t(a); CREATE VIEW gone AS SELECT * FROM nothing; CREATE VIEW good AS SELECT a FROM t;")
+        let answer = stage.get("gone")
+        #expect(answer.status == 502 && answer.body.contains("no such table: main.nothing"), "\(answer.body)")
+        #expect(stage.get("good").body == "[]" && stage.get("never").status == 404)
+    }
+
     @Test func `Nothing that a client sends is SQL`() {
         let evil = #"x'); DROP TABLE reviews; --"#
         _ = stage.send(.post, "plain", "{\"a\":\"\(evil)\"}")

@@ -124,6 +124,7 @@ public final class DatabaseCheck {
         do throws(SQLiteError) {
             let view = try session.view(for: rule, looks: false)
             found += names(rule, view)
+            found += view.unusable.map { Finding(false, "\($0.name) in \(name) can't be used: \($0.error)") }
             for named in (rule.statement.map { [NamedStatement(name: "sql", statement: $0)] } ?? []) + statements {
                 found += try StatementCheck(session, named, view).findings()
             }

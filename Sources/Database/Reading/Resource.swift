@@ -62,12 +62,19 @@ enum Resource {
         guard let foreignKey = schema.foreignKey(from: child, to: table) else {
             throw Problem(
                 404, "no such row",
-                "\(child.table.name) has no one foreign key to \(table.table.name), so there is no \(written)")
+                "\(child.table.name) has not just one foreign key of one column to \(table.table.name), so there is no \(written)")
         }
         self = .children(child, foreignKey: foreignKey, of: table, key: key)
     }
 
     private static func noTable(_ name: String, _ schema: SchemaView) -> Problem {
+        if let found = schema.unusable.first(where: { $0.name == name.asName.wrappedValue }) {
+            return Problem(502, "database error", "\(name): \(found.error)")
+        }
+        return unknown(name, schema)
+    }
+
+    private static func unknown(_ name: String, _ schema: SchemaView) -> Problem {
         Problem(404, "no such table", "there is no table '\(name)'", names: ("tables", schema.names))
     }
 }

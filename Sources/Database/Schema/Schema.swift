@@ -1,4 +1,5 @@
 import Basics
+import SQLite
 
 /// The tables and views of a database that may be shown.
 final class Schema: Sendable {
@@ -6,11 +7,14 @@ final class Schema: Sendable {
     let tables: [Table]
     /// PRAGMA schema_version when it was read.
     let version: Int64
+    /// Views and virtual tables that SQLite can't use, with what it says.
+    let unusable: [ByBytes<String>: SQLiteError]
     private let indices: [ByBytes<String>: Int]
 
-    init(tables: [Table], version: Int64) {
+    init(tables: [Table], version: Int64, unusable: [ByBytes<String>: SQLiteError] = [:]) {
         self.tables = tables
         self.version = version
+        self.unusable = unusable
         var indices: [ByBytes<String>: Int] = [:]
         for (index, table) in tables.enumerated() { indices[table.name.asName] = index }
         self.indices = indices

@@ -19,17 +19,21 @@ extension Schema {
         found.sort { $0.name < $1.name }
         let fullText = try fullTextTables(connection)
         var tables: [Table] = []
+        var unusable: [ByBytes<String>: SQLiteError] = [:]
         for entry in found {
             // Views over views may take long to be told of, and while SQLite does it asks nobody whether to go on.
             try Seeding.checkTime(connection)
             // A view over a table that is gone, or a virtual table of an unknown module, has no columns to tell: it
             // isn't shown, and the others are.
-            guard let table = try? read(entry, isFullText: fullText.contains(ByBytes(entry.name)), connection) else {
-                continue
+            do throws(SQLiteError) {
+                let isFullText = fullText.contains(ByBytes(entry.name))
+                if let table = try read(entry, isFullText: isFullText, connection) { tables.append(table) }
+            } catch {
+                guard !error.isInterrupt, !error.isLock else { continue }
+                unusable[entry.name.asName] = error
             }
-            tables.append(table)
         }
-        return Schema(tables: tables, version: version)
+        return Schema(tables: tables, version: version, unusable: unusable)
     }
 
     private static func fullTextTables(_ connection: SQLiteConnection) throws(SQLiteError) -> Set<ByBytes<String>> {

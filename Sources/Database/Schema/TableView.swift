@@ -1,4 +1,5 @@
 import Basics
+import SQLite
 
 /// A table as a rule shows it: how values are written, which columns name a row, and the SQL that never changes.
 final class TableView: Sendable {
@@ -114,6 +115,13 @@ final class SchemaView: Sendable {
 
     /// A table by its name, without ASCII case.
     func table(_ name: String) -> TableView? { indices[name.asName].map { tables[$0] } }
+
+    /// Views and virtual tables that there would be for clients if SQLite could use them.
+    var unusable: [(name: String, error: SQLiteError)] {
+        let shown = rule.tables.map { Set($0.map(\.asName)) }
+        return schema.unusable.filter { shown?.contains($0.key) ?? true }
+            .map { ($0.key.wrappedValue, $0.value) }.sorted { $0.name < $1.name }
+    }
 
     /// The names of the tables, for problems.
     var names: [String] { tables.map(\.table.name) }

@@ -185,6 +185,8 @@ struct Writer {
         let keyColumns = Set(keyColumns(view))
         for column in view.table.columns.indices
         where !keyColumns.contains(column) && !view.table.columns[column].isGenerated {
+            // A primary key beside the rule's key has no default that is another than what it is.
+            if row[column] == nil, view.table.primaryKey.contains(column) { continue }
             sets.append((column, row[column]))
         }
         return try update(view, (before.condition, before.values), sets)
@@ -212,20 +214,28 @@ struct Writer {
     private func update(
         _ view: TableView, _ found: (sql: String, values: [SQLiteValue]), _ sets: [(column: Int, value: SQLiteValue?)]
     ) throws(Problem) -> DatabaseAnswer {
+        var found = found
         if !sets.isEmpty {
+            // Beside a key of the rule's, what names the row alone may be what changes.
+            let own = view.table.rowID.map { [$0] } ?? view.table.primaryKey.map { view.table.columns[$0].name.quotedName }
+            let changesOwn = sets.contains { view.table.primaryKey.contains($0.column) }
             let text = sets.map { set in
                 let column = view.table.columns[set.column]
                 // What is left out gets its default: the schema's own words, which SQLite has no other name for.
                 return "\(column.name.quotedName)=" + (set.value == nil ? column.defaultExpression : "?")
             }.joined(separator: ",")
             try run { () throws(SQLiteError) in
-                let statement = try session.statement("UPDATE \(view.name) SET \(text) WHERE \(found.sql)")
+                let statement = try session.statement(
+                    "UPDATE \(view.name) SET \(text) WHERE \(found.sql)"
+                        + (changesOwn ? " RETURNING \(own.joined(separator: ","))" : ""))
                 var number = 1
                 for case let value? in sets.map(\.value) + found.values.map(Optional.some) {
                     try statement.bind(value, to: number)
                     number += 1
                 }
-                while try statement.step() {}
+                while try statement.step() {
+                    if changesOwn { found = (view.ownCondition, own.indices.map { statement.value($0) }) }
+                }
             }
         }
         guard let after = try read(view, found.sql, found.values) else {

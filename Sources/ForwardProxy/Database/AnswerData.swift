@@ -42,10 +42,13 @@ struct DataState: Sendable {
 final class AnswerData: Sendable {
     private let states: [DataState]
     private let room: KeptBytes.Reservation
+    /// The answer as other loops find it, for as long as this one is kept.
+    private let shared: SharedAnswer?
 
-    init(_ states: [DataState], room: KeptBytes.Reservation) {
+    init(_ states: [DataState], room: KeptBytes.Reservation, shared: SharedAnswer? = nil) {
         self.states = states
         self.room = room
+        self.shared = shared
     }
 
     /// Whether all of it is still so, as far as is known.

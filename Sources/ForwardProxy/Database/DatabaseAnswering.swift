@@ -21,7 +21,7 @@ extension LoopContext {
             return serve(make(problem, use), request, client)
         }
         let exchange = DatabaseExchange(asked, use, database, request, client)
-        exchange.begin(body: body, ready: asked.isRetrieval && !revalidates && !asked.usesBody ? use.ready : nil)
+        exchange.begin(body: body, ready: asked.isRetrieval && !revalidates && !asked.usesBody ? known(use) : nil)
         return exchange.isOver ? nil : exchange
     }
 
@@ -40,6 +40,15 @@ extension LoopContext {
         return exchange.isOver ? nil : exchange
     }
 
+    /// The answer to the same GET that this event loop has kept, or another one.
+    private func known(_ use: RuleUse) -> ReadyAnswer? {
+        if let ready = use.ready { return ready }
+        guard use.rule.options.retain != .never, let shared = proxy.databases.shared?.find(use) else { return nil }
+        let ready = make(shared.answer, shared.body, use, status: shared.answer.status, data: shared.data)
+        use.keep(ready)
+        return ready
+    }
+
     /// An answer that is not kept.
     func make(_ problem: Problem, _ use: RuleUse) -> ReadyAnswer {
         make(DatabaseAnswer(problem), use, status: problem.status, data: nil)
@@ -49,23 +58,23 @@ extension LoopContext {
     ///
     /// - Parameter data: the data that it holds as long as; nil where it is for one request.
     func make(_ answer: DatabaseAnswer, _ use: RuleUse, status: Int, data: AnswerData?) -> ReadyAnswer {
+        make(answer, AnswerContent.Body(of: answer), use, status: status, data: data)
+    }
+
+    func make(
+        _ answer: DatabaseAnswer, _ body: AnswerContent.Body, _ use: RuleUse, status: Int, data: AnswerData?
+    ) -> ReadyAnswer {
         let options = use.rule.options
-        let isRow = answer.status == 200 && !answer.isProblem
         let type = answer.isProblem || answer.type.isEmpty ? nil : options.type?.withDefaultCharset.bytes
         var content = AnswerContent(
-            bodies: [
-                AnswerContent.Body(
-                    coding: nil, etag: isRow ? ContentTag.make(answer.body) : [], lastModified: nil,
-                    size: answer.body.count, bytes: ByteBuffer(bytes: answer.body))
-            ],
-            mediaType: type ?? Array(answer.type.utf8), defaultStatus: answer.status)
+            bodies: [body], mediaType: type ?? Array(answer.type.utf8), defaultStatus: answer.status)
         content.data = data
         content.fields = answer.fields.map { ($0.name, Array($0.value.utf8)) }
         content.isProblem = answer.isProblem
         if answer.isProblem { content.cacheControl = "no-store" }
         content.isConditional = answer.isRetrieval
         let position = use.rule.position
-        if isRow { content.made = shaped(content, use, status: options.status ?? status, position) }
+        if answer.isRow { content.made = shaped(content, use, status: options.status ?? status, position) }
         return ReadyAnswer(
             options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0)
     }
@@ -95,6 +104,20 @@ extension LoopContext {
         answer.isChecking = true
         let bound = NIOLoopBound(answer, eventLoop: eventLoop)
         data.check { [eventLoop] _ in eventLoop.execute { bound.value.isChecking = false } }
+    }
+}
+
+extension DatabaseAnswer {
+    /// Whether it has an entity tag.
+    fileprivate var isRow: Bool { status == 200 && !isProblem }
+}
+
+extension AnswerContent.Body {
+    /// The body of a database's answer, with its entity tag.
+    init(of answer: DatabaseAnswer) {
+        self.init(
+            coding: nil, etag: answer.isRow ? ContentTag.make(answer.body) : [], lastModified: nil,
+            size: answer.body.count, bytes: ByteBuffer(bytes: answer.body))
     }
 }
 

@@ -170,8 +170,9 @@ final class DatabaseExchange: Exchange {
         switch result {
         case .answer(let answer, let version):
             if !answer.note.isEmpty { client.record?.reason = answer.note }
-            let data = keeps ? version.flatMap { kept(answer, $0) } : nil
-            let ready = loop.make(answer, use, status: answer.status, data: data)
+            let content = AnswerContent.Body(of: answer)
+            let data = keeps ? version.flatMap { kept(answer, content, $0) } : nil
+            let ready = loop.make(answer, content, use, status: answer.status, data: data)
             if data != nil { use.keep(ready) } else if asked.isRetrieval { use.forget() }
             goOn(with: ready)
         case .rows:
@@ -185,9 +186,13 @@ final class DatabaseExchange: Exchange {
     /// Whether the answer may be given to the same request again.
     private var keeps: Bool { asked.isRetrieval && !asked.usesBody && use.rule.options.retain != .never }
 
-    private func kept(_ answer: DatabaseAnswer, _ version: UInt64) -> AnswerData? {
+    private func kept(_ answer: DatabaseAnswer, _ body: AnswerContent.Body, _ version: UInt64) -> AnswerData? {
         guard let room = loop.proxy.databases.kept.reserve(answer.body.count) else { return nil }
-        return AnswerData([DataState(database, version)], room: room)
+        let state = DataState(database, version)
+        guard let others = loop.proxy.databases.shared else { return AnswerData([state], room: room) }
+        let shared = SharedAnswer(answer, body, use, state, room)
+        others.insert(shared, use)
+        return shared.data
     }
 
     private func missing(_ client: any ExchangeClient) {

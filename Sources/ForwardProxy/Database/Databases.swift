@@ -24,8 +24,16 @@ final class Databases: Sendable {
     /// Bytes of answers that are kept, and how many there may be.
     let kept: KeptBytes
 
-    /// - Parameter memory: bytes of answers that are kept at most.
-    init(memory: Int) { kept = KeptBytes(limit: memory) }
+    /// Answers that one event loop has made, for the others; nil where there is one loop.
+    let shared: SharedAnswers?
+
+    /// - Parameters:
+    ///   - memory: bytes of answers that are kept at most.
+    ///   - loops: how many event loops there are.
+    init(memory: Int, loops: Int) {
+        kept = KeptBytes(limit: memory)
+        shared = loops > 1 ? SharedAnswers() : nil
+    }
 
     /// The database of a rule.
     func database(_ call: DatabaseCall, in folder: FolderRoot, _ map: SubstitutionMap) -> Database {

@@ -59,7 +59,7 @@ final class ProxyCore: Sendable {
         self.logSink = logSink
         self.logger = logger
         self.files = files
-        databases = Databases(memory: files.limits.memory)
+        databases = Databases(memory: files.limits.memory, loops: configuration.threads)
         cache = configuration.cache.isOn && configuration.recorder == nil ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
         secureTunnels = SecureTunnels(

@@ -74,6 +74,27 @@ import Testing
         #expect(try proxy.exchange("GET", "foo://t/x", fields: ["Cache-Control: no-cache"]).body == "page")
     }
 
+    @Test func `A GET that is repeated asks no database, whichever event loop its connection is on`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }
+              http://b.test/: { sqlite: a.db, seed: a.sql, writes: memory, keys: { t: a } }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE); INSERT INTO t VALUES(1,'x');"]
+        ) { $0.threads = 3 }
+        for _ in 0..<12 {
+            #expect(try proxy.exchange("GET", "http://a.test/t").body == #"[{"id":1,"a":"x"}]"#)
+            #expect(try proxy.exchange("GET", "http://b.test/t/x").body == #"{"id":1,"a":"x"}"#)
+        }
+        let type = ["Content-Type: application/json"]
+        #expect(try proxy.exchange("POST", "http://a.test/t", fields: type, body: #"{"a":"y"}"#).status == 201)
+        for _ in 0..<12 {
+            #expect(try proxy.exchange("GET", "http://a.test/t").body == #"[{"id":1,"a":"x"},{"id":2,"a":"y"}]"#)
+        }
+        let lines = try proxy.stopAndReadLog().split(separator: "\n")
+        #expect(lines.count { $0.contains("(t: 1 row)") } == 2 && lines.count { $0.contains("(t: 2 rows)") } == 1)
+    }
+
     @Test func `A file that maps name in two ways is one database`() throws {
         let proxy = try TestProxy(
             """
