@@ -9,8 +9,8 @@
 /// A pattern matches whole URLs, both given without query and fragment and normalised alike (RFC 3986 §6.2). Each star
 /// captures what it matched, the first as much as it can, then the second, and so on. The time of a match is at most
 /// in proportion to the stars × the bytes of the URL × the longest literal between two stars.
-public struct URLPattern: Sendable {
-    enum StarKind: Sendable {
+public struct URLPattern: Sendable, Equatable {
+    enum StarKind: Sendable, Equatable {
         /// `*` in the path.
         case segment
         /// `**` in the path.
@@ -21,7 +21,7 @@ public struct URLPattern: Sendable {
         case port
     }
 
-    struct Star: Sendable {
+    struct Star: Sendable, Equatable {
         var kind: StarKind
         /// What stands between this star and the next, or the end.
         var literal: [UInt8] = []

@@ -1,5 +1,5 @@
 /// What reading archives may cost.
-public struct ArchiveLimits: Sendable {
+public struct ArchiveLimits: Sendable, Equatable {
     /// The most entries of an archive.
     static let entries = 4_000_000
     /// The bytes of a URL (`--max-target-bytes`). The default is 32 KiB.

@@ -155,7 +155,7 @@ struct ArchiveItemReader {
         }
     }
 
-    private func moves(_ value: YAMLNode) -> [(from: [UInt8], to: [UInt8])] {
+    private func moves(_ value: YAMLNode) -> [ArchiveSettings.Move] {
         guard let entries = value.entries else {
             diagnostics.error(
                 "'as' is a mapping from URLs to URLs, as in { https://www.example.com/: http://localhost:3000/ }",
@@ -164,7 +164,7 @@ struct ArchiveItemReader {
         }
         return entries.compactMap { entry in
             guard let from = folder(entry.key), let to = folder(entry.value) else { return nil }
-            return (from, to)
+            return ArchiveSettings.Move(from: from, to: to)
         }
     }
 

@@ -43,12 +43,16 @@ public final class ArchiveFile: Sendable {
     /// Whether the file is no shorter than when it was opened.
     var isGrown: Bool { (try? file.currentIdentity()).map { $0.size >= file.identity.size } ?? false }
 
-    /// A text that differs for each state of each file.
-    var state: String { ArchiveFile.state(file.identity) }
+    /// The state of the file that was opened.
+    var identity: FileIdentity { file.identity }
 
+    /// A text that differs for each state of each file.
     private static func state(_ identity: FileIdentity) -> String {
-        "\(identity.device) \(identity.inode) \(identity.size) \(identity.modified) \(identity.changed)"
+        let times = "\(text(identity.modified)) \(text(identity.changed))"
+        return "\(identity.device) \(identity.inode) \(identity.size) \(times)"
     }
+
+    private static func text(_ time: FileTime) -> String { "\(time.seconds).\(time.nanoseconds)" }
 
     /// Opens a file below the archive's folder, without links on the way.
     func sibling(_ path: String) -> ArchiveBytes? {
@@ -100,6 +104,14 @@ extension ArchiveInput {
     }
 }
 
+/// The state of a file, and what the map and the command line say of it: where that is the same, the archive is.
+struct ArchiveOrigin: Equatable {
+    let path: String
+    let identity: FileIdentity
+    let settings: ArchiveSettings
+    let defaults: ArchiveDefaults
+}
+
 /// Opens the archives that maps name, those of before again where nothing of them has changed.
 struct ArchiveOpening {
     let defaults: ArchiveDefaults
@@ -114,10 +126,8 @@ struct ArchiveOpening {
         _ name: String, path: String, _ settings: ArchiveSettings, report: (ArchiveProblem) -> Void
     ) throws(MapFileError) -> MapArchive? {
         let file = try ArchiveFile(path: path)
-        let signature = "\(file.state) \(settings.signature) \(defaults)"
-        if let same = known.first(where: {
-            $0.path == path && $0.signature == signature && $0.hasSameSiblings
-        }) {
+        let origin = ArchiveOrigin(path: path, identity: file.identity, settings: settings, defaults: defaults)
+        if let same = known.first(where: { $0.origin == origin && $0.hasSameSiblings }) {
             for warning in same.archive.warnings { report(warning) }
             return same
         }
@@ -133,7 +143,7 @@ struct ArchiveOpening {
                 report(ArchiveProblem(.warning, "\(archive.furtherWarnings) further warnings are not shown"))
             }
             return MapArchive(
-                archive, file, settings: settings, path: path, signature: signature, defaults: defaults,
+                archive, file, origin,
                 // A recording's list is in memory.
                 isUnchanged: { [defaults] in
                     archive.format == .recording || (defaults.isAppended ? file.isGrown : file.isUnchanged)

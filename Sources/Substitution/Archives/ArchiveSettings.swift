@@ -28,7 +28,13 @@ public enum ArchiveFreshness: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What a map says of an archive.
-public struct ArchiveSettings: Sendable {
+public struct ArchiveSettings: Sendable, Equatable {
+    /// Entries that are recorded below the first URL are answered below the second.
+    public struct Move: Sendable, Equatable {
+        public let from: [UInt8]
+        public let to: [UInt8]
+    }
+
     /// The URLs that count; nil for all.
     public internal(set) var urls: ArchiveURLs?
     /// Nil where the map doesn't say: then the command line does, or the archive's format.
@@ -37,16 +43,13 @@ public struct ArchiveSettings: Sendable {
     var ignoredParameters: [WildcardText] = []
     public internal(set) var isSequence = true
     public internal(set) var missing: ArchiveMissing?
-    /// Entries that are recorded below the first URL are answered below the second; in normal form, both end in `/`.
-    public internal(set) var moved: [(from: [UInt8], to: [UInt8])] = []
+    /// Where entries are answered (`as`); in normal form, both URLs end in `/`.
+    public internal(set) var moved: [Move] = []
     public internal(set) var freshness = ArchiveFreshness.none
     /// What an archive has of a rule: `bypass`, `when`, `cors`, `headers`, `delay`, `rate`, `retain`.
     var given = GivenOptions()
 
     public init() {}
-
-    /// A text that is the same for equal settings.
-    var signature: String { "\(self)" }
 
     /// The given options as those of a rule.
     var options: RuleOptions {
@@ -59,14 +62,14 @@ public struct ArchiveSettings: Sendable {
 
     /// The URL that an entry is answered at.
     public func moved(_ url: ArraySlice<UInt8>) -> [UInt8]? {
-        for (from, to) in moved where url.starts(with: from) { return to + url.dropFirst(from.count) }
+        for move in moved where url.starts(with: move.from) { return move.to + url.dropFirst(move.from.count) }
         return nil
     }
 }
 
 /// The URLs that `urls` names: exact ones with every query, folders and patterns.
-public struct ArchiveURLs: Sendable {
-    enum Key: Sendable {
+public struct ArchiveURLs: Sendable, Equatable {
+    enum Key: Sendable, Equatable {
         case exact([UInt8])
         case folder([UInt8])
         case pattern(URLPattern)

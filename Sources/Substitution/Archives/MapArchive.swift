@@ -19,8 +19,8 @@ public final class MapArchive: Sendable {
     public let path: String
     /// Another number for each state of each file that was opened: what is kept in memory goes by it.
     public let generation: UInt64
-    /// Which settings it was opened with: equal ones are kept over a reload.
-    let signature: String
+    /// What it was opened with: where that is equal it is kept over a reload.
+    let origin: ArchiveOrigin
     let index: ArchiveIndex
     /// The hosts of its entries.
     public let hosts: [NamedHost]
@@ -36,15 +36,15 @@ public final class MapArchive: Sendable {
     private static let generations = Atomic<UInt64>(1)
 
     init(
-        _ archive: Archive, _ file: ArchiveFile, settings: ArchiveSettings, path: String, signature: String,
-        defaults: ArchiveDefaults, isUnchanged: @escaping @Sendable () -> Bool
+        _ archive: Archive, _ file: ArchiveFile, _ origin: ArchiveOrigin, isUnchanged: @escaping @Sendable () -> Bool
     ) {
         self.archive = archive
         self.file = file
-        self.settings = settings
-        self.path = path
-        self.signature = signature
+        self.origin = origin
         self.isUnchanged = isUnchanged
+        let (settings, defaults) = (origin.settings, origin.defaults)
+        self.settings = settings
+        path = origin.path
         options = settings.options
         generation = MapArchive.generations.wrappingAdd(1, ordering: .relaxed).newValue
         let isPage = archive.format == .mhtml || archive.format == .webarchive
@@ -201,7 +201,7 @@ public final class MapArchive: Sendable {
 }
 
 /// What the command line says of all archives.
-public struct ArchiveDefaults: Sendable {
+public struct ArchiveDefaults: Sendable, Equatable {
     /// For archives that don't say (`--match`).
     public var match: ArchiveMatchMode?
     /// For all, whatever they say (`--missing`).
