@@ -46,14 +46,16 @@ struct ContentIDRewriter {
             var start = 0
             var index = 0
             while index < text.count {
-                let byte = text[index]
                 if isSkipping {
-                    isSkipping = !ContentIDRewriter.endsToken(byte)
+                    isSkipping = !ContentIDRewriter.endsToken(text[index])
                     if isSkipping {
                         index += 1
                         continue
                     }
                 }
+                index = ContentIDRewriter.nextBeginning(text, from: index)
+                guard index < text.count else { break }
+                let byte = text[index]
                 let before = index > 0 ? text[index - 1] : previous
                 let found: Found
                 if byte | 0x20 == 0x63 {
@@ -90,6 +92,21 @@ struct ContentIDRewriter {
             if let last = text.last { previous = last }
         }
         return isWhole
+    }
+
+    /// The next place where the first two bytes are those of `cid:` or `<template`, or the first one is the last; else the
+    /// end.
+    private static func nextBeginning(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var index = start
+        while index < text.count {
+            let byte = text[index]
+            if byte | 0x20 == 0x63 || byte == 0x3C {
+                guard index + 1 < text.count else { return index }
+                if text[index + 1] | 0x20 == (byte == 0x3C ? 0x74 : 0x69) { return index }
+            }
+            index += 1
+        }
+        return index
     }
 
     private enum Found {
