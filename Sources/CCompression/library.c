@@ -9,7 +9,7 @@
 
 #define ZLIB(EACH) \
     EACH(crc32_z) EACH(deflate) EACH(deflateEnd) EACH(deflateInit2_) EACH(deflateReset) EACH(inflate) \
-    EACH(inflateCopy) EACH(inflateEnd) EACH(inflateInit2_) EACH(inflateReset2)
+    EACH(inflateCopy) EACH(inflateEnd) EACH(inflateInit2_) EACH(inflateReset2) EACH(inflateValidate)
 #define BROTLI(EACH) \
     EACH(BrotliDecoderCreateInstance) EACH(BrotliDecoderDecompressStream) EACH(BrotliDecoderDestroyInstance)
 #define ZSTD(EACH) \
@@ -50,6 +50,7 @@ MAKE(zlib, uLong, crc32_z, (uLong crc, const Bytef *bytes, z_size_t count), (crc
 HAND_ON(zlib, int, inflate, (z_stream * stream, int flush), (stream, flush))
 HAND_ON(zlib, int, inflateEnd, (z_stream * stream), (stream))
 HAND_ON(zlib, int, inflateReset2, (z_stream * stream, int bits), (stream, bits))
+HAND_ON(zlib, int, inflateValidate, (z_stream * stream, int check), (stream, check))
 HAND_ON(zlib, int, inflateCopy, (z_stream * copy, z_stream * stream), (copy, stream))
 HAND_ON(zlib, int, deflate, (z_stream * stream, int flush), (stream, flush))
 HAND_ON(zlib, int, deflateEnd, (z_stream * stream), (stream))

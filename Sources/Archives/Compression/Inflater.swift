@@ -1,4 +1,5 @@
 import CCompression
+import HTTPSemantics
 
 /// zlib's inflate (RFC 1950, 1951, 1952).
 final class Inflater: Decompressor {
@@ -11,6 +12,10 @@ final class Inflater: Decompressor {
 
     // zlib keeps the address.
     private let stream: UnsafeMutablePointer<z_stream>
+    /// Whether what comes next begins a stream of gzip.
+    private var isBeginning: Bool
+    /// Of a stream of gzip; nil where zlib compares its checksum.
+    private var check: GzipCheck?
 
     /// - Throws: ``ArchiveProblem`` where there is no zlib or no memory.
     init(_ form: Form) throws(ArchiveProblem) {
@@ -24,6 +29,7 @@ final class Inflater: Decompressor {
             throw ArchiveProblem(.error, "there is no memory for decoding")
         }
         self.stream = stream
+        isBeginning = form == .gzip
     }
 
     /// A copy, which goes on from where the other stands, and leaves it as it is.
@@ -37,6 +43,8 @@ final class Inflater: Decompressor {
             throw ArchiveProblem(.error, "there is no memory for decoding")
         }
         self.stream = stream
+        isBeginning = other.isBeginning
+        check = other.check
     }
 
     deinit {
@@ -45,9 +53,22 @@ final class Inflater: Decompressor {
     }
 
     /// Begins another stream.
-    func reset(_ form: Form) { inflateReset2(stream, form.rawValue) }
+    func reset(_ form: Form) {
+        inflateReset2(stream, form.rawValue)
+        isBeginning = form == .gzip
+        check = nil
+    }
+
+    /// Has zlib not compute the checksum, which takes it more time than it has to take. The one of the header, which
+    /// hardly any has (the flag FHCRC), only zlib compares, together with the other.
+    private func takeCheck(of input: UnsafeRawBufferPointer) {
+        guard isBeginning, !input.isEmpty else { return }
+        isBeginning = false
+        if input.count > 3, input[3] & 2 == 0, inflateValidate(stream, 0) == Z_OK { check = GzipCheck() }
+    }
 
     func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> DecodingStep {
+        takeCheck(of: input)
         let available = UInt32(clamping: input.count)
         let room = UInt32(clamping: output.count)
         // zlib declares its input as mutable, and leaves it as it is. An empty one may not be NULL.
@@ -65,7 +86,33 @@ final class Inflater: Decompressor {
         }
         step.consumed = Int(available &- stream.pointee.avail_in)
         step.produced = Int(room &- stream.pointee.avail_out)
+        check?.take(input.rebased(0..<step.consumed), UnsafeRawBufferPointer(output).rebased(0..<step.produced))
+        if step.state == .complete, let problem = check?.problem { step.state = .failed(problem) }
         return step
+    }
+}
+
+/// Compares what a stream of gzip ends with: the CRC-32 of what was decoded, and its length (RFC 1952 §2.3.1).
+private struct GzipCheck {
+    private var crc = CRC32()
+    private var length: UInt32 = 0
+    /// The last eight bytes of the stream so far.
+    private var end: UInt64 = 0
+
+    mutating func take(_ input: UnsafeRawBufferPointer, _ output: UnsafeRawBufferPointer) {
+        crc.update(output)
+        length &+= UInt32(truncatingIfNeeded: output.count)
+        guard input.count < 8 else {
+            end = UInt64(littleEndian: input.loadUnaligned(fromByteOffset: input.count - 8, as: UInt64.self))
+            return
+        }
+        for byte in input { end = end &>> 8 | UInt64(byte) &<< 56 }
+    }
+
+    /// What is wrong at the end of the stream, in zlib's words; nil for nothing.
+    var problem: String? {
+        guard crc.value == UInt32(truncatingIfNeeded: end) else { return "incorrect data check" }
+        return length == UInt32(truncatingIfNeeded: end &>> 32) ? nil : "incorrect length check"
     }
 }
 
@@ -76,6 +123,6 @@ struct CRC32 {
     /// Takes bytes along, which follow those before.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-        value = UInt32(truncatingIfNeeded: crc32_z(UInt(value), start, bytes.count))
+        value = subproxy_crc32(value, start, bytes.count)
     }
 }

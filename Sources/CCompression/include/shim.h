@@ -24,6 +24,9 @@ static inline int subproxy_inflate_begin(z_stream *stream, int window_bits) {
     return inflateInit2_(stream, window_bits, ZLIB_VERSION, (int)sizeof(z_stream));
 }
 
+// The CRC-32 of bytes that follow those with the checksum `crc`, 0 for none (crc32.c).
+unsigned subproxy_crc32(unsigned crc, const unsigned char *bytes, size_t count);
+
 // deflateInit2(), a macro, with the default of memory and strategy.
 static inline int subproxy_deflate_begin(z_stream *stream, int level, int window_bits) {
     return deflateInit2_(
