@@ -62,20 +62,53 @@ extension UInt8 {
     public var asciiLowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }
 
+extension UInt64 {
+    /// Each of the eight bytes, an ASCII capital as the small letter.
+    @inlinable
+    @inline(__always)
+    var asciiLowercasedBytes: UInt64 {
+        let low = self & 0x7F7F_7F7F_7F7F_7F7F
+        let isFromA = low &+ 0x3F3F_3F3F_3F3F_3F3F
+        let isBehindZ = low &+ 0x2525_2525_2525_2525
+        let isCapital = (isFromA ^ isBehindZ) & ~self & 0x8080_8080_8080_8080
+        return self | isCapital &>> 2
+    }
+}
+
 extension UnsafeRawBufferPointer {
     /// Whether these bytes are `literal`, ASCII letters compared without case. `literal` is in lower case.
     @inlinable
     public func equalsIgnoringCase(_ literal: StaticString) -> Bool {
         guard count == literal.utf8CodeUnitCount else { return false }
-        let other = literal.utf8Start
-        for index in 0..<count where self[index].asciiLowercased != other[index] { return false }
-        return true
+        let other = UnsafeRawPointer(literal.utf8Start)
+        guard count >= 8 else {
+            for index in 0..<count where self[index].asciiLowercased != literal.utf8Start[index] { return false }
+            return true
+        }
+        var index = 0
+        while true {
+            let word = loadUnaligned(fromByteOffset: index, as: UInt64.self).asciiLowercasedBytes
+            guard word == other.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            guard index &+ 8 < count else { return true }
+            // The last eight bytes, some of them for the second time.
+            index = Swift.min(index &+ 8, count &- 8)
+        }
     }
 
     /// Whether these bytes are `literal`, byte for byte.
     @inlinable
     public func equals(_ literal: StaticString) -> Bool {
         elementsEqual(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+
+    /// Whether these bytes begin with `literal`, byte for byte.
+    @inlinable
+    public func begins(with literal: StaticString) -> Bool {
+        let length = literal.utf8CodeUnitCount
+        guard count >= length else { return false }
+        let other = literal.utf8Start
+        for index in 0..<length where self[index] != other[index] { return false }
+        return true
     }
 
     /// Whether these bytes are the same as others. (libc: `memcmp`.)

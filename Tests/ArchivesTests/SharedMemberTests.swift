@@ -75,6 +75,26 @@ struct SharedMemberTests {
         }
     }
 
+    @Test("is read in time in proportion to it where the lengths of its records are wrong", arguments: [true, false])
+    func wrongLengths(_ isBeyondEnd: Bool) throws {
+        var records = Self.text(200, bodies: 20_000).records
+        for number in 50..<200 {
+            let text = String(decoding: records[number], as: UTF8.self)
+            let length = isBeyondEnd ? 1 << 40 : 31_000
+            records[number] = Array(text.replacing("Content-Length: 20019", with: "Content-Length: \(length)").utf8)
+        }
+        let compressed = try gzip(records.flatMap { $0 })
+        let counted = Counted(compressed)
+        let archive = try Archive.open(ArchiveInput(name: "a.warc.gz", bytes: counted.bytes))
+        #expect(archive.table.count == 50)
+        // A length beyond the end is found out once; of others what they cover is decoded again, from a state before it.
+        #expect(counted.take() < compressed.count * (isBeyondEnd ? 3 : 60))
+        var problems: [ArchiveProblem] = []
+        try archive.check { problems.append($0) }
+        #expect(problems.filter { $0.entry != nil }.isEmpty)
+        #expect(try archive.text(49) == Self.noise(20_000, 50))
+    }
+
     @Test("is read from each of its records as it is from the first, in any order")
     func places() throws {
         let text = Self.text(300, bodies: 3000)

@@ -56,6 +56,24 @@ struct WARCDamageTests {
         let compressed = try ReadArchive(try records.flatMap { try gzip($0) }, name: "a.warc.gz")
         #expect(urls(compressed).contains(1) && urls(compressed).contains(3))
         #expect(!compressed.warnings.isEmpty)
+        // All in one member: nothing but the length tells where a record ends.
+        let shared = try ReadArchive(try gzip(records.flatMap { $0 }), name: "a.warc.gz")
+        #expect(urls(shared) == numbers)
+        #expect(shared.warnings.count == 2)
+        #expect(try shared.body(shared.archive.table.count - 1) == String(repeating: "3", count: 300))
+        #expect(try shared.archive.verified().isEmpty)
+    }
+
+    @Test(
+        "in one gzip member loses its first record where that has a wrong length, and no other",
+        arguments: [719, 1 << 40])
+    func firstOfMember(_ length: Int) throws {
+        var records = text().records
+        let first = String(decoding: records[0], as: UTF8.self)
+        records[0] = Array(first.replacing("Content-Length: 319", with: "Content-Length: \(length)").utf8)
+        let shared = try ReadArchive(try gzip(records.flatMap { $0 }), name: "a.warc.gz")
+        #expect(urls(shared) == [2, 3])
+        #expect(try shared.body(0) == String(repeating: "2", count: 300))
     }
 
     @Test("loses the record whose length ends it at an empty line of the next one, and not the next one")
@@ -68,6 +86,8 @@ struct WARCDamageTests {
         records[1] = Array(second.replacing("Content-Length: 319", with: "Content-Length: \(length)").utf8)
         let read = try ReadArchive(records.flatMap { $0 }, name: "a.warc")
         #expect(urls(read) == [1, 3] && read.warnings == ["the record's length is wrong"])
+        let shared = try ReadArchive(try gzip(records.flatMap { $0 }), name: "a.warc.gz")
+        #expect(urls(shared) == [1, 3] && shared.warnings.contains("the record's length is wrong"))
     }
 
     @Test("keeps a record that was recorded of a WARC, though none follows it")
@@ -81,6 +101,10 @@ struct WARCDamageTests {
         let read = try ReadArchive(records.flatMap { $0 } + self.text().records[2], name: "a.warc")
         #expect(urls(read) == [4, 3] && read.warnings == ["no record follows the one before"])
         #expect(try read.body(0) == "of a WARC:\r\n\(inner)")
+        let shared = try ReadArchive(
+            try gzip(records.flatMap { $0 } + self.text().records[2]), name: "a.warc.gz")
+        #expect(urls(shared) == [4, 3] && shared.warnings.contains("no record begins here"))
+        #expect(try shared.body(0) == "of a WARC:\r\n\(inner)")
     }
 
     @Test("goes on behind damaged gzip members", arguments: [0, 1, 3, 12, 40, 90])

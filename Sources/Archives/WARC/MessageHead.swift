@@ -93,8 +93,13 @@ struct MessageScan {
     /// The status of a status line; 0 where it is none.
     static func status(_ line: UnsafeRawBufferPointer) -> Int {
         guard line.count > 5, line.rebased(0..<5).equalsIgnoringCase("http/") else { return 0 }
-        let parts = line.split(maxSplits: 2) { $0 == 0x20 || $0 == 0x09 }
-        return parts.count > 1 ? UnsafeRawBufferPointer(rebasing: parts[1]).decimalValue ?? 0 : 0
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        var start = 5
+        while start < line.count, !isBlank(line[start]) { start += 1 }
+        while start < line.count, isBlank(line[start]) { start += 1 }
+        var end = start
+        while end < line.count, !isBlank(line[end]) { end += 1 }
+        return line.rebased(start..<end).decimalValue ?? 0
     }
 
     /// Whether a Content-Range is of all that there is, as `bytes 0-99/100` (RFC 9110 §14.4).

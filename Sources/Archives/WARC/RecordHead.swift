@@ -1,3 +1,4 @@
+import Glibc
 import HTTPSemantics
 
 /// The header block of a WARC record (WARC 1.1 §4, §5): what of it is used here.
@@ -16,16 +17,25 @@ struct RecordHead {
     var contentLength = -1
     /// Whether the record is a part of one, or has lost a part: its block is not the whole.
     var isSegment = false
-    private(set) var targets: [Range<Int>] = []
-    private(set) var id: Range<Int>?
-    private(set) var url: Range<Int>?
-    private(set) var date: Range<Int>?
-    private(set) var mediaType: Range<Int>?
-    private(set) var refersTo: Range<Int>?
-    private(set) var refersToURL: Range<Int>?
-    private(set) var refersToDate: Range<Int>?
-    private(set) var payloadDigest: Range<Int>?
-    private(set) var blockDigest: Range<Int>?
+    private var targets: [FieldPlace] = []
+    private(set) var id = FieldPlace.none
+    private(set) var url = FieldPlace.none
+    private(set) var date = FieldPlace.none
+    private(set) var mediaType = FieldPlace.none
+    private(set) var refersTo = FieldPlace.none
+    private(set) var refersToURL = FieldPlace.none
+    private(set) var refersToDate = FieldPlace.none
+    private(set) var payloadDigest = FieldPlace.none
+    private(set) var blockDigest = FieldPlace.none
+
+    /// Where in the block the value of a field is.
+    struct FieldPlace {
+        fileprivate var start: UInt32
+        fileprivate var end: UInt32
+
+        /// That of a field that is not there.
+        fileprivate static let none = FieldPlace(start: .max, end: 0)
+    }
 
     /// Parses the head that bytes begin with.
     ///
@@ -67,49 +77,82 @@ struct RecordHead {
     }
 
     /// The value of a field, such as `head[head.url]`.
-    subscript(_ range: Range<Int>?) -> ArraySlice<UInt8>? { range.map { bytes[$0] } }
+    subscript(_ place: FieldPlace) -> ArraySlice<UInt8>? {
+        place.start <= place.end ? bytes[Int(place.start)..<Int(place.end)] : nil
+    }
+
+    /// Whether a field has this value, ASCII letters compared without case; `value` is in lower case.
+    func begins(_ place: FieldPlace, with value: StaticString) -> Bool {
+        let count = value.utf8CodeUnitCount
+        guard place.start <= place.end, Int(place.end - place.start) >= count else { return false }
+        return bytes.withUnsafeBytes {
+            $0.rebased(Int(place.start)..<Int(place.start) + count).equalsIgnoringCase(value)
+        }
+    }
+
+    /// The key of the record, by its identifier.
+    var key: RecordKey? { key(id) }
+    /// That of the record that this one refers to.
+    var refersToKey: RecordKey? { key(refersTo) }
 
     /// The records that this one belongs to (WARC-Concurrent-To, which may be repeated).
-    var concurrentTo: [RecordKey] { targets.compactMap { RecordKey(id: bytes[$0]) } }
+    var concurrentTo: [RecordKey] { targets.isEmpty ? [] : targets.compactMap(key) }
+
+    private func key(_ place: FieldPlace) -> RecordKey? {
+        guard place.start <= place.end else { return nil }
+        return bytes.withUnsafeBytes { RecordKey(id: $0.rebased(Int(place.start)..<Int(place.end))) }
+    }
 
     private mutating func add(_ input: UnsafeRawBufferPointer, _ line: Range<Int>) {
-        var colon = line.lowerBound
-        while colon < line.upperBound, input[colon] != UInt8(ascii: ":") { colon += 1 }
-        guard colon < line.upperBound else { return }
+        guard let first = input.baseAddress.map({ $0 + line.lowerBound }),
+            let found = memchr(first, 0x3A, line.count)
+        else { return }
+        let colon = line.lowerBound + (UnsafeRawPointer(found) - first)
         var start = colon + 1
         var end = line.upperBound
         while start < end, input[start] == 0x20 || input[start] == 0x09 { start += 1 }
         while end > start, input[end - 1] == 0x20 || input[end - 1] == 0x09 { end -= 1 }
-        set(input.rebased(line.lowerBound..<colon).trimmingOptionalWhitespace, input.rebased(start..<end), start..<end)
+        var name = input.rebased(line.lowerBound..<colon)
+        if name.first.map({ $0 <= 0x20 }) == true || name.last.map({ $0 <= 0x20 }) == true {
+            name = name.trimmingOptionalWhitespace
+        }
+        set(
+            name, input.rebased(start..<end),
+            FieldPlace(start: UInt32(clamping: start), end: UInt32(clamping: end)))
     }
 
-    private mutating func set(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ range: Range<Int>) {
-        switch name.count {
-        case 9:
-            if name.equalsIgnoringCase("warc-type") { kind = RecordHead.kind(value) }
-            if name.equalsIgnoringCase("warc-date") { date = range }
-        case 12: if name.equalsIgnoringCase("content-type") { mediaType = range }
-        case 14:
+    private mutating func set(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ place: FieldPlace) {
+        guard let last = name.last else { return }
+        // Names of the same length differ in their last letters, mostly.
+        switch (name.count, last | 0x20) {
+        case (9, UInt8(ascii: "e")):
+            if name.equalsIgnoringCase("warc-type") {
+                kind = RecordHead.kind(value)
+            } else if name.equalsIgnoringCase("warc-date") {
+                date = place
+            }
+        case (12, _): if name.equalsIgnoringCase("content-type") { mediaType = place }
+        case (14, UInt8(ascii: "h")):
             if name.equalsIgnoringCase("content-length") { contentLength = value.decimalValue ?? -1 }
-            if name.equalsIgnoringCase("warc-record-id") { id = range }
-            if name.equalsIgnoringCase("warc-refers-to") { refersTo = range }
-        case 15: if name.equalsIgnoringCase("warc-target-uri") { url = range }
-        case 17: if name.equalsIgnoringCase("warc-block-digest") { blockDigest = range }
-        case 18: if name.equalsIgnoringCase("warc-concurrent-to") { targets.append(range) }
-        case 19:
-            if name.equalsIgnoringCase("warc-payload-digest") { payloadDigest = range }
-            if name.equalsIgnoringCase("warc-refers-to-date") { refersToDate = range }
-            if name.equalsIgnoringCase("warc-segment-number") { isSegment = true }
-        case 25: if name.equalsIgnoringCase("warc-refers-to-target-uri") { refersToURL = range }
+        case (14, UInt8(ascii: "d")): if name.equalsIgnoringCase("warc-record-id") { id = place }
+        case (14, UInt8(ascii: "o")): if name.equalsIgnoringCase("warc-refers-to") { refersTo = place }
+        case (15, UInt8(ascii: "i")): if name.equalsIgnoringCase("warc-target-uri") { url = place }
+        case (17, _): if name.equalsIgnoringCase("warc-block-digest") { blockDigest = place }
+        case (18, _): if name.equalsIgnoringCase("warc-concurrent-to") { targets.append(place) }
+        case (19, UInt8(ascii: "t")): if name.equalsIgnoringCase("warc-payload-digest") { payloadDigest = place }
+        case (19, UInt8(ascii: "e")): if name.equalsIgnoringCase("warc-refers-to-date") { refersToDate = place }
+        case (19, UInt8(ascii: "r")): if name.equalsIgnoringCase("warc-segment-number") { isSegment = true }
+        case (25, _): if name.equalsIgnoringCase("warc-refers-to-target-uri") { refersToURL = place }
         default: break
         }
     }
 
     private static func kind(_ value: UnsafeRawBufferPointer) -> Kind {
-        if value.equalsIgnoringCase("response") { return .response }
-        if value.equalsIgnoringCase("request") { return .request }
-        if value.equalsIgnoringCase("resource") { return .resource }
-        if value.equalsIgnoringCase("revisit") { return .revisit }
-        return .other
+        switch value.count {
+        case 7: value.equalsIgnoringCase("request") ? .request : value.equalsIgnoringCase("revisit") ? .revisit : .other
+        case 8:
+            value.equalsIgnoringCase("response") ? .response : value.equalsIgnoringCase("resource") ? .resource : .other
+        default: .other
+        }
     }
 }

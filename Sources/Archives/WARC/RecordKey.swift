@@ -25,9 +25,11 @@ struct RecordKey: Hashable {
     /// Of a record's identifier: a UUID is its own key, of another URI it is a hash.
     ///
     /// - Returns: nil for an empty one.
-    init?(id: ArraySlice<UInt8>) {
+    init?(id: UnsafeRawBufferPointer) {
         var id = id
-        if id.first == UInt8(ascii: "<"), id.last == UInt8(ascii: ">") { id = id.dropFirst().dropLast() }
+        if id.count > 1, id.first == UInt8(ascii: "<"), id.last == UInt8(ascii: ">") {
+            id = id.rebased(1..<id.count - 1)
+        }
         guard !id.isEmpty else { return nil }
         if let key = RecordKey(uuid: id) {
             self = key
@@ -36,25 +38,47 @@ struct RecordKey: Hashable {
         }
     }
 
-    private init?(uuid id: ArraySlice<UInt8>) {
-        guard id.count == 45 else { return nil }
-        var words: (UInt64, UInt64) = (0, 0)
-        var digits = 0
-        let isUUID = id.withUnsafeBytes { id in
-            guard id.rebased(0..<9).equalsIgnoringCase("urn:uuid:") else { return false }
-            for byte in id.rebased(9..<45) where byte != UInt8(ascii: "-") {
-                guard let value = byte.hexValue else { return false }
-                if digits < 16 {
-                    words.0 = words.0 << 4 | UInt64(value)
-                } else {
-                    words.1 = words.1 << 4 | UInt64(value)
-                }
-                digits &+= 1
-            }
-            return digits == 32
+    private init?(uuid id: UnsafeRawBufferPointer) {
+        guard id.count == 45, id.rebased(0..<9).equalsIgnoringCase("urn:uuid:") else { return nil }
+        // Digits in groups of 8, 4, 4, 4 and 12, as nearly all are written.
+        func word(_ offset: Int) -> UInt64 { id.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        func half(_ offset: Int) -> UInt64 { UInt64(id.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
+        let dash = UInt8(ascii: "-")
+        if id[17] == dash, id[22] == dash, id[27] == dash, id[32] == dash,
+            let first = RecordKey.number(hexadecimal: word(9)),
+            let second = RecordKey.number(hexadecimal: half(18) | half(23) << 32),
+            let third = RecordKey.number(hexadecimal: half(28) | half(33) << 32),
+            let fourth = RecordKey.number(hexadecimal: word(37))
+        {
+            self.init(high: first << 32 | second, low: third << 32 | fourth)
+            return
         }
-        guard isUUID else { return nil }
-        self.init(high: words.0, low: words.1)
+        let digits = id.rebased(9..<45).filter { $0 != dash }
+        guard digits.count == 32 else { return nil }
+        var words: [UInt64] = []
+        for start in stride(from: 0, to: 32, by: 8) {
+            let word = digits.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self) }
+            guard let number = RecordKey.number(hexadecimal: word) else { return nil }
+            words.append(number)
+        }
+        self.init(high: words[0] << 32 | words[1], low: words[2] << 32 | words[3])
+    }
+
+    /// The number that eight hexadecimal digits are, in the order of memory on a little-endian machine; nil where one is
+    /// none.
+    private static func number(hexadecimal digits: UInt64) -> UInt64? {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops = ones &* 0x80
+        func isFrom(_ bytes: UInt64, _ least: UInt64) -> UInt64 { bytes &+ ones &* (0x80 &- least) }
+        // All digits at once, each in its byte: the highest bit tells.
+        let small = digits | ones &* 0x20
+        let isDecimal = isFrom(digits & ~tops, 0x30) & ~isFrom(digits & ~tops, 0x3A)
+        let isLetter = isFrom(small & ~tops, 0x61) & ~isFrom(small & ~tops, 0x67)
+        guard digits & tops == 0, (isDecimal | isLetter) & tops == tops else { return nil }
+        var number = ((digits & (ones &* 0x0F)) &+ ((isLetter & tops) &>> 7) &* 9).byteSwapped
+        number = (number | number &>> 4) & 0x00FF_00FF_00FF_00FF
+        number = (number | number &>> 8) & 0x0000_FFFF_0000_FFFF
+        return (number | number &>> 16) & 0xFFFF_FFFF
     }
 
     /// Of a payload by its digest, in whatever form it is written.
@@ -131,26 +155,29 @@ struct RecordDigest: Equatable {
 
     /// RFC 4648 §6, in any case, with or without padding.
     private static func base32(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count)
-        var bits: UInt16 = 0
-        var count = 0
-        for digit in digits {
-            let value: UInt8
-            switch digit {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = digit - UInt8(ascii: "A")
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = digit - UInt8(ascii: "a")
-            case UInt8(ascii: "2")...UInt8(ascii: "7"): value = digit - UInt8(ascii: "2") + 26
-            case UInt8(ascii: "="): continue
-            default: return nil
-            }
-            bits = bits << 5 | UInt16(value)
-            count += 5
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+        var isValid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: digits.count) { bytes, filled in
+            digits.withUnsafeBytes { digits in
+                var bits: UInt64 = 0
+                var count = 0
+                for digit in digits {
+                    let letter = (digit | 0x20) &- 0x61
+                    let number = digit &- 0x32
+                    if letter >= 26, number >= 6 {
+                        if digit == UInt8(ascii: "=") { continue }
+                        isValid = false
+                        return
+                    }
+                    bits = bits &<< 5 | UInt64(letter < 26 ? letter : number &+ 26)
+                    count &+= 5
+                    if count >= 8 {
+                        count &-= 8
+                        bytes[filled] = UInt8(truncatingIfNeeded: bits &>> UInt64(truncatingIfNeeded: count))
+                        filled &+= 1
+                    }
+                }
             }
         }
-        return bytes
+        return isValid ? bytes : nil
     }
 }

@@ -29,7 +29,8 @@ struct RecordPairs {
 
     /// - Returns: the request of a response, where it came before.
     mutating func add(response entry: Int, _ id: RecordKey?, concurrentTo targets: [RecordKey]) -> Request? {
-        if let id, let request = requestsByTarget.removeValue(forKey: id) { return request }
+        // Mostly nothing names another: what is empty takes no hashes.
+        if let id, !requestsByTarget.isEmpty, let request = requestsByTarget.removeValue(forKey: id) { return request }
         for target in targets {
             if let request = requests.removeValue(forKey: target) { return request }
         }
@@ -43,7 +44,9 @@ struct RecordPairs {
         for target in targets {
             if let entry = responses.removeValue(forKey: target) { return Int(entry) }
         }
-        if let id, let entry = responsesByTarget.removeValue(forKey: id) { return Int(entry) }
+        if let id, !responsesByTarget.isEmpty, let entry = responsesByTarget.removeValue(forKey: id) {
+            return Int(entry)
+        }
         if let id { requests[id] = request }
         for target in targets { requestsByTarget[target] = request }
         return nil

@@ -29,6 +29,12 @@ final class RecordScanner {
     private var block: Block?
     private var damages = 0
     private var isStarted = false
+    /// Where a gzip member ends that a record was too long for, and what is said of such records.
+    private var knownEnd: (member: Int, position: Int, words: String)?
+    /// The bytes of a compressed file's blocks, each counted once, and those that were decoded again.
+    private var passed = 0
+    private var passedEnd = (member: -1, position: 0)
+    private var decodedAgain = 0
     private var isOneMemberTold = false
 
     init(_ source: RecordSource) { self.source = source }
@@ -56,6 +62,11 @@ final class RecordScanner {
                 continue
             }
             tellOneMember(start.inner)
+            if let known = knownEnd, known.member == start.offset, blockEnd > known.position {
+                try count(known.words, at: start.offset)
+                try find(isAtLine: true)
+                continue
+            }
             block = Block(offset: start.offset, start: source.position, end: blockEnd)
             return Record(head: head, offset: start.offset, inner: start.inner)
         }
@@ -81,18 +92,12 @@ final class RecordScanner {
     func finish() throws(ArchiveProblem) -> Bool {
         guard let block else { return true }
         self.block = nil
+        if source.isCompressed { return try finishInMember(block) }
         guard try source.skip(block.end - source.position) else {
-            if source.isCompressed {
-                let isLast = source.filePosition >= source.range.upperBound
-                try passDamage(
-                    "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it")))"))
-            } else {
-                source.seek(block.start - 1)
-                try passDamage("the record is cut short", at: block.offset)
-            }
+            source.seek(block.start - 1)
+            try passDamage("the record is cut short", at: block.offset)
             return false
         }
-        if source.isCompressed { return true }
         return try checkEnd(block)
     }
 
@@ -100,7 +105,7 @@ final class RecordScanner {
     /// length is wrong: what it says to belong to the block may be records.
     private func checkEnd(_ block: Block) throws(ArchiveProblem) -> Bool {
         let hasSeparator = try passNewlines() >= 2
-        guard try source.fill(5), !source.window.starts(with: "WARC/".utf8) else { return true }
+        guard try source.fill(5), !source.window.begins(with: "WARC/") else { return true }
         let end = source.position
         if hasSeparator, try !endsInRecord(block) {
             source.seek(end)
@@ -135,6 +140,88 @@ final class RecordScanner {
         return isOver || end > block.end
     }
 
+    // MARK: Blocks of compressed files
+
+    /// The same in a compressed file. Where the length is wrong, what it says to belong to the block is decoded again.
+    private func finishInMember(_ block: Block) throws(ArchiveProblem) -> Bool {
+        guard try source.skip(block.end - source.position) else {
+            let isLast = source.filePosition >= source.range.upperBound
+            let words = "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it"))")
+            knownEnd = (block.offset, source.position, words)
+            note(block, upTo: source.position)
+            try count(words, at: block.offset)
+            var isBack = false
+            if mayGoBack(block, from: source.position, times: 1) { isBack = try goBack(block, to: block.start) }
+            try find(isAtLine: isBack)
+            return false
+        }
+        note(block, upTo: block.end)
+        return try checkEndInMember(block)
+    }
+
+    /// Whether a record or nothing follows the block in its member, as for a plain file.
+    private func checkEndInMember(_ block: Block) throws(ArchiveProblem) -> Bool {
+        let hasSeparator = try passNewlines() >= 2
+        guard try source.fill(5), !source.window.begins(with: "WARC/") else { return true }
+        let end = source.position
+        // Where the length is right, what is here is told when the next record is looked for.
+        guard mayGoBack(block, from: end, times: 3), try goBack(block, to: block.start) else { return true }
+        try find(isAtLine: true)
+        let first = source.position
+        var isRight = !isInside(block, end)
+        if !isRight, hasSeparator { isRight = try !endsInRecordOfMember(block) }
+        guard !isRight else {
+            _ = try goBack(block, to: end)
+            return true
+        }
+        if source.position != first { _ = try goBack(block, to: first) }
+        try count("the record's length is wrong", at: block.offset)
+        return false
+    }
+
+    /// ``endsInRecord(_:)`` from the first record on that begins in a block.
+    private func endsInRecordOfMember(_ block: Block) throws(ArchiveProblem) -> Bool {
+        var last = source.position
+        while isInside(block, block.end) {
+            last = source.position
+            _ = try source.skip(5)
+            try find()
+        }
+        guard last >= block.end - RecordHead.mostBytes, try goBack(block, to: last) else {
+            return false
+        }
+        _ = try source.fill(RecordHead.mostBytes)
+        guard let head = RecordHead(source.window) else { return false }
+        let (end, isOver) = (last + head.bytes.count).addingReportingOverflow(max(head.contentLength, 0))
+        return isOver || end > block.end
+    }
+
+    private func isInside(_ block: Block, _ end: Int) -> Bool {
+        source.member == block.offset && source.position < end && !source.window.isEmpty
+    }
+
+    /// Counts what of a block was passed over.
+    private func note(_ block: Block, upTo end: Int) {
+        if passedEnd.member != block.offset { passedEnd = (block.offset, 0) }
+        passed += max(0, end - max(block.start, passedEnd.position))
+        passedEnd.position = max(passedEnd.position, end)
+    }
+
+    /// Whether a block may be decoded again so often: reading stays linear in the file.
+    private func mayGoBack(_ block: Block, from end: Int, times: Int) -> Bool {
+        // What is before the block in the state that is gone back to counts too.
+        let cost = times * (end - block.start + 262_144)
+        guard decodedAgain + cost <= 4 * passed + RecordScanner.mostDecodedAgain else { return false }
+        decodedAgain += cost
+        return true
+    }
+
+    private func goBack(_ block: Block, to place: Int) throws(ArchiveProblem) -> Bool {
+        try source.goBack(member: block.offset, to: place)
+    }
+
+    private static let mostDecodedAgain = 256 << 20
+
     // MARK: Where records begin
 
     /// Goes to where the next record begins.
@@ -151,7 +238,7 @@ final class RecordScanner {
             }
             let isFirst = !isStarted
             isStarted = true
-            if try source.fill(5), source.window.starts(with: "WARC/".utf8) {
+            if try source.fill(5), source.window.begins(with: "WARC/") {
                 if source.isCompressed, source.position > 0 { try source.noteShared() }
                 return true
             }
@@ -219,7 +306,10 @@ final class RecordScanner {
 
     /// Goes to the next line that begins as a record does. In a compressed file that is in the same member, or else at
     /// the beginning of another.
-    private func find() throws(ArchiveProblem) {
+    ///
+    /// - Parameter isAtLine: whether a line begins where reading goes on.
+    private func find(isAtLine: Bool = false) throws(ArchiveProblem) {
+        if isAtLine, try source.fill(5), source.window.begins(with: "WARC/") { return }
         while try source.fill(6) {
             let window = source.window
             if let place = RecordScanner.findRecord(window) {
@@ -243,7 +333,7 @@ final class RecordScanner {
             let found = memchr(start, 0x0A, bytes.count - position)
         {
             position += UnsafeRawPointer(found) - start + 1
-            if bytes[position...].starts(with: "WARC/".utf8) { return position }
+            if bytes.rebased(position..<bytes.count).begins(with: "WARC/") { return position }
         }
         return nil
     }

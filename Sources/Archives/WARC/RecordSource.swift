@@ -17,6 +17,11 @@ final class RecordSource {
     /// How much is read at once.
     private var stretch = leastStretch
     private static let leastStretch = 4096
+    private static let mostStretch = 131_072
+    /// How much is read behind a gap: what was needed behind those before, and some more.
+    private var headStretch = leastStretch
+    /// Where reading went on behind the last gap.
+    private var gapEnd: Int
 
     /// Where in ``bytes`` the member begins.
     private(set) var member: Int
@@ -30,6 +35,12 @@ final class RecordSource {
     private let marks: MemberMarks?
     /// Whether a record has begun within the member.
     private var isShared = false
+    /// Whether ``goBack(member:to:)`` may be asked for.
+    private let goesBack: Bool
+    /// A state before the record that is read, where the member has several; nil for the member's beginning.
+    private var stateBefore: MemberMark?
+    /// The state in which the last bytes were decoded.
+    private var lastState: MemberMark?
     private var input: UnsafeMutableRawBufferPointer
     private var inputLow = 0
     private var inputHigh = 0
@@ -40,12 +51,15 @@ final class RecordSource {
     ///   - range: what of the bytes is the WARC file, or the rest of it from the record on that is read.
     ///   - room: how much is decoded or read at once; for an index much, for one record little.
     ///   - marks: takes states of members that have several records.
+    ///   - goesBack: whether records are read that may turn out to be other ones.
     /// - Throws: ``ArchiveProblem`` where the file can't be read, or zlib is missing.
     init(
-        _ bytes: ArchiveBytes, _ range: Range<Int>, isCompressed: Bool, room: Int, marks: MemberMarks? = nil
+        _ bytes: ArchiveBytes, _ range: Range<Int>, isCompressed: Bool, room: Int, marks: MemberMarks? = nil,
+        goesBack: Bool = false
     ) throws(ArchiveProblem) {
         inflater = isCompressed ? try Inflater(.gzip) : nil
         self.marks = marks
+        self.goesBack = goesBack
         self.bytes = bytes
         self.range = range
         self.isCompressed = isCompressed
@@ -53,6 +67,7 @@ final class RecordSource {
         input = .allocate(byteCount: isCompressed ? max(room / 2, 4096) : 0, alignment: 16)
         member = range.lowerBound
         position = isCompressed ? 0 : range.lowerBound
+        gapEnd = position
         inputEnd = range.lowerBound
     }
 
@@ -62,6 +77,7 @@ final class RecordSource {
     ) throws(ArchiveProblem) {
         inflater = try Inflater(copying: mark.inflater)
         marks = nil
+        goesBack = false
         self.bytes = bytes
         self.range = range
         isCompressed = true
@@ -69,6 +85,7 @@ final class RecordSource {
         input = .allocate(byteCount: max(room / 2, 4096), alignment: 16)
         member = mark.member
         position = mark.position
+        gapEnd = position
         inputEnd = mark.filePosition
         mark.window.withUnsafeBytes { buffer.copyMemory(from: $0) }
         high = mark.window.count
@@ -105,6 +122,7 @@ final class RecordSource {
     /// - Returns: false where file or member end before, or member can't be decoded so far.
     func skip(_ count: Int) throws(ArchiveProblem) -> Bool {
         var rest = count
+        let start = position
         while true {
             let part = min(rest, high - low)
             low += part
@@ -115,22 +133,36 @@ final class RecordSource {
             high = 0
             if !isCompressed {
                 guard rest <= range.upperBound - position else { return false }
-                // Behind a gap that is worth it little is needed: the head of the next record. What goes on without
-                // gaps is read in ever larger parts.
-                if rest >= RecordSource.leastStretch { stretch = RecordSource.leastStretch }
+                noteGap(of: rest, behind: start - gapEnd)
                 position += rest
+                gapEnd = position
                 return true
             }
             guard try inflate() else { return false }
         }
     }
 
+    /// Chooses how much is read behind a gap. Where that is worth it little is: the heads of the next records. What goes
+    /// on without gaps is read in ever larger parts.
+    ///
+    /// - Parameter needed: the bytes that were used since the gap before.
+    private func noteGap(of gap: Int, behind needed: Int) {
+        guard gap >= headStretch else { return }
+        if needed <= RecordSource.leastStretch {
+            // Half a KiB more, in whole ones, so that a longer head seldom takes another reading.
+            let wanted = min(max((needed + 1023) / 512 * 512, 1024), RecordSource.leastStretch)
+            headStretch = wanted > headStretch ? wanted : headStretch - (headStretch - wanted) / 8
+        }
+        stretch = headStretch
+    }
+
     /// Goes to another place of a plain file.
     func seek(_ offset: Int) {
         low = 0
         high = 0
-        stretch = RecordSource.leastStretch
+        stretch = headStretch
         position = offset
+        gapEnd = offset
     }
 
     /// Makes room for a window of that many bytes, and some more.
@@ -162,7 +194,7 @@ final class RecordSource {
         let read = try bytes.read(at: from, into: .init(rebasing: buffer[high..<high + room]))
         guard read > 0 else { throw .cutShort(at: from) }
         high += read
-        stretch = min(2 * stretch, 131_072)
+        stretch = min(2 * stretch, RecordSource.mostStretch)
         return true
     }
 }
@@ -174,8 +206,9 @@ extension RecordSource {
     private func inflate() throws(ArchiveProblem) -> Bool {
         guard let inflater, !isMemberOver, damage == nil else { return false }
         var end = buffer.count
-        if isShared, marks != nil {
+        if isShared, marks != nil || goesBack {
             try keepMark()
+            if goesBack { lastState = try state() }
             end = min(end, high + MemberMarks.leastSpacing)
         }
         while true {
@@ -234,6 +267,8 @@ extension RecordSource {
         damage = nil
         isMemberOver = false
         isShared = false
+        stateBefore = nil
+        lastState = nil
         inflater?.reset(.gzip)
     }
 
@@ -241,9 +276,13 @@ extension RecordSource {
 
     /// Tells that a record begins here, within the member: one that is read later should not need what is before it.
     func noteShared() throws(ArchiveProblem) {
-        guard !isShared else { return }
-        isShared = true
-        try keepMark()
+        if !isShared {
+            isShared = true
+            try keepMark()
+            if goesBack { stateBefore = try mark() }
+        } else if let lastState, lastState.position <= position {
+            stateBefore = lastState
+        }
     }
 
     private func keepMark() throws(ArchiveProblem) {
@@ -257,6 +296,37 @@ extension RecordSource {
         return MemberMark(
             member: member, position: position, window: Array(window), filePosition: filePosition,
             inflater: try Inflater(copying: inflater))
+    }
+
+    /// The state behind all that was decoded.
+    private func state() throws(ArchiveProblem) -> MemberMark? {
+        guard let inflater else { return nil }
+        return MemberMark(
+            member: member, position: position + high - low, window: [], filePosition: filePosition,
+            inflater: try Inflater(copying: inflater))
+    }
+
+    /// Goes back to a place behind the beginning of the record that was begun last, in its member.
+    ///
+    /// - Returns: whether that could be reached.
+    func goBack(member: Int, to place: Int) throws(ArchiveProblem) -> Bool {
+        inputLow = 0
+        inputHigh = 0
+        if let state = stateBefore, state.member == member, state.window.count <= buffer.count {
+            inflater = try Inflater(copying: state.inflater)
+            self.member = member
+            position = state.position
+            inputEnd = state.filePosition
+            state.window.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            low = 0
+            high = state.window.count
+            damage = nil
+            isMemberOver = false
+        } else {
+            inputEnd = member
+            begin()
+        }
+        return try skip(max(0, place - position))
     }
 
     /// Goes to the next place behind damage where a member begins that begins with `WARC/`.

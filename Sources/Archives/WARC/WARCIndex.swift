@@ -76,7 +76,7 @@ struct WARCIndex {
         }
         let place = RecordPlace(offset: record.offset, inner: record.inner)
         let request = RecordPairs.Request(place: place, method: start.method, hasBody: hasBody)
-        let id = record.head[record.head.id].flatMap { RecordKey(id: $0) }
+        let id = record.head.key
         guard let entry = pairs.add(request, id, concurrentTo: record.head.concurrentTo) else { return }
         pair(entry, request, &contents)
     }
@@ -103,7 +103,7 @@ struct WARCIndex {
         found.varies = response.varies
         found.unusable = response.unusable
         found.time = head[head.date].flatMap { RecordTime.milliseconds($0) }
-        let id = head[head.id].flatMap { RecordKey(id: $0) }
+        let id = head.key
         if head.kind == .revisit { found.status = response.status == 0 ? 200 : response.status }
         try contents.table.add(found, limits: limits)
         requests.append(.none)
@@ -116,7 +116,7 @@ struct WARCIndex {
 
     private mutating func addRevisit(_ entry: Int, _ head: RecordHead, _ response: Response) {
         var revisit = RecordRevisits.Revisit(entry: entry, status: response.status)
-        revisit.refersTo = head[head.refersTo].flatMap { RecordKey(id: $0) }
+        revisit.refersTo = head.refersToKey
         revisit.date = head[head.refersToDate].flatMap { RecordTime.milliseconds($0) }
         revisit.digest = head[head.payloadDigest].flatMap { RecordKey(digest: $0) }
         if revisit.date != nil, let url = head[head.refersToURL] ?? head[head.url] {
@@ -129,7 +129,7 @@ struct WARCIndex {
     private func scan(_ head: RecordHead, _ scanner: RecordScanner) throws(ArchiveProblem) -> Response {
         var response = Response()
         if head.kind != .resource {
-            let hasHead = try scanner.peek(5).starts(with: "HTTP/".utf8)
+            let hasHead = try scanner.peek(5).begins(with: "HTTP/")
             if hasHead || head.isHTTP || head.kind == .revisit { response = try scanHTTP(head, scanner) }
         }
         if head.isSegment { response.unusable = response.unusable ?? .bodyNotRecorded }
@@ -189,7 +189,5 @@ private struct HTTPRequestScan {
 
 extension RecordHead {
     /// Whether the block is said to be a message of HTTP.
-    var isHTTP: Bool {
-        self[mediaType].map { Array($0.prefix(16)).starts(withIgnoringCase: "application/http") } ?? false
-    }
+    var isHTTP: Bool { begins(mediaType, with: "application/http") }
 }

@@ -44,7 +44,7 @@ struct WARCReader: ArchiveReader {
             let isCompressed = try WARCReader.isCompressed(input.bytes, part.range)
             files.append((part.range, isCompressed))
             let source = try RecordSource(
-                input.bytes, part.range, isCompressed: isCompressed, room: 262_144, marks: marks)
+                input.bytes, part.range, isCompressed: isCompressed, room: 262_144, marks: marks, goesBack: true)
             try index.read(source, into: &contents, progress: input.progress)
         }
         guard contents.table.count > 0 else {
@@ -82,7 +82,8 @@ struct WARCReader: ArchiveReader {
         _ table: EntryTable, isDecoding: Bool, warn: (ArchiveProblem) -> Void
     ) throws(ArchiveProblem) {
         for (index, file) in files.enumerated() {
-            let source = try RecordSource(bytes, file.range, isCompressed: file.isCompressed, room: 262_144)
+            let source = try RecordSource(
+                bytes, file.range, isCompressed: file.isCompressed, room: 262_144, goesBack: true)
             let entries = firsts[index]..<(firsts[index + 1])
             var verifier = WARCVerifier(source, limits, entries: entries, isDecoding: isDecoding)
             try verifier.run(table, warn: warn)
@@ -108,11 +109,11 @@ struct WARCReader: ArchiveReader {
         else { throw .error("the record is not there", at: place.offset) }
         let source = try source(place, file, room: room)
         let scanner = RecordScanner(source)
-        guard try source.fill(5), source.window.starts(with: "WARC/".utf8),
+        guard try source.fill(5), source.window.begins(with: "WARC/"),
             let record = try scanner.next(), record.offset == place.offset, record.inner == place.inner
         else { throw .error("the record is not there any more: the file was changed", at: place.offset) }
         var open = OpenRecord(scanner: scanner, record: record)
-        let isResponse = try scanner.peek(5).starts(with: "HTTP/".utf8)
+        let isResponse = try scanner.peek(5).begins(with: "HTTP/")
         guard record.head.kind != .resource, isResponse || record.head.isHTTP || record.head.kind != .response else {
             return open
         }

@@ -45,7 +45,7 @@ struct WARCVerifier {
         // What a revisit names is the other record's.
         if head.kind == .revisit { payload.isKnown = false }
         var message: MessageHead?
-        if head.kind != .resource, try scanner.peek(5).starts(with: "HTTP/".utf8) || head.isHTTP {
+        if head.kind != .resource, try scanner.peek(5).begins(with: "HTTP/") || head.isHTTP {
             message = try WARCIndex.head(scanner, limits) { MessageHead($0, isWhole: $1) }
         }
         guard isDecoded || block.isKnown || payload.isKnown || message?.isChunked == true else { return [] }
