@@ -75,14 +75,22 @@ public struct EntryTable: Sendable {
         var flags: UInt8
     }
 
+    /// A further URL of an entry.
+    private struct Alias {
+        var entry: Int
+        var url: Int
+        var urlLength: UInt32
+        var pathEnd: UInt32
+    }
+
     /// A view of one entry.
     public struct Entry {
-        let record: Record
-        let table: EntryTable
+        fileprivate var record: Record
+        fileprivate let arena: [UInt8]
+        public let method: String
 
         public var place: EntryPlace { record.place }
         public var status: Int { Int(record.status) }
-        public var method: String { table.methods[Int(record.method)] }
         public var unusable: Unusable? { Unusable(rawValue: record.unusable) }
         public var isUsable: Bool { record.unusable == .max }
         public var isPartial: Bool { record.flags & 1 != 0 }
@@ -91,7 +99,7 @@ public struct EntryTable: Sendable {
         /// Unix milliseconds; nil where the archive doesn't say.
         public var time: Int64? { record.time == .min ? nil : record.time }
         /// The URL in the map's normal form; empty where it has none that is of http or https.
-        public var url: ArraySlice<UInt8> { table.arena[record.url..<record.url + Int(record.urlLength)] }
+        public var url: ArraySlice<UInt8> { arena[record.url..<record.url + Int(record.urlLength)] }
         /// Where in ``url`` the query begins (`?`), or its end.
         public var pathEnd: Int { Int(record.pathEnd) }
     }
@@ -100,8 +108,8 @@ public struct EntryTable: Sendable {
     private static let mostBytes = 2 << 30
     private(set) var records: ContiguousArray<Record> = []
     private(set) var methods: [String] = []
-    /// Further URLs in normal form by which an entry is found: those of redirected resources.
-    public private(set) var aliases: [(url: [UInt8], entry: Int)] = []
+    /// Further URLs by which entries are found, one an entry at most, in their order: those that redirects led to.
+    private var further: [Alias] = []
     /// What the parts of an MHTML file are named by beside their URLs: a request of the archive's hosts whose last segment
     /// is ``ContentIDs/entry(segment:)`` is answered by that entry.
     public internal(set) var contentIDs = ContentIDs()
@@ -116,7 +124,46 @@ public struct EntryTable: Sendable {
     public var count: Int { records.count }
 
     /// - Parameter index: from 0; the number that people see is one more.
-    public subscript(index: Int) -> Entry { Entry(record: records[index], table: self) }
+    public subscript(index: Int) -> Entry {
+        let record = records[index]
+        return Entry(record: record, arena: arena, method: methods[Int(record.method)])
+    }
+
+    /// How many URLs there are by which entries are found: that of each entry, in their order, and further ones.
+    public var urlCount: Int { records.count + further.count }
+
+    /// The entry that a URL is of.
+    ///
+    /// - Parameter place: the URL's, from 0 to ``urlCount``.
+    public func index(ofURL place: Int) -> Int { place < records.count ? place : further[place - records.count].entry }
+
+    /// The entry that a URL is of, with that URL.
+    public func found(byURL place: Int) -> Entry {
+        guard place >= records.count else { return self[place] }
+        let alias = further[place - records.count]
+        var entry = self[alias.entry]
+        entry.record.url = alias.url
+        entry.record.urlLength = alias.urlLength
+        entry.record.pathEnd = alias.pathEnd
+        return entry
+    }
+
+    /// The place of an entry's further URL; nil where it has none.
+    public func placeOfFurtherURL(_ index: Int) -> Int? {
+        // In the order of the entries, so it is found by halves.
+        var (low, high) = (0, further.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if further[middle].entry < index { low = middle + 1 } else { high = middle }
+        }
+        return low < further.count && further[low].entry == index ? records.count + low : nil
+    }
+
+    /// Further URLs in normal form by which entries are found. An entry's own comes before it, and of the same one the
+    /// first.
+    public var aliases: [(url: [UInt8], entry: Int)] {
+        (records.count..<urlCount).map { (Array(found(byURL: $0).url), index(ofURL: $0)) }
+    }
 
     /// What is behind `FILE` in an entry's position: `#17`, `:data.warc.gz#12` in a WACZ, `:LINE` in a recording.
     public func number(_ index: Int) -> String {
@@ -165,8 +212,12 @@ public struct EntryTable: Sendable {
     mutating func addAlias(_ url: [UInt8], limits: ArchiveLimits) {
         var unusable: Unusable?
         let normal = EntryTable.normalForm(url, limits, &unusable)
-        guard unusable == nil, count > 0 else { return }
-        aliases.append((normal.bytes, count - 1))
+        guard unusable == nil, count > 0, arena.count < EntryTable.mostBytes else { return }
+        further.append(
+            Alias(
+                entry: count - 1, url: arena.count, urlLength: UInt32(clamping: normal.bytes.count),
+                pathEnd: UInt32(clamping: normal.pathEnd)))
+        arena += normal.bytes
     }
 
     /// What the reader found out about an entry after it had added it.
@@ -176,12 +227,17 @@ public struct EntryTable: Sendable {
         usableCount -= 1
     }
 
-    /// Marks the entries whose URL an earlier usable one has: in saved pages the first of a URL answers.
+    /// Marks the entries whose URL an earlier usable one has: in saved pages the first of a URL answers. Further URLs
+    /// are dropped where a usable entry has them for its own, or an earlier one that is usable too.
     mutating func markRepeated() {
         var urls: Set<ArraySlice<UInt8>> = []
         for index in records.indices where records[index].unusable == .max {
             let url = self[index].url
             if !url.isEmpty, !urls.insert(url).inserted { mark(index, unusable: .repeated) }
+        }
+        further.removeAll { alias in
+            guard records[alias.entry].unusable == .max else { return true }
+            return !urls.insert(arena[alias.url..<alias.url + Int(alias.urlLength)]).inserted
         }
     }
 
@@ -197,12 +253,20 @@ public struct EntryTable: Sendable {
             guard !entry.url.isEmpty, let url = move(entry.url) else { continue }
             copy.records[index].url = copy.arena.count
             copy.records[index].urlLength = UInt32(clamping: url.count)
-            let pathEnd = url.firstIndex(of: UInt8(ascii: "?")) ?? url.count
-            copy.records[index].pathEnd = UInt32(clamping: pathEnd)
+            copy.records[index].pathEnd = UInt32(clamping: EntryTable.pathEnd(url))
+            copy.arena += url
+        }
+        for index in further.indices {
+            guard let url = move(found(byURL: records.count + index).url) else { continue }
+            copy.further[index].url = copy.arena.count
+            copy.further[index].urlLength = UInt32(clamping: url.count)
+            copy.further[index].pathEnd = UInt32(clamping: EntryTable.pathEnd(url))
             copy.arena += url
         }
         return copy
     }
+
+    private static func pathEnd(_ url: [UInt8]) -> Int { url.firstIndex(of: UInt8(ascii: "?")) ?? url.count }
 
     /// What the request of an entry says, where it was found after the response.
     mutating func update(_ index: Int, method: String, hasRequestBody: Bool) {
@@ -238,7 +302,10 @@ public struct EntryTable: Sendable {
             unusable = unusable ?? .noURL
             return ([], 0)
         }
-        let isWeb = repaired.starts(withIgnoringCase: "http:") || repaired.starts(withIgnoringCase: "https:")
+        let isWeb = repaired.withUnsafeBytes { bytes in
+            bytes.count >= 5 && bytes.rebased(0..<5).equalsIgnoringCase("http:")
+                || bytes.count >= 6 && bytes.rebased(0..<6).equalsIgnoringCase("https:")
+        }
         guard isWeb else {
             unusable = unusable ?? .scheme
             return ([], 0)

@@ -1,3 +1,4 @@
+import Glibc
 public import HTTPSemantics
 import NIOCore
 
@@ -9,12 +10,12 @@ enum RecordedURL {
     /// Without a fragment, white space at the ends, `<` and `>` around it; other characters that no URL has are
     /// percent-encoded.
     static func repaired(_ url: [UInt8]) -> [UInt8] {
+        if url.withUnsafeBytes({ bytes in bytes.allSatisfy { !isForbidden($0) && $0 != 0x23 } }) { return url }
         var bytes = url[...]
         while let first = bytes.first, first <= 0x20 { bytes.removeFirst() }
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
         if bytes.first == UInt8(ascii: "<"), bytes.last == UInt8(ascii: ">") { bytes = bytes.dropFirst().dropLast() }
         if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes = bytes[..<fragment] }
-        if bytes.count == url.count, !bytes.contains(where: isForbidden) { return url }
         guard bytes.contains(where: isForbidden) else { return Array(bytes) }
         var repaired: [UInt8] = []
         for byte in bytes {
@@ -29,8 +30,9 @@ enum RecordedURL {
     }
 
     private static func isForbidden(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"")
-            || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">")
+        guard byte > 0x20, byte < 0x7F else { return true }
+        return byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "<")
+            || byte == UInt8(ascii: ">")
     }
 }
 
@@ -39,7 +41,9 @@ extension TargetURI {
     /// percent-encoded, as browsers do.
     public var asArchived: TargetURI {
         let isOther = withBytes { bytes in
-            bytes.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }
+            guard let start = bytes.baseAddress else { return false }
+            return memchr(start, 0x22, bytes.count) != nil || memchr(start, 0x3C, bytes.count) != nil
+                || memchr(start, 0x3E, bytes.count) != nil
         }
         guard isOther else { return self }
         let repaired = RecordedURL.repaired(withBytes { Array($0) })

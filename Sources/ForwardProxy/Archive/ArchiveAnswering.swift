@@ -92,8 +92,8 @@ extension LoopContext {
     private func ready(_ candidates: ArchiveCandidates, _ uri: TargetURI) -> ReadyAnswer? {
         guard let number = candidates.entries.first else { return nil }
         if candidates.step.number == 1, !candidates.step.isOtherScheme { return answers.find(id(candidates)) }
-        let tolerance = uri.withBytes { candidates.tolerance(number, url: $0, pathEnd: uri.pathEnd) }
-        return Array(tolerance.utf8).withUnsafeBytes { answers.find(id(candidates), url: $0) }
+        var tolerance = uri.withBytes { candidates.tolerance(number, url: $0, pathEnd: uri.pathEnd) }
+        return tolerance.withUTF8 { answers.find(id(candidates), url: UnsafeRawBufferPointer($0)) }
     }
 
     /// Decides what the request gets, as for a rule's.

@@ -36,6 +36,8 @@ public struct ArchiveCandidates: Sendable {
     public internal(set) var entries: [Int]
     /// Whether nothing else of the request has to be looked at: there is one, and it is not told by bodies or ranges.
     public internal(set) var isCertain: Bool
+    /// What is said of the only entry where it was found without cache busters; nil where that is not known yet.
+    var wordsWithout: String?
     /// Whether some may redirect to the very URL that is asked for, which ``withoutRedirects(to:)`` finds out.
     public internal(set) var mayRedirect = false
 }
@@ -69,54 +71,95 @@ struct ArchiveFinder {
 
     /// Steps 1 to 3.
     private func bySameURL(_ asked: SplitQuery) -> ArchiveCandidates? {
-        let hash = ArchiveIndex.looseHash(url, pathEnd: pathEnd, index.rules)
+        let rules = index.rules
+        let hash = ArchiveIndex.looseHash(url, pathEnd: pathEnd, asked, rules)
         // Most requests are for a URL as it was recorded, which takes no parameters apart.
         var same: [Int] = []
-        index.loose.forEach(hash) { number in
-            let isSame = ArchiveFinder.withURL(table[number]) { recorded, _ in URLText.equal(recorded, url) }
-            if isSame, mayAnswer(number) { same.append(number) }
+        index.loose.forEach(hash) { place in
+            let entry = table.found(byURL: place)
+            let isSame = ArchiveFinder.withURL(entry) { recorded, _ in URLText.equal(recorded, url) }
+            if isSame, mayAnswer(entry, place) { add(place, to: &same) }
             return same.count < ArchiveFinder.most
         }
-        if !same.isEmpty, index.rules.redacted.isEmpty, let candidates = candidates(ArchiveStep(1), same) {
+        if !same.isEmpty, rules.redacted.isEmpty, let candidates = candidates(ArchiveStep(1), same) {
             return candidates
         }
-        // By step, those of the same scheme before those of the other.
-        var found: [[Int]] = Array(repeating: [], count: 6)
+        // By step, those of the same scheme before those of the other. Mostly there is one.
+        var first: (rank: Int, place: Int)?
+        var others: [(rank: Int, place: Int)] = []
+        var words: String?
         let isSecure = ArchiveIndex.isSecure(url)
         var looks = 0
-        index.loose.forEach(hash) { number in
+        index.loose.forEach(hash) { place in
             looks += 1
             guard looks <= ArchiveFinder.most else { return false }
-            guard let step = step(of: number, asked), mayAnswer(number) else { return true }
-            let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
-            let place = (step - 1) * 2 + (isOther ? 1 : 0)
-            found[place].append(number)
+            let entry = table.found(byURL: place)
+            guard let found = match(entry, asked, rules, isFirst: first == nil), mayAnswer(entry, place) else {
+                return true
+            }
+            let rank = (found.step - 1) * 2 + (isOther(entry, isSecure) ? 1 : 0)
+            if first == nil {
+                first = (rank, place)
+                words = found.words
+            } else {
+                others.append((rank, place))
+            }
             return true
         }
+        guard let first else { return nil }
         let last = archive.mode == .strict ? 0 : 5
-        for place in 0...last where !found[place].isEmpty {
-            let step = ArchiveStep(place / 2 + 1, isOtherScheme: place % 2 == 1)
-            if let candidates = candidates(step, found[place]) { return candidates }
+        guard !others.isEmpty else {
+            guard first.rank <= last else { return nil }
+            var only = candidates(ArchiveFinder.step(first.rank), [table.index(ofURL: first.place)])
+            only?.wordsWithout = words
+            return only
+        }
+        for rank in 0...last {
+            var numbers: [Int] = []
+            if first.rank == rank { add(first.place, to: &numbers) }
+            for candidate in others where candidate.rank == rank { add(candidate.place, to: &numbers) }
+            if !numbers.isEmpty, let candidates = candidates(ArchiveFinder.step(rank), numbers) { return candidates }
         }
         return nil
     }
 
-    private func step(of number: Int, _ asked: SplitQuery) -> Int? {
-        ArchiveFinder.withURL(table[number]) { url, pathEnd in
+    private static func step(_ rank: Int) -> ArchiveStep { ArchiveStep(rank / 2 + 1, isOtherScheme: rank % 2 == 1) }
+
+    /// Adds the entry that a URL is of, in the order of the archive. Further URLs come behind all others.
+    private func add(_ place: Int, to numbers: inout [Int]) {
+        guard place >= table.count else { return numbers.append(place) }
+        let number = table.index(ofURL: place)
+        guard !numbers.contains(number) else { return }
+        numbers.insert(number, at: numbers.firstIndex { $0 > number } ?? numbers.count)
+    }
+
+    private func isOther(_ entry: EntryTable.Entry, _ isSecure: Bool) -> Bool {
+        ArchiveFinder.withURL(entry) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
+    }
+
+    /// By which step an entry is found, and for the first entry what is said where that is 3.
+    private func match(
+        _ entry: EntryTable.Entry, _ asked: SplitQuery, _ rules: ParameterRules, isFirst: Bool
+    ) -> (step: Int, words: String?)? {
+        ArchiveFinder.withURL(entry) { url, pathEnd in
             guard hasSamePath(url, pathEnd) else { return nil }
             let query = UnsafeRawBufferPointer(rebasing: url[pathEnd...])
-            if URLText.equal(query, UnsafeRawBufferPointer(rebasing: self.url[self.pathEnd...])) { return 1 }
+            if URLText.equal(query, UnsafeRawBufferPointer(rebasing: self.url[self.pathEnd...])) {
+                return (1, nil)
+            }
             // Strictly the same URL has the same text; only a value that was taken out equals others.
-            if archive.mode == .strict, index.rules.redacted.isEmpty { return nil }
-            return SplitQuery(url, pathEnd: pathEnd, index.rules).step(of: asked)
+            if archive.mode == .strict, rules.redacted.isEmpty { return nil }
+            let recorded = SplitQuery(url, pathEnd: pathEnd, rules)
+            guard let step = recorded.step(of: asked) else { return nil }
+            return (step, isFirst && step == 3 ? recorded.wordsWithout(asked) : nil)
         }
     }
 
     /// Step 4.
     private func byStaticFile(_ asked: SplitQuery) -> ArchiveCandidates? {
         guard StaticFile.isNamed(by: UnsafeRawBufferPointer(rebasing: url[..<pathEnd])) else { return nil }
-        return best(4) { number in
-            ArchiveFinder.withURL(table[number]) { url, pathEnd in
+        return best(4) { entry in
+            ArchiveFinder.withURL(entry) { url, pathEnd in
                 SplitQuery(url, pathEnd: pathEnd, index.rules).equalCount(asked)
             }
         }
@@ -124,8 +167,8 @@ struct ArchiveFinder {
 
     /// Step 5.
     private func byLikeness(_ asked: SplitQuery) -> ArchiveCandidates? {
-        best(5) { number in
-            let likeness = ArchiveFinder.withURL(table[number]) { url, pathEnd in
+        best(5) { entry in
+            let likeness = ArchiveFinder.withURL(entry) { url, pathEnd in
                 SplitQuery(url, pathEnd: pathEnd, index.rules).likeness(asked)
             }
             return likeness >= 0.5 ? Int((likeness * 100).rounded()) : nil
@@ -133,20 +176,21 @@ struct ArchiveFinder {
     }
 
     /// The first of those of the same path that score best; of the other scheme only where the same has none.
-    private func best(_ step: Int, _ score: (Int) -> Int?) -> ArchiveCandidates? {
+    private func best(_ step: Int, _ score: (EntryTable.Entry) -> Int?) -> ArchiveCandidates? {
         let isSecure = ArchiveIndex.isSecure(url)
-        var best: [(entry: Int, score: Int)?] = [nil, nil]
-        forEachOfPath { number in
-            guard mayAnswer(number), let score = score(number) else { return }
-            let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
-            let place = isOther ? 1 : 0
-            if let known = best[place], known.score >= score { return }
-            if candidates(ArchiveStep(step), [number]) != nil { best[place] = (number, score) }
+        var best: [(number: Int, score: Int)?] = [nil, nil]
+        forEachOfPath { place in
+            let entry = table.found(byURL: place)
+            guard mayAnswer(entry, place), let score = score(entry) else { return }
+            let rank = isOther(entry, isSecure) ? 1 : 0
+            if let known = best[rank], known.score >= score { return }
+            let number = table.index(ofURL: place)
+            if candidates(ArchiveStep(step), [number]) != nil { best[rank] = (number, score) }
         }
-        for place in 0...1 {
-            guard let found = best[place] else { continue }
-            let step = ArchiveStep(step, isOtherScheme: place == 1, likeness: step == 5 ? found.score : 0)
-            return candidates(step, [found.entry])
+        for rank in 0...1 {
+            guard let found = best[rank] else { continue }
+            let step = ArchiveStep(step, isOtherScheme: rank == 1, likeness: step == 5 ? found.score : 0)
+            return candidates(step, [found.number])
         }
         return nil
     }
@@ -155,44 +199,53 @@ struct ArchiveFinder {
     private func bySize() -> ArchiveCandidates? {
         guard let asked = ImageSize(url, pathEnd: pathEnd), let images = index.images else { return nil }
         let isSecure = ArchiveIndex.isSecure(url)
-        var best: [(entry: Int, size: Int)?] = [nil, nil]
+        var best: [(number: Int, size: Int)?] = [nil, nil]
         var looks = 0
-        images.forEach(asked.hash) { number in
+        images.forEach(asked.hash) { place in
             looks += 1
             guard looks <= ArchiveFinder.most else { return false }
-            let image = ArchiveFinder.withURL(table[number]) { ImageSize($0, pathEnd: $1) }
-            guard let image, image.text == asked.text, mayAnswer(number) else { return true }
-            let isOther = ArchiveFinder.withURL(table[number]) { url, _ in ArchiveIndex.isSecure(url) } != isSecure
-            let place = isOther ? 1 : 0
-            let known = best[place]?.size ?? -1
+            let entry = table.found(byURL: place)
+            let image = ArchiveFinder.withURL(entry) { ImageSize($0, pathEnd: $1) }
+            guard let image, image.text == asked.text, mayAnswer(entry, place) else { return true }
+            let rank = isOther(entry, isSecure) ? 1 : 0
+            let known = best[rank]?.size ?? -1
             // The smallest that is no smaller, else the largest.
             let isBetter =
                 image.size >= asked.size
                 ? known < asked.size || image.size < known : known < asked.size && image.size > known
-            if isBetter { best[place] = (number, image.size) }
+            if isBetter { best[rank] = (table.index(ofURL: place), image.size) }
             return true
         }
-        for place in 0...1 {
-            if let found = best[place] { return candidates(ArchiveStep(6, isOtherScheme: place == 1), [found.entry]) }
+        for rank in 0...1 {
+            if let found = best[rank] { return candidates(ArchiveStep(6, isOtherScheme: rank == 1), [found.number]) }
         }
         return nil
     }
 
     // MARK: Entries
 
+    /// Calls `body` with the places of URLs.
     private func forEachOfPath(_ body: (Int) -> Void) {
         var looks = 0
-        index.paths.forEach(ArchiveIndex.pathHash(url, pathEnd: pathEnd)) { number in
+        index.paths.forEach(ArchiveIndex.pathHash(url, pathEnd: pathEnd)) { place in
             looks += 1
-            let isSame = ArchiveFinder.withURL(table[number]) { hasSamePath($0, $1) }
-            if isSame { body(number) }
+            let isSame = ArchiveFinder.withURL(table.found(byURL: place)) { hasSamePath($0, $1) }
+            if isSame { body(place) }
             return looks < ArchiveFinder.most
         }
     }
 
     private func hasSamePath(_ recorded: UnsafeRawBufferPointer, _ recordedEnd: Int) -> Bool {
-        let mine = UnsafeRawBufferPointer(rebasing: recorded[ArchiveIndex.keyStart(recorded)..<recordedEnd])
-        return URLText.equal(mine, UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)..<pathEnd]))
+        ArchiveFinder.isSamePath(recorded, recordedEnd, url, pathEnd)
+    }
+
+    /// Whether two URLs have the same host and path.
+    static func isSamePath(
+        _ one: UnsafeRawBufferPointer, _ oneEnd: Int, _ other: UnsafeRawBufferPointer, _ otherEnd: Int
+    ) -> Bool {
+        URLText.equal(
+            UnsafeRawBufferPointer(rebasing: one[ArchiveIndex.keyStart(one)..<oneEnd]),
+            UnsafeRawBufferPointer(rebasing: other[ArchiveIndex.keyStart(other)..<otherEnd]))
     }
 
     static func withURL<Result>(
@@ -202,9 +255,8 @@ struct ArchiveFinder {
     }
 
     /// Whether an entry is one for the request's method, and of those that count.
-    private func mayAnswer(_ number: Int) -> Bool {
-        let entry = table[number]
-        guard entry.isUsable, archive.counts(number) else { return false }
+    private func mayAnswer(_ entry: EntryTable.Entry, _ place: Int) -> Bool {
+        guard entry.isUsable, archive.counts(place) else { return false }
         // Scripts of other origins ask the proxy, which knows what the archive has.
         guard method != .options || archive.options.cors == .off else { return false }
         guard !entry.isPartial || hasRange else { return false }
@@ -222,7 +274,7 @@ struct ArchiveFinder {
     /// The candidates of a step; nil where the request has no body, and all of them have.
     private func candidates(_ step: ArchiveStep, _ found: [Int]) -> ArchiveCandidates? {
         var entries = found
-        if !hasBody, archive.mode != .nearest {
+        if !hasBody, archive.mode != .nearest, entries.contains(where: { table[$0].hasRequestBody }) {
             entries.removeAll { table[$0].hasRequestBody }
             guard !entries.isEmpty else { return nil }
         }
@@ -230,15 +282,15 @@ struct ArchiveFinder {
         guard method == .get || method == .head else {
             return ArchiveCandidates(archive: archive, step: step, entries: entries, isCertain: false)
         }
-        let isCertain =
-            entries.count == 1 && !hasBody && !table[entries[0]].isPartial
-            && !(method == .head && table[entries[0]].method == "HEAD")
         return ArchiveCandidates(
-            archive: archive, step: step, entries: entries, isCertain: isCertain || isAlone(entries))
+            archive: archive, step: step, entries: entries,
+            isCertain: entries.count == 1 && isCertain(table[entries[0]]))
     }
 
-    /// Whether the only candidate has no body recorded, which equals any.
-    private func isAlone(_ entries: [Int]) -> Bool {
-        entries.count == 1 && hasBody && !table[entries[0]].hasRequestBody && !table[entries[0]].isPartial
+    /// Whether nothing else of the request has to be looked at where this is the only candidate.
+    private func isCertain(_ entry: EntryTable.Entry) -> Bool {
+        guard !entry.isPartial else { return false }
+        // An entry without a recorded body equals any.
+        return hasBody ? !entry.hasRequestBody : method != .head || entry.method != "HEAD"
     }
 }

@@ -1,11 +1,12 @@
 import Archives
+import Glibc
 import HTTPSemantics
 
-/// The entries of an archive by hashes of their URLs: some 36 bytes an entry.
+/// The URLs of an archive's entries by their hashes: some 36 bytes an entry. What is found is a URL's place in the table.
 ///
 /// http and https share keys where both are at their default ports; which of them an entry has is looked at afterwards.
 struct ArchiveIndex: Sendable {
-    /// A hash table of chains: each entry is in one, in the order of the archive.
+    /// A hash table of chains: each URL is in one, in the order of the archive, further ones of entries behind all.
     struct Chains: Sendable {
         private var heads: [UInt32]
         private var following: [UInt32]
@@ -26,7 +27,7 @@ struct ArchiveIndex: Sendable {
             }
         }
 
-        /// Calls `body` with each entry that may have this hash, until it returns false.
+        /// Calls `body` with the place of each URL that may have this hash, until it returns false.
         @inline(__always)
         func forEach(_ hash: UInt64, _ body: (Int) -> Bool) {
             var index = heads[Int(truncatingIfNeeded: hash) & mask]
@@ -50,7 +51,7 @@ struct ArchiveIndex: Sendable {
     /// - Parameter isQuery: whether a POST asks for something only (GraphQL); reads the entry.
     init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode, isQuery: (Int) -> Bool) {
         var rules = ParameterRules(ignored: settings.ignoredParameters)
-        let count = table.count
+        let count = table.urlCount
         rules.redacted = ArchiveIndex.redactedNames(table)
         let final = rules
         self.rules = final
@@ -66,7 +67,7 @@ struct ArchiveIndex: Sendable {
                 ArchiveIndex.withURL(of: index, table) { ImageSize($0, pathEnd: $1)?.hash } ?? nil
             } : nil
         let unsafe: Set<String> = ["POST", "PUT", "PATCH", "DELETE"]
-        changes = (0..<count).filter { number in
+        changes = (0..<table.count).filter { number in
             let entry = table[number]
             guard unsafe.contains(entry.method), entry.isUsable else { return false }
             return !(entry.method == "POST" && entry.hasRequestBody && isQuery(number))
@@ -74,9 +75,9 @@ struct ArchiveIndex: Sendable {
     }
 
     private static func withURL<Result>(
-        of index: Int, _ table: EntryTable, _ body: (UnsafeRawBufferPointer, Int) -> Result
+        of place: Int, _ table: EntryTable, _ body: (UnsafeRawBufferPointer, Int) -> Result
     ) -> Result? {
-        let entry = table[index]
+        let entry = table.found(byURL: place)
         let url = entry.url
         guard !url.isEmpty else { return nil }
         return url.withUnsafeBytes { body($0, entry.pathEnd) }
@@ -84,7 +85,7 @@ struct ArchiveIndex: Sendable {
 
     private static func redactedNames(_ table: EntryTable) -> Set<[UInt8]> {
         var names: Set<[UInt8]> = []
-        for index in 0..<table.count {
+        for index in 0..<table.urlCount {
             _ = withURL(of: index, table) { url, pathEnd in
                 guard pathEnd < url.count else { return }
                 for parameter in QueryParameters(of: url, pathEnd: pathEnd)
@@ -107,17 +108,18 @@ struct ArchiveIndex: Sendable {
         } else {
             return 0
         }
-        var index = start
+        guard let base = url.baseAddress else { return 0 }
+        let end = memchr(base + start, 0x2F, url.count - start).map { UnsafeRawPointer($0) - base } ?? url.count
+        guard memchr(base + start, 0x3A, end - start) != nil else { return start }
         // A colon in brackets is an IPv6 address's.
         var isInBrackets = false
-        while index < url.count, url[index] != UInt8(ascii: "/") {
+        for index in start..<end {
             switch url[index] {
             case UInt8(ascii: "["): isInBrackets = true
             case UInt8(ascii: "]"): isInBrackets = false
             case UInt8(ascii: ":") where !isInBrackets: return 0
             default: break
             }
-            index += 1
         }
         return start
     }
@@ -126,6 +128,16 @@ struct ArchiveIndex: Sendable {
 
     static func pathHash(_ url: UnsafeRawBufferPointer, pathEnd: Int) -> UInt64 {
         URLHash.of(UnsafeRawBufferPointer(rebasing: url[keyStart(url)..<pathEnd]))
+    }
+
+    /// The same of a URL whose query is taken apart.
+    static func looseHash(
+        _ url: UnsafeRawBufferPointer, pathEnd: Int, _ query: SplitQuery, _ rules: ParameterRules
+    ) -> UInt64 {
+        let path = pathHash(url, pathEnd: pathEnd)
+        var sum: UInt64 = 0
+        for parameter in query.parameters where !parameter.isBuster { sum &+= rules.hashed(parameter.bytes) }
+        return sum == 0 ? path : URLHash.combined(path, sum)
     }
 
     static func looseHash(_ url: UnsafeRawBufferPointer, pathEnd: Int, _ rules: ParameterRules) -> UInt64 {

@@ -74,8 +74,8 @@ private struct MissLook {
         var usable = false
         var methodIsThere = false
         var isThere = false
-        forEachOfPath { number in
-            let entry = archive.table[number]
+        forEachOfPath { place in
+            let entry = archive.table.found(byURL: place)
             let isSame = ArchiveFinder.withURL(entry) { url, pathEnd in
                 SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
             }
@@ -115,13 +115,14 @@ private struct MissLook {
         return url[start..<end]
     }
 
+    /// Calls `body` with the places of URLs.
     private func forEachOfPath(_ body: (Int) -> Bool) {
         let mine = UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)..<pathEnd])
-        archive.index.paths.forEach(ArchiveIndex.pathHash(url, pathEnd: pathEnd)) { number in
-            let isSame = ArchiveFinder.withURL(archive.table[number]) { url, pathEnd in
+        archive.index.paths.forEach(ArchiveIndex.pathHash(url, pathEnd: pathEnd)) { place in
+            let isSame = ArchiveFinder.withURL(archive.table.found(byURL: place)) { url, pathEnd in
                 URLText.equal(mine, UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)..<pathEnd]))
             }
-            return isSame && archive.counts(number) ? body(number) : true
+            return isSame && archive.counts(place) ? body(place) : true
         }
     }
 
@@ -131,12 +132,14 @@ private struct MissLook {
         var found: [Int] = []
         var scored: [(number: Int, score: Int)] = []
         let asked = asked
-        forEachOfPath { number in
-            let entry = archive.table[number]
+        forEachOfPath { place in
+            let entry = archive.table.found(byURL: place)
             guard entry.isUsable else { return true }
             let equal = ArchiveFinder.withURL(entry) { url, pathEnd in
                 SplitQuery(url, pathEnd: pathEnd, archive.index.rules).equalCount(asked)
             }
+            let number = archive.table.index(ofURL: place)
+            guard place == number || !scored.contains(where: { $0.number == number }) else { return true }
             scored.append((number, equal * 2 + (entry.method.utf8.elementsEqual(method.bytes) ? 1 : 0)))
             return scored.count < 10_000
         }

@@ -61,12 +61,13 @@ extension ArchiveCandidates {
         switch step.number {
         case 2: words.append("order")
         case 3:
-            let rules = archive.index.rules
-            let asked = SplitQuery(url, pathEnd: pathEnd, rules)
-            let names = ArchiveFinder.withURL(archive.table[number]) { url, pathEnd in
-                SplitQuery(url, pathEnd: pathEnd, rules).bustersThatDiffer(asked)
+            let known = entries.count == 1 && entries[0] == number ? wordsWithout : nil
+            guard let known else {
+                words.append(wordsWithout(number, url, pathEnd))
+                break
             }
-            words.append("without " + names.joined(separator: ", "))
+            if !step.isOtherScheme { return known }
+            words.append(known)
         case 4: words.append("without query")
         case 5:
             let hundredths = step.likeness % 100
@@ -76,6 +77,22 @@ extension ArchiveCandidates {
         }
         if step.isOtherScheme { words.append("scheme") }
         return words.joined(separator: "; ")
+    }
+
+    /// The cache busters in which a request differs from the URL by which it has found an entry.
+    private func wordsWithout(_ number: Int, _ url: UnsafeRawBufferPointer, _ pathEnd: Int) -> String {
+        let rules = archive.index.rules
+        let asked = SplitQuery(url, pathEnd: pathEnd, rules)
+        let table = archive.table
+        var entry = table[number]
+        if let further = table.placeOfFurtherURL(number) {
+            let isFound = ArchiveFinder.withURL(entry) { own, ownEnd in
+                ArchiveFinder.isSamePath(own, ownEnd, url, pathEnd)
+                    && SplitQuery(own, pathEnd: ownEnd, rules).step(of: asked) == 3
+            }
+            if !isFound { entry = table.found(byURL: further) }
+        }
+        return ArchiveFinder.withURL(entry) { SplitQuery($0, pathEnd: $1, rules).wordsWithout(asked) }
     }
 
     /// Those of the chosen that are in order for a client: the ones behind the last change that it was answered from,

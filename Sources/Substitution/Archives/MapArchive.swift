@@ -27,7 +27,7 @@ public final class MapArchive: Sendable {
 
     private let file: ArchiveFile
     private let isUnchanged: @Sendable () -> Bool
-    /// Of those that `urls` counts; empty where all do.
+    /// Of the table's URLs those that `urls` counts; empty where all do.
     private let counted: [Bool]
     private let details = Mutex(KeptDetails())
     /// What ``changes(around:)`` has found.
@@ -55,8 +55,8 @@ public final class MapArchive: Sendable {
         let table = table
         counted =
             settings.urls.map { urls in
-                (0..<table.count).map { number in
-                    ArchiveFinder.withURL(table[number]) { url, pathEnd in
+                (0..<table.urlCount).map { place in
+                    ArchiveFinder.withURL(table.found(byURL: place)) { url, pathEnd in
                         urls.contains(UnsafeRawBufferPointer(rebasing: url[..<pathEnd]))
                     }
                 }
@@ -74,8 +74,8 @@ public final class MapArchive: Sendable {
         hosts = MapArchive.hosts(of: table, counted, mode)
     }
 
-    /// Whether the map counts an entry.
-    func counts(_ number: Int) -> Bool { counted.isEmpty || counted[number] }
+    /// Whether the map counts an entry, or one by a further URL of it, which is told by the URL's place in the table.
+    func counts(_ place: Int) -> Bool { counted.isEmpty || counted[place] }
 
     /// Whether the map counts an entry (`urls`).
     public func isCounted(_ number: Int) -> Bool { counts(number) }
@@ -117,13 +117,21 @@ public final class MapArchive: Sendable {
 
     private static func hosts(of table: EntryTable, _ counted: [Bool], _ mode: ArchiveMatchMode) -> [NamedHost] {
         var seen: Set<ArraySlice<UInt8>> = []
+        // Mostly it is that of the entry before.
+        var last: ArraySlice<UInt8> = []
         var hosts: [NamedHost] = []
         var secure: Set<String> = []
-        for number in 0..<table.count where counted.isEmpty || counted[number] {
-            let url = table[number].url
+        for place in 0..<table.urlCount where counted.isEmpty || counted[place] {
+            let url = table.found(byURL: place).url
             guard !url.isEmpty else { continue }
+            if !last.isEmpty, url.count > last.count, url[url.startIndex + last.count] == UInt8(ascii: "/"),
+                isPrefix(last, of: url)
+            {
+                continue
+            }
             let start = url.startIndex + (url[url.startIndex + 4] == UInt8(ascii: "s") ? 8 : 7)
             let authority = url[..<(url[start...].firstIndex(of: UInt8(ascii: "/")) ?? url.endIndex)]
+            last = authority
             guard seen.insert(authority).inserted, let host = NamedHost(String(decoding: authority, as: UTF8.self))
             else {
                 continue
@@ -137,6 +145,10 @@ public final class MapArchive: Sendable {
             if let other = NamedHost("https://\(host.host)") { hosts.append(other) }
         }
         return hosts
+    }
+
+    private static func isPrefix(_ prefix: ArraySlice<UInt8>, of url: ArraySlice<UInt8>) -> Bool {
+        prefix.withUnsafeBytes { prefix in url.withUnsafeBytes { URLText.hasPrefix($0, prefix) } }
     }
 
     /// Whether the archive has the host of a URL, whatever the scheme, and so can be missed by it.

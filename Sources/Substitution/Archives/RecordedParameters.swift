@@ -1,3 +1,4 @@
+import Glibc
 import HTTPSemantics
 
 /// What of a query tells answers apart, and what only keeps caches from answering.
@@ -8,52 +9,88 @@ struct ParameterRules: Sendable {
     var redacted: Set<[UInt8]> = []
 
     static let redactedValue = Array("REDACTED".utf8)
-    private static let always: Set<[UInt8]> = Set(
-        [
-            "_", "__", "cb", "bust", "nocache", "no_cache", "uncache", "fbclid", "gclid", "gbraid", "wbraid", "dclid",
-            "msclkid", "mc_cid", "mc_eid", "_ga", "_gl",
-        ].map { Array($0.utf8) })
-    private static let prefixes = ["cachebust", "cache_bust", "utm_"].map { Array($0.utf8) }
-    private static let timed: Set<[UInt8]> = Set(
-        ["t", "ts", "time", "timestamp", "rnd", "rand", "random", "v"].map { Array($0.utf8) })
 
     /// Whether a parameter takes no part, name and value.
     func isBuster(_ parameter: UnsafeRawBufferPointer) -> Bool {
-        let equals = parameter.firstIndex(of: UInt8(ascii: "=")) ?? parameter.count
+        let equals = ParameterRules.nameLength(parameter)
         let name = UnsafeRawBufferPointer(rebasing: parameter[..<equals])
         let value = UnsafeRawBufferPointer(rebasing: parameter[min(equals + 1, parameter.count)...])
-        if name.count <= 16 {
-            let text = Array(name)
-            if ParameterRules.always.contains(text) { return true }
-            if ParameterRules.timed.contains(text), ParameterRules.isTimeOrChance(value) { return true }
-        }
-        if ParameterRules.prefixes.contains(where: { $0.withUnsafeBytes { URLText.hasPrefix(name, $0) } }) {
-            return true
-        }
+        if ParameterRules.isAlways(name) || ParameterRules.isTagged(name) { return true }
+        if ParameterRules.isTimed(name), ParameterRules.isTimeOrChance(value) { return true }
         if ParameterRules.isMilliseconds(value) { return true }
         return ignored.contains { $0.matches(name) }
     }
 
+    /// Where the name of a parameter ends.
+    static func nameLength(_ parameter: UnsafeRawBufferPointer) -> Int {
+        guard let start = parameter.baseAddress, let equals = memchr(start, 0x3D, parameter.count) else {
+            return parameter.count
+        }
+        return UnsafeRawPointer(equals) - start
+    }
+
+    private static func isAlways(_ name: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 1: name.equals("_")
+        case 2: name.equals("__") || name.equals("cb")
+        case 3: name.equals("_ga") || name.equals("_gl")
+        case 4: name.equals("bust")
+        case 5: name.equals("gclid") || name.equals("dclid")
+        case 6:
+            name.equals("fbclid") || name.equals("gbraid") || name.equals("wbraid") || name.equals("mc_cid")
+                || name.equals("mc_eid")
+        case 7: name.equals("nocache") || name.equals("uncache") || name.equals("msclkid")
+        case 8: name.equals("no_cache")
+        default: false
+        }
+    }
+
+    /// Whether it is one of those that begin in a known way.
+    private static func isTagged(_ name: UnsafeRawBufferPointer) -> Bool {
+        switch name.first {
+        case UInt8(ascii: "c"): name.begins(with: "cachebust") || name.begins(with: "cache_bust")
+        case UInt8(ascii: "u"): name.begins(with: "utm_")
+        default: false
+        }
+    }
+
+    /// Whether it busts caches where its value is a time or a number by chance.
+    private static func isTimed(_ name: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 1: name.equals("t") || name.equals("v")
+        case 2: name.equals("ts")
+        case 3: name.equals("rnd")
+        case 4: name.equals("time") || name.equals("rand")
+        case 6: name.equals("random")
+        case 9: name.equals("timestamp")
+        default: false
+        }
+    }
+
     /// Ten to sixteen digits, or `0.` and six digits or more.
     private static func isTimeOrChance(_ value: UnsafeRawBufferPointer) -> Bool {
-        if (10...16).contains(value.count), value.allSatisfy(isDigit) { return true }
+        if (10...16).contains(value.count), areDigits(value, from: 0) { return true }
         return value.count >= 8 && value[0] == UInt8(ascii: "0") && value[1] == UInt8(ascii: ".")
-            && value.dropFirst(2).allSatisfy(isDigit)
+            && areDigits(value, from: 2)
     }
 
     /// Thirteen digits from 1100000000000 to 2500000000000: the time in milliseconds from 2004 to 2049.
     private static func isMilliseconds(_ value: UnsafeRawBufferPointer) -> Bool {
-        guard value.count == 13, value.allSatisfy(isDigit) else { return false }
+        guard value.count == 13, areDigits(value, from: 0) else { return false }
         let number = value.reduce(0) { $0 * 10 + Int($1 & 15) }
         return (1_100_000_000_000...2_500_000_000_000).contains(number)
+    }
+
+    private static func areDigits(_ value: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        for index in start..<value.count where !isDigit(value[index]) { return false }
+        return true
     }
 
     static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
     /// What of a parameter is in the hash that finds candidates: not the value of those that may equal any.
     func hashed(_ parameter: UnsafeRawBufferPointer) -> UInt64 {
-        let equals = parameter.firstIndex(of: UInt8(ascii: "=")) ?? parameter.count
-        let name = UnsafeRawBufferPointer(rebasing: parameter[..<equals])
+        let name = UnsafeRawBufferPointer(rebasing: parameter[..<ParameterRules.nameLength(parameter)])
         if ParameterRules.isRSC(name) { return URLHash.of(name) }
         if !redacted.isEmpty, redacted.contains(Array(name)) { return URLHash.of(name) }
         return URLHash.of(parameter)
@@ -97,11 +134,14 @@ struct SplitQuery {
             parameters = []
             return
         }
-        parameters = QueryParameters(of: url, pathEnd: pathEnd).map { bytes in
-            Parameter(
-                bytes: bytes, nameLength: bytes.firstIndex(of: UInt8(ascii: "=")) ?? bytes.count,
-                isBuster: rules.isBuster(bytes))
+        var parameters: [Parameter] = []
+        var rest = QueryParameters(of: url, pathEnd: pathEnd)
+        while let bytes = rest.next() {
+            parameters.append(
+                Parameter(
+                    bytes: bytes, nameLength: ParameterRules.nameLength(bytes), isBuster: rules.isBuster(bytes)))
         }
+        self.parameters = parameters
     }
 
     var lasting: [Parameter] { parameters.filter { !$0.isBuster } }
@@ -110,11 +150,23 @@ struct SplitQuery {
     func step(of asked: SplitQuery) -> Int? {
         if parameters.count == asked.parameters.count {
             if zip(parameters, asked.parameters).allSatisfy({ $0.admits($1) }) { return 1 }
-            if SplitQuery.pair(parameters, asked.parameters, { $0.admits($1) }) == parameters.count { return 2 }
+            if SplitQuery.canPair(parameters, asked.parameters, { $0.admits($1) }) { return 2 }
         }
+        // Mostly their order is the same, and they need no lists of their own.
+        if isSameInOrder(asked) { return 3 }
         let (mine, theirs) = (lasting, asked.lasting)
-        guard mine.count == theirs.count else { return nil }
-        return SplitQuery.pair(mine, theirs, { $0.admitsLoosely($1) }) == mine.count ? 3 : nil
+        return SplitQuery.canPair(mine, theirs) { $0.admitsLoosely($1) } ? 3 : nil
+    }
+
+    /// Whether the parameters that are no cache busters are the same, one after another.
+    private func isSameInOrder(_ asked: SplitQuery) -> Bool {
+        var index = 0
+        for mine in parameters where !mine.isBuster {
+            while index < asked.parameters.count, asked.parameters[index].isBuster { index += 1 }
+            guard index < asked.parameters.count, mine.admitsLoosely(asked.parameters[index]) else { return false }
+            index += 1
+        }
+        return asked.parameters[index...].allSatisfy { $0.isBuster }
     }
 
     /// How many parameters are equal, busters and all.
@@ -128,17 +180,46 @@ struct SplitQuery {
         return Double(2 * equal) / Double(mine.count + theirs.count)
     }
 
-    /// The names of cache busters in which the two differ, sorted, at most three.
-    func bustersThatDiffer(_ asked: SplitQuery) -> [String] {
-        var names: Set<String> = []
-        guard isShort, asked.isShort else { return [] }
-        for (ours, theirs) in [(self, asked), (asked, self)] {
+    /// What is said of a request that differs in cache busters: `without _, t`.
+    func wordsWithout(_ asked: SplitQuery) -> String {
+        // Mostly there is one.
+        guard let name = onlyBusterThatDiffers(asked) else {
+            return "without " + bustersThatDiffer(asked).joined(separator: ", ")
+        }
+        return "without " + String(decoding: name, as: UTF8.self)
+    }
+
+    /// The name of the cache buster in which the two differ; nil for none, and for several.
+    private func onlyBusterThatDiffers(_ asked: SplitQuery) -> UnsafeRawBufferPointer? {
+        guard isShort, asked.isShort else { return nil }
+        var only: UnsafeRawBufferPointer?
+        for isMine in [true, false] {
+            let (ours, theirs) = isMine ? (self, asked) : (asked, self)
             for parameter in ours.parameters where parameter.isBuster || ParameterRules.isRSC(parameter.name) {
-                let isThere = theirs.parameters.contains { URLText.equal($0.bytes, parameter.bytes) }
-                if !isThere { names.insert(String(decoding: parameter.name, as: UTF8.self)) }
+                if theirs.parameters.contains(where: { URLText.equal($0.bytes, parameter.bytes) }) { continue }
+                if let only, !URLText.equal(only, parameter.name) { return nil }
+                only = parameter.name
             }
         }
-        return Array(names.sorted().prefix(3))
+        return only
+    }
+
+    /// The names of cache busters in which the two differ, sorted, at most three.
+    func bustersThatDiffer(_ asked: SplitQuery) -> [String] {
+        var names: [String] = []
+        guard isShort, asked.isShort else { return [] }
+        addBusters(to: &names, missingIn: asked)
+        asked.addBusters(to: &names, missingIn: self)
+        if names.count > 1 { names.sort() }
+        return names.count > 3 ? Array(names[..<3]) : names
+    }
+
+    private func addBusters(to names: inout [String], missingIn other: SplitQuery) {
+        for parameter in parameters where parameter.isBuster || ParameterRules.isRSC(parameter.name) {
+            if other.parameters.contains(where: { URLText.equal($0.bytes, parameter.bytes) }) { continue }
+            let name = String(decoding: parameter.name, as: UTF8.self)
+            if !names.contains(name) { names.append(name) }
+        }
     }
 
     /// The names of parameters in which the two differ, in the order of the request, then of the recording.
@@ -157,6 +238,16 @@ struct SplitQuery {
 
     /// Whether it has so few parameters that each may be compared with each.
     private var isShort: Bool { parameters.count <= 256 }
+
+    /// Whether each of the first list finds one of the second for itself, and none is left.
+    private static func canPair(
+        _ first: [Parameter], _ second: [Parameter], _ equal: (Parameter, Parameter) -> Bool
+    ) -> Bool {
+        guard first.count == second.count else { return false }
+        // One that nothing is equal to tells it already.
+        if let last = first.last, first.count <= 256, !second.contains(where: { equal(last, $0) }) { return false }
+        return pair(first, second, equal) == first.count
+    }
 
     /// How many of the first list find one of the second for themselves. Queries beyond 256 parameters are compared in
     /// their order alone, so that nobody buys a square of time with one long URL.

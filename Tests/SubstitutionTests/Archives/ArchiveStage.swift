@@ -9,6 +9,7 @@ import Testing
 /// An archive in a file of its own, and requests to it.
 final class ArchiveStage {
     let folder: String
+    private let name: String
     let map: SubstitutionMap
 
     /// A request that was recorded, with its response.
@@ -40,20 +41,26 @@ final class ArchiveStage {
     }
 
     /// - Parameter settings: options of the item in `archives`, as in `match: nearest`.
-    init(_ entries: [Recorded], _ settings: String = "") throws {
+    convenience init(_ entries: [Recorded], _ settings: String = "") throws {
+        try self.init(ArchiveStage.har(entries), named: "a.har", settings)
+    }
+
+    /// An archive that has this text.
+    init(_ text: String, named name: String, _ settings: String = "") throws {
+        self.name = name
         var template = Array("/tmp/subproxy-archive-XXXXXX".utf8CString)
         folder = template.withUnsafeMutableBufferPointer { buffer in
             buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "/tmp"
         }
-        try ArchiveStage.write(ArchiveStage.har(entries), to: folder + "/a.har")
-        let item = settings.isEmpty ? "a.har" : "{ file: a.har, \(settings) }"
+        try ArchiveStage.write(text, to: "\(folder)/\(name)")
+        let item = settings.isEmpty ? name : "{ file: \(name), \(settings) }"
         try ArchiveStage.write("archives: [\(item)]\n", to: folder + "/m.yaml")
         let result = SubstitutionMap.load(files: [folder + "/m.yaml"])
         map = try #require(result.map, "\(result.diagnostics.map(\.rendering))")
     }
 
     deinit {
-        for name in ["a.har", "m.yaml"] { unlink("\(folder)/\(name)") }
+        for name in [name, "m.yaml"] { unlink("\(folder)/\(name)") }
         rmdir(folder)
     }
 
