@@ -11,6 +11,7 @@ public enum Hexadecimal {
     }
 
     /// Appends two digits a byte, in lower case, in the bytes' order.
+    @inlinable
     public static func append(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in bytes {
             output.append(digit(byte >> 4))

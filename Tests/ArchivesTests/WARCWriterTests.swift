@@ -89,7 +89,7 @@ struct WARCWriterTests {
     func times(_ text: String, _ milliseconds: Int64?) {
         #expect(RecordTime.milliseconds(Array(text.utf8)[...]) == milliseconds)
         if let milliseconds {
-            #expect(RecordTime.milliseconds(Array(RecordTime.text(milliseconds).utf8)[...]) == milliseconds)
+            #expect(RecordTime.milliseconds(RecordTime.text(milliseconds)[...]) == milliseconds)
         }
     }
 }

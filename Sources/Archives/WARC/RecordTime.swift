@@ -62,18 +62,25 @@ enum RecordTime {
     }
 
     /// Such as `2026-11-23T03:05:06.789Z`; times before the year 0 or after 9999 are those years' first or last.
-    static func text(_ milliseconds: Int64) -> String {
+    static func text(_ milliseconds: Int64) -> [UInt8] {
         let time = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let day = time >= 0 ? time / 86_400_000 : (time - 86_399_999) / 86_400_000
         let rest = time - day * 86_400_000
         let date = CivilDate(daysSinceEpoch: day)
-        let clock = [rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60].map { digits($0, 2) }
-        return "\(digits(date.year, 4))-\(digits(Int64(date.month), 2))-\(digits(Int64(date.day), 2))T"
-            + clock.joined(separator: ":") + ".\(digits(rest % 1000, 3))Z"
-    }
-
-    private static func digits(_ value: Int64, _ width: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        let parts: [(value: Int64, width: Int, behind: StaticString)] = [
+            (date.year, 4, "-"), (Int64(date.month), 2, "-"), (Int64(date.day), 2, "T"), (rest / 3_600_000, 2, ":"),
+            (rest / 60_000 % 60, 2, ":"), (rest / 1000 % 60, 2, "."), (rest % 1000, 3, "Z"),
+        ]
+        for part in parts {
+            var divisor: Int64 = part.width == 4 ? 1000 : part.width == 3 ? 100 : 10
+            while divisor > 0 {
+                text.append(0x30 + UInt8(truncatingIfNeeded: part.value / divisor % 10))
+                divisor /= 10
+            }
+            text.add(part.behind)
+        }
+        return text
     }
 }

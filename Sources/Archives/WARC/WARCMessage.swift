@@ -2,67 +2,123 @@ import HTTPSemantics
 
 /// The header block of a record that is written.
 struct RecordHeadText {
-    private var text: [UInt8]
+    private var text: [UInt8] = []
 
-    init(type: String, id: String, time: Int64) {
-        text = Array("WARC/1.1\r\nWARC-Type: \(type)\r\nWARC-Record-ID: \(id)\r\n".utf8)
-        add("WARC-Date", RecordTime.text(time))
+    init(type: StaticString, id: [UInt8], time: [UInt8]) {
+        text.reserveCapacity(640)
+        text.add("WARC/1.1\r\nWARC-Type: ")
+        text.add(type)
+        text.add("\r\nWARC-Record-ID: ")
+        text += id
+        text.add("\r\nWARC-Date: ")
+        text += time
+        text.add("\r\n")
     }
 
-    mutating func add(_ name: String, _ value: String) { add(name, Array(value.utf8)) }
-
-    mutating func add(_ name: String, _ value: [UInt8]) {
-        text += Array("\(name): ".utf8) + WARCMessage.line(value) + [0x0D, 0x0A]
+    /// Adds a line.
+    ///
+    /// - Parameter name: with what stands between it and the value.
+    mutating func add(_ name: StaticString, _ value: [UInt8]) {
+        text.add(name)
+        text.add(line: value)
+        text.add("\r\n")
     }
 
-    func bytes(contentLength: Int) -> [UInt8] { text + Array("Content-Length: \(contentLength)\r\n\r\n".utf8) }
+    /// Adds a whole line.
+    mutating func add(_ line: StaticString) {
+        text.add(line)
+        text.add("\r\n")
+    }
+
+    consuming func bytes(contentLength: Int) -> [UInt8] {
+        text.add("Content-Length: ")
+        text += String(contentLength).utf8
+        text.add("\r\n\r\n")
+        return text
+    }
 }
 
 /// Messages of HTTP/1.1 as WARC has them.
 enum WARCMessage {
+    /// What stands behind a record.
+    static let recordEnd: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
+
     static func requestHead(_ exchange: RecordedExchange) -> [UInt8] {
-        var head = line(Array(exchange.method.utf8)) + [0x20] + line(target(exchange.url)) + Array(" HTTP/1.1\r\n".utf8)
+        var head: [UInt8] = []
+        head.reserveCapacity(1024)
+        head.add(line: Array(exchange.method.utf8))
+        head.append(0x20)
+        let start = authority(exchange.url)
+        appendTarget(exchange.url[start.upperBound...], to: &head)
+        head.add(" HTTP/1.1\r\n")
         if !exchange.requestFields.contains(where: { $0.isNamed("host") }) {
-            append(RecordedField(Array("Host".utf8), authority(exchange.url)), to: &head)
+            let authority = exchange.url[start]
+            let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[($0 + 1)...] } ?? authority
+            append(RecordedField(Array("Host".utf8), Array(host)), to: &head)
         }
         for field in exchange.requestFields where !isOfTransfer(field) { append(field, to: &head) }
-        return head + [0x0D, 0x0A]
+        head.add("\r\n")
+        return head
     }
 
     static func responseHead(_ exchange: RecordedExchange) -> [UInt8] {
-        var head = Array("HTTP/1.1 \(exchange.status) ".utf8) + line(exchange.reason) + [0x0D, 0x0A]
+        var head: [UInt8] = []
+        head.reserveCapacity(1024)
+        head.add("HTTP/1.1 ")
+        head += String(exchange.status).utf8
+        head.append(0x20)
+        head.add(line: exchange.reason)
+        head.add("\r\n")
         for field in exchange.fields where !isOfTransfer(field) { append(field, to: &head) }
-        return head + [0x0D, 0x0A]
+        head.add("\r\n")
+        return head
     }
-
-    /// Nothing of a value ends its line.
-    static func line(_ value: [UInt8]) -> [UInt8] { value.map { $0 == 0x0D || $0 == 0x0A || $0 == 0 ? 0x20 : $0 } }
 
     private static func append(_ field: RecordedField, to head: inout [UInt8]) {
         // HTTP/2's pseudo fields stand in the first line.
         guard !field.name.isEmpty, field.name.allSatisfy({ $0.isMember(of: .token) }) else { return }
-        head += field.name + [UInt8(ascii: ":"), 0x20] + line(field.value) + [0x0D, 0x0A]
+        head += field.name
+        head.add(": ")
+        head.add(line: field.value)
+        head.add("\r\n")
     }
 
     private static func isOfTransfer(_ field: RecordedField) -> Bool {
         field.isNamed("transfer-encoding") || field.isNamed("trailer")
     }
 
-    private static func start(ofAuthority url: [UInt8]) -> Int {
-        let mark = Array("://".utf8)
-        for index in url.indices where url[index...].starts(with: mark) { return index + mark.count }
-        return 0
+    /// Where the authority of a URL stands.
+    private static func authority(_ url: [UInt8]) -> Range<Int> {
+        var start = 0
+        for index in url.indices.dropLast(2) where url[index] == UInt8(ascii: ":") {
+            guard url[index + 1] == UInt8(ascii: "/"), url[index + 2] == UInt8(ascii: "/") else { continue }
+            start = index + 3
+            break
+        }
+        return start..<(url[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? url.count)
     }
 
-    /// Path and query of a URL.
-    private static func target(_ url: [UInt8]) -> [UInt8] {
-        let rest = url[start(ofAuthority: url)...].drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        let path = rest.first == UInt8(ascii: "/") ? Array(rest) : [UInt8(ascii: "/")] + rest
-        return path.map { $0 == 0x20 ? UInt8(ascii: "+") : $0 }
+    /// Appends path and query of a URL.
+    private static func appendTarget(_ rest: ArraySlice<UInt8>, to head: inout [UInt8]) {
+        if rest.first != UInt8(ascii: "/") { head.append(UInt8(ascii: "/")) }
+        let start = head.count
+        head.add(line: rest)
+        for index in start..<head.count where head[index] == 0x20 { head[index] = UInt8(ascii: "+") }
     }
+}
 
-    private static func authority(_ url: [UInt8]) -> [UInt8] {
-        let rest = url[start(ofAuthority: url)...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        return Array(rest.lastIndex(of: UInt8(ascii: "@")).map { rest[($0 + 1)...] } ?? rest)
+extension [UInt8] {
+    mutating func add(_ text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+
+    /// Appends a value in which nothing ends its line.
+    mutating func add(line value: some Collection<UInt8>) {
+        let start = count
+        append(contentsOf: value)
+        withUnsafeMutableBufferPointer { bytes in
+            for index in start..<bytes.count where bytes[index] <= 0x0D {
+                let byte = bytes[index]
+                if byte == 0x0D || byte == 0x0A || byte == 0 { bytes[index] = 0x20 }
+            }
+        }
     }
 }
