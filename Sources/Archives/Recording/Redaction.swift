@@ -22,10 +22,10 @@ public struct Redaction: Sendable {
 
     /// Takes the values of fields out alone, and leaves URLs and bodies as they are.
     public static let ofFields = Redaction(
-        fields: Set(standardFields.map { Array($0.utf8) }), parameters: RedactedNames([]),
+        fields: FieldNames(Set(standardFields.map { Array($0.utf8) })), parameters: RedactedNames([]),
         ownParameters: RedactedNames([]))
 
-    private let fields: Set<[UInt8]>
+    private let fields: FieldNames
     let parameters: RedactedNames
     private let ownParameters: RedactedNames
 
@@ -38,12 +38,12 @@ public struct Redaction: Sendable {
         func joined(_ standard: [String]) -> Set<[UInt8]> {
             own.union(hasStandard ? standard.map { Array($0.utf8) } : [])
         }
-        fields = joined(Redaction.standardFields)
+        fields = FieldNames(joined(Redaction.standardFields))
         parameters = RedactedNames(joined(Redaction.standardParameters))
         ownParameters = RedactedNames(own)
     }
 
-    private init(fields: Set<[UInt8]>, parameters: RedactedNames, ownParameters: RedactedNames) {
+    private init(fields: FieldNames, parameters: RedactedNames, ownParameters: RedactedNames) {
         (self.fields, self.parameters, self.ownParameters) = (fields, parameters, ownParameters)
     }
 
@@ -53,16 +53,26 @@ public struct Redaction: Sendable {
     /// The exchange without what is to be taken out.
     public func redacted(_ exchange: RecordedExchange) -> RecordedExchange {
         var exchange = exchange
-        exchange.url = url(exchange.url)
-        exchange.requestFields = exchange.requestFields.map(requestField)
-        exchange.fields = exchange.fields.map(responseField)
+        redact(&exchange)
+        return exchange
+    }
+
+    /// Takes out of an exchange what is to be taken out.
+    public func redact(_ exchange: inout RecordedExchange) {
+        if let url = changed(exchange.url) { exchange.url = url }
+        // Most fields stay, and are not touched for that.
+        for index in exchange.requestFields.indices where mayChangeRequest(exchange.requestFields[index]) {
+            exchange.requestFields[index] = requestField(exchange.requestFields[index])
+        }
+        for index in exchange.fields.indices where mayChangeResponse(exchange.fields[index]) {
+            exchange.fields[index] = responseField(exchange.fields[index])
+        }
         if let body = exchange.requestBody {
             let codings = ContentDecoder.codings(of: exchange.requestFields)
             let type = Redaction.type(exchange.requestFields)
             let isKept = codings.isEmpty || body.isEmpty || isHarmless(body, codings, type: type)
             exchange.requestBody = isKept ? requestBody(body, type: type) : nil
         }
-        return exchange
     }
 
     /// Whether nothing is to be taken out of a coded body of a request. One that can't be decoded may have anything.
@@ -82,9 +92,12 @@ public struct Redaction: Sendable {
     // MARK: URLs and fields
 
     /// A URL without the values of some parameters in its query, and in its fragment, where a redirect may have one.
-    public func url(_ url: [UInt8]) -> [UInt8] {
+    public func url(_ url: [UInt8]) -> [UInt8] { changed(url) ?? url }
+
+    /// The same; nil where it has neither query nor fragment.
+    private func changed(_ url: [UInt8]) -> [UInt8]? {
         guard let start = url.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
-            return url
+            return nil
         }
         var result = Array(url[...start])
         var rest = url[(start + 1)...]
@@ -93,6 +106,12 @@ public struct Redaction: Sendable {
             rest = rest[(hash + 1)...]
         }
         return result + parameters.redactedPairs(rest)
+    }
+
+    private func mayChangeRequest(_ field: RecordedField) -> Bool { field.isNamed("referer") || isNamed(field) }
+
+    private func mayChangeResponse(_ field: RecordedField) -> Bool {
+        field.isNamed("location") || field.isNamed("content-location") || isNamed(field)
     }
 
     func requestField(_ field: RecordedField) -> RecordedField {
@@ -110,7 +129,7 @@ public struct Redaction: Sendable {
         return RecordedField(field.name, url(field.value))
     }
 
-    private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name.map(\.asciiLowercased)) }
+    private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name) }
 
     /// A cookie with its name and attributes (RFC 6265 §4.1.1).
     private static func cookie(_ value: [UInt8]) -> [UInt8] {
@@ -160,5 +179,23 @@ public struct Redaction: Sendable {
             return value.first == UInt8(ascii: "\"") && value.count > 2
                 && !value.dropFirst().dropLast().elementsEqual(mark)
         }
+    }
+}
+
+/// Names of fields, which are looked up in the case in which they come.
+private struct FieldNames: Sendable {
+    /// By their lengths, in lower case.
+    private var names: [[[UInt8]]] = []
+
+    init(_ names: Set<[UInt8]>) {
+        for name in names {
+            while self.names.count <= name.count { self.names.append([]) }
+            self.names[name.count].append(name)
+        }
+    }
+
+    func contains(_ name: [UInt8]) -> Bool {
+        guard name.count < names.count else { return false }
+        return names[name.count].contains { zip($0, name).allSatisfy { $0 == $1.asciiLowercased } }
     }
 }
