@@ -75,6 +75,17 @@ public struct HARBodyProbe: Sendable {
 
     public init() {}
 
+    /// So many of the first bytes count.
+    public static let startCount = 4
+
+    /// One that has had a body that is no text (``HAREntryWriter/isText(_:)``): little of it counts then.
+    ///
+    /// - Parameter start: its first ``startCount`` bytes.
+    public init(count: Int, start: [UInt8]) {
+        self.count = count
+        self.start = start
+    }
+
     /// Whether it was all UTF-8.
     var isUTF8: Bool { isValid && pending.isEmpty }
     /// Whether it can be UTF-8, by what there was of it.
@@ -83,7 +94,7 @@ public struct HARBodyProbe: Sendable {
     /// The next bytes of the body.
     public mutating func add(_ bytes: [UInt8]) {
         count += bytes.count
-        if start.count < 4 { start += bytes.prefix(4 - start.count) }
+        if start.count < HARBodyProbe.startCount { start += bytes.prefix(HARBodyProbe.startCount - start.count) }
         guard isValid else { return }
         let text = pending.isEmpty ? bytes : pending + bytes
         // A character may go on in the next piece: at most three bytes of it are here.
@@ -127,7 +138,7 @@ public struct HAREntryWriter: Sendable {
 
     /// Whether the body is of a type that people read. A charset that isn't UTF-8 would be lost: a string of JSON has
     /// characters, and bytes are made of it in UTF-8.
-    private static func isText(_ exchange: RecordedExchange) -> Bool {
+    public static func isText(_ exchange: RecordedExchange) -> Bool {
         guard let value = exchange.value("content-type"), let type = value.withUnsafeBytes({ MediaType($0) }) else {
             return false
         }

@@ -82,6 +82,21 @@ final class RecordingFiles {
         return true
     }
 
+    /// Gives a file that has no name one in the recording; its folders are made.
+    ///
+    /// - Returns: false where something has the name, nil where the file can't have any.
+    func link(_ descriptor: CInt, as path: [UInt8]) throws(SystemError) -> Bool? {
+        try makeFolders(of: path)
+        let name = String(decoding: path, as: UTF8.self)
+        if linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", folder, name, AT_SYMLINK_FOLLOW) == 0 { return true }
+        switch errno {
+        case EEXIST: return false
+        // It had a name once, is on another file system, or on one without links; or there is no /proc.
+        case ENOENT, EXDEV, EPERM, EACCES, ENOTSUP, EMLINK: return nil
+        default: throw SystemError()
+        }
+    }
+
     /// Takes away the file that was begun.
     func discard() { unlinkat(folder, RecordingFiles.scratch, 0) }
 

@@ -101,15 +101,16 @@ public struct RecordingWriter {
     ///
     /// - Parameters:
     ///   - exchange: as it is to be written; nothing is taken out of it.
+    ///   - file: one that has the response's body, if there is one: where it can be, it becomes the recording's.
     ///   - body: opens the response's body, with the content codings that the exchange tells; it is written without them.
     /// - Throws: ``RecordingFailure``; then the recording is as it was.
     public mutating func append(
-        _ exchange: RecordedExchange, body: () throws(ArchiveProblem) -> any BodyStream
+        _ exchange: RecordedExchange, file: ReadyFile? = nil, body: () throws(ArchiveProblem) -> any BodyStream
     ) throws(RecordingFailure) {
         var exchange = MultipartBoundary.settled(exchange)
         var place = RecordingEntry.Body.missing
         if !exchange.body.isMissing {
-            if let path = try store(&exchange, body) { place = .file(path) } else { place = .empty }
+            if let path = try store(&exchange, file, body) { place = .file(path) } else { place = .empty }
         }
         var requestFile: [UInt8]?
         if let request = exchange.requestBody, request.count > RecordingWriter.inlineMost {
@@ -174,9 +175,13 @@ public struct RecordingWriter {
 
     /// Writes a response's body; nil for an empty one. What can't be decoded stays as it came, with its coding.
     private mutating func store(
-        _ exchange: inout RecordedExchange, _ body: () throws(ArchiveProblem) -> any BodyStream
+        _ exchange: inout RecordedExchange, _ file: ReadyFile?,
+        _ body: () throws(ArchiveProblem) -> any BodyStream
     ) throws(RecordingFailure) -> [UInt8]? {
         let type = exchange.value("content-type") ?? []
+        if let file, exchange.body.codings.isEmpty, file.count > 0, !isIndented(exchange) {
+            return try store(file, exchange, type)
+        }
         if !exchange.body.codings.isEmpty {
             do throws(RecordingFailure) {
                 let path = try store(try decoded(exchange.body, body), exchange, type: type)
@@ -209,7 +214,7 @@ public struct RecordingWriter {
         _ stream: any BodyStream, _ exchange: RecordedExchange, type: [UInt8], mark: String = ""
     ) throws(RecordingFailure) -> [UInt8]? {
         var source = BodySource(stream)
-        let isIndented = options.indentsJSON && mark.isEmpty && Redaction.isJSON(exchange)
+        let isIndented = mark.isEmpty && isIndented(exchange)
         var bytes = try source.read(isIndented ? RecordingWriter.indentedMost : RecordingWriter.memory)
         if isIndented, !source.isMore { bytes = JSONIndentation.indented(bytes) ?? bytes }
         guard !bytes.isEmpty else { return nil }
@@ -221,6 +226,30 @@ public struct RecordingWriter {
             return try write(bytes, nil, &digest, exchange, type, mark)
         }
         return try write(bytes, source, &digest, exchange, type, mark)
+    }
+
+    private func isIndented(_ exchange: RecordedExchange) -> Bool {
+        options.indentsJSON && Redaction.isJSON(exchange)
+    }
+
+    /// Gives a file a name if no other one has its bytes.
+    private mutating func store(
+        _ file: ReadyFile, _ exchange: RecordedExchange, _ type: [UInt8]
+    ) throws(RecordingFailure) -> [UInt8] {
+        let sum = file.digest.value
+        if let path = known(file.count, sum, type) { return path }
+        do throws(RecordingFailure) {
+            return try name(file.count, sum, exchange, type, "") { [files] path throws(SystemError) in
+                if let isNamed = try files.link(file.descriptor, as: path) { return isNamed }
+                let copy = try files.begin()
+                defer { close(copy) }
+                try file.forEachPiece { piece throws(SystemError) in try RecordingFiles.write(piece, to: copy) }
+                return try files.finish(as: path)
+            }
+        } catch {
+            files.discard()
+            throw error
+        }
     }
 
     /// Writes a file, and gives it a name if no other one has its bytes.
@@ -246,20 +275,24 @@ public struct RecordingWriter {
                 files.discard()
                 return path
             }
-            return try name(size, sum, exchange, type, mark)
+            return try name(size, sum, exchange, type, mark) { [files] path throws(SystemError) in
+                try files.finish(as: path)
+            }
         } catch {
             files.discard()
             throw error
         }
     }
 
+    /// - Parameter finish: gives the file a name; false where something has it.
     private mutating func name(
-        _ size: Int, _ digest: [UInt8], _ exchange: RecordedExchange, _ type: [UInt8], _ mark: String
+        _ size: Int, _ digest: [UInt8], _ exchange: RecordedExchange, _ type: [UInt8], _ mark: String,
+        _ finish: ([UInt8]) throws(SystemError) -> Bool
     ) throws(RecordingFailure) -> [UInt8] {
         let essence = RecordingWriter.essence(type)
         while true {
             let path = names.name(exchange.url, method: exchange.method, type: type, mark: mark)
-            let isNamed = try system { () throws(SystemError) in try files.finish(as: path) }
+            let isNamed = try system { () throws(SystemError) in try finish(path) }
             if !isNamed {
                 // A file that no entry names: of a writer that was killed, if it has the same bytes.
                 guard files.size(path) == size, self.digest(path) == digest else { continue }
