@@ -105,7 +105,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Recorder", dependencies: ["Archives", "Basics", "ForwardProxy", nioCore], swiftSettings: strict),
+            name: "Recorder", dependencies: ["Archives", "Basics", "CLinux", "ForwardProxy", nioCore],
+            swiftSettings: strict),
         .executableTarget(
             name: "subproxy",
             dependencies: [

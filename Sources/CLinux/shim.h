@@ -87,6 +87,15 @@ static inline int64_t linux_birth_time(const char *path) {
     return (int64_t)((uint64_t)found.stx_btime.tv_sec * 1000000000u + found.stx_btime.tv_nsec);
 }
 
+// copy_file_range(2): from one file's position, which moves on, to another's, without the bytes coming to this process.
+static inline int64_t linux_copy(int from, int64_t *from_position, int to, int64_t to_position, size_t count) {
+    long copied = syscall(SYS_copy_file_range, from, from_position, to, &to_position, count, 0);
+    return copied < 0 ? -errno : copied;
+}
+
+// getrandom(2), whose header is in no module of Swift's: up to 256 bytes come whole.
+static inline int64_t linux_random(void *bytes, size_t count) { return syscall(SYS_getrandom, bytes, count, 0); }
+
 // renameat2(2), RENAME_EXCHANGE: two paths change what they name, at once.
 static inline int linux_exchange(const char *path, const char *other) {
     const int from_working_folder = -100;

@@ -1,4 +1,5 @@
 import Archives
+import Basics
 import ForwardProxy
 import NIOCore
 
@@ -10,74 +11,109 @@ struct RecordedEntry {
     static let mostCounted = 4 << 20
 
     private(set) var exchange: RecordedExchange
+    private(set) var body: RecordedPieces
     /// Members of the response's JSON that look like credentials.
     private(set) var credentials = 0
-    private let pieces: RecordedPieces
-    /// The body where something was taken out of it.
-    private var changed: [UInt8]?
 
-    /// - Returns: nil where the body is too long to have anything taken out.
-    init?(_ exchange: RecordedExchange, _ pieces: RecordedPieces, redaction: Redaction?) {
-        self.pieces = pieces
-        guard let redaction else {
-            self.exchange = exchange
-            return
-        }
-        var redacted = redaction.redacted(exchange)
-        if let body = redacted.requestBody, body.count != exchange.requestBody?.count {
-            for index in redacted.requestFields.indices where redacted.requestFields[index].isNamed("content-length") {
-                redacted.requestFields[index].value = Array("\(body.count)".utf8)
+    /// - Throws: why it can't be written where something is to be taken out of its body.
+    init(
+        _ exchange: consuming RecordedExchange, _ body: RecordedPieces, redaction: Redaction?
+    ) throws(Unrecorded) {
+        self.exchange = exchange
+        self.body = body
+        guard let redaction else { return }
+        let isSearched = self.exchange.body.storedBytes > 0 && Redaction.isJSON(self.exchange)
+        let requestBody = self.exchange.requestBody?.count
+        redaction.redact(&self.exchange)
+        if let count = self.exchange.requestBody?.count, count != requestBody {
+            let fields = self.exchange.requestFields
+            for index in fields.indices where fields[index].isNamed("content-length") {
+                self.exchange.requestFields[index].value = Array("\(count)".utf8)
             }
         }
-        guard Redaction.isJSON(exchange), exchange.body.storedBytes > 0 else {
-            self.exchange = redacted
-            return
-        }
-        self.exchange = redacted
-        let limit = redaction.changesResponses ? RecordedEntry.mostSearched : RecordedEntry.mostCounted
-        let isShort = exchange.body.storedBytes <= limit
-        let body = isShort ? try? RecordedEntry.decoded(exchange, self.stream(), limit) : nil
-        guard redaction.changesResponses else {
-            credentials = body.map { Redaction.credentialCount($0) } ?? 0
-            return
-        }
-        guard let body else { return nil }
-        let kept = redaction.responseBody(body)
+        guard isSearched else { return }
+        if redaction.changesResponses { try redactBody(redaction) } else { countCredentials() }
+    }
+
+    private mutating func countCredentials() {
+        guard let body = try? decoded(RecordedEntry.mostCounted) else { return }
+        credentials = Redaction.credentialCount(body)
+    }
+
+    private mutating func redactBody(_ redaction: Redaction) throws(Unrecorded) {
+        let decoded = try decoded(RecordedEntry.mostSearched)
+        let kept = redaction.responseBody(decoded)
         credentials = Redaction.credentialCount(kept)
-        guard kept != body else { return }
-        redacted.removeCodings()
-        redacted.fields.removeAll { $0.isNamed("content-length") }
-        redacted.body.storedBytes = kept.count
-        redacted.body.size = kept.count
-        self.exchange = redacted
-        changed = kept
+        guard kept != decoded else { return }
+        exchange.removeCodings()
+        exchange.fields.removeAll { $0.isNamed("content-length") }
+        exchange.body.storedBytes = kept.count
+        exchange.body.size = kept.count
+        body = .memory([ByteBuffer(bytes: kept)])
+    }
+
+    private func decoded(_ limit: Int) throws(Unrecorded) -> [UInt8] {
+        guard exchange.body.storedBytes <= limit else { throw .tooLong }
+        var limits = ArchiveLimits()
+        // Above what is taken here, so that another failure is one of decoding.
+        limits.body = limit + (1 << 20)
+        var bytes: [UInt8] = []
+        do throws(ArchiveProblem) {
+            var stream = try ContentDecoder.stream(
+                stream(), codings: exchange.body.codings, storedBytes: exchange.body.storedBytes, limits: limits)
+            while try stream.read(FileReading.pieceSize, into: &bytes), bytes.count <= limit {}
+        } catch {
+            throw .undecodable
+        }
+        guard bytes.count <= limit else { throw .tooLong }
+        return bytes
     }
 
     /// Opens the body, with the codings that ``exchange`` tells.
     func stream() throws(ArchiveProblem) -> any BodyStream {
-        if let changed { return MemoryStream(changed) }
-        switch pieces {
-        case .memory(let pieces): return MemoryStream(pieces.flatMap { Array($0.readableBytesView) })
+        switch body {
+        case .memory(let pieces): return PiecesStream(pieces)
         case .spooled(let spool):
             guard let file = (spool as? Spool)?.file else { throw ArchiveProblem(.error, "the body was not spooled") }
             return SpoolStream(file)
         }
     }
 
-    private static func decoded(
-        _ exchange: RecordedExchange, _ stream: any BodyStream, _ limit: Int
-    ) throws(ArchiveProblem) -> [UInt8] {
-        var limits = ArchiveLimits()
-        limits.body = limit
-        var stream = try ContentDecoder.stream(
-            stream, codings: exchange.body.codings, storedBytes: exchange.body.storedBytes, limits: limits)
-        return try stream.readAll(limit: limit)
+    /// The host of a URL, with its port.
+    static func host(of url: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var start: Int?
+        for index in url.indices.dropLast(2) where url[index] == UInt8(ascii: ":") {
+            guard url[index + 1] == UInt8(ascii: "/"), url[index + 2] == UInt8(ascii: "/") else { continue }
+            start = index + 3
+            break
+        }
+        guard let start else { return [] }
+        return url[start...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    }
+}
+
+/// Reads a body that is in memory.
+private struct PiecesStream: BodyStream {
+    private let pieces: [ByteBuffer]
+    private var index = 0
+    /// What is left of the piece at the index.
+    private var rest = ByteBuffer()
+
+    init(_ pieces: [ByteBuffer]) {
+        self.pieces = pieces
+        rest = pieces.first ?? ByteBuffer()
     }
 
-    /// The host of a URL, with its port.
-    static func host(of url: [UInt8]) -> [UInt8] {
-        let mark = Array("://".utf8)
-        guard let start = url.indices.first(where: { url[$0...].starts(with: mark) }) else { return [] }
-        return Array(url[(start + mark.count)...].prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") })
+    mutating func read(_ count: Int, into bytes: inout [UInt8]) -> Bool {
+        var left = max(count, 1)
+        while left > 0, index < pieces.count {
+            let part = rest.readSlice(length: min(left, rest.readableBytes)) ?? ByteBuffer()
+            part.withUnsafeReadableBytes { bytes.append(contentsOf: $0) }
+            left -= part.readableBytes
+            guard rest.readableBytes == 0 else { break }
+            index += 1
+            if index < pieces.count { rest = pieces[index] }
+        }
+        return index < pieces.count
     }
 }

@@ -1,4 +1,4 @@
-public import Archives
+import Archives
 import Basics
 public import ForwardProxy
 import Glibc
@@ -12,7 +12,9 @@ import NIOCore
 public final class Recorder: ExchangeRecorder {
     private enum Job {
         case append(Spool, ByteBuffer, taken: @Sendable () -> Void)
-        case entry(RecordedExchange, RecordedPieces, weight: Int)
+        case entry(PackedExchange, RecordedPieces, weight: Int)
+        case release(SpoolFile)
+        case done
     }
 
     /// Behind the lock.
@@ -24,15 +26,46 @@ public final class Recorder: ExchangeRecorder {
         /// Those that end when there is room.
         var held: [@Sendable () -> Void] = []
         var isBusy = false
+        /// Whether the writer's thread lets jobs gather, and whether it is not to any longer.
+        var isGathering = false
+        var isUrgent = false
         var isEnding = false
+        /// Whether no job is performed any more.
+        var isClosed = false
         var hasEnded = false
         var hosts: Set<[UInt8]> = []
         var summary = RecorderSummary()
     }
 
+    private struct Entry {
+        let bytes: Int
+        let credentials: Int
+        /// Nil where it is that of the one before.
+        let host: [UInt8]?
+    }
+
+    /// What the writer's thread knows of entries that it has performed since it last told.
+    private struct Performed {
+        var count = 0
+        var weight = 0
+        /// Those that may still wait in the output.
+        var entries: [Entry] = []
+        var unrecorded: [String] = []
+        var lastHost: [UInt8]?
+        /// How many of the output's entries have been told.
+        var told = 0
+        var hasFailed = false
+    }
+
     /// The most that waits: exchanges, and bytes of theirs.
     private static let mostWaiting = 1024
     private static let mostBytes = 8 << 20
+    /// While exchanges keep coming, they are written together so often, in nanoseconds, or as soon as there are so many.
+    private static let gatherTime: UInt64 = 2_000_000
+    private static let mostGathered = 256
+    private static let mostGatheredBytes = 1 << 20
+    /// So many that were performed are told at once.
+    private static let mostUntold = 128
     /// Conditions of the lock: there is something to do, and there is nothing left.
     private static let work = 0
     private static let rest = 1
@@ -43,6 +76,7 @@ public final class Recorder: ExchangeRecorder {
     nonisolated(unsafe) private var state = State()
     /// Used by the writer's thread alone; nil from the end on, when others may write there.
     nonisolated(unsafe) private var output: (any RecorderOutput)?
+    nonisolated(unsafe) private var performed = Performed()
     private let spoolFolder: String
 
     /// Opens what is written, goes on with what is there, and starts the thread.
@@ -98,7 +132,7 @@ public final class Recorder: ExchangeRecorder {
     private var hasRoom: Bool { state.waiting < Recorder.mostWaiting && state.waitingBytes < Recorder.mostBytes }
 
     public func record(
-        _ exchange: RecordedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void
+        _ exchange: PackedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void
     ) -> Bool {
         var weight = 1024 + (exchange.requestBody?.count ?? 0)
         if case .memory(let pieces) = body { weight += pieces.reduce(0) { $0 + $1.readableBytes } }
@@ -107,17 +141,26 @@ public final class Recorder: ExchangeRecorder {
                 count("not written")
                 return true
             }
-            state.jobs.append(.entry(exchange, body, weight: weight))
             state.waiting += 1
             state.waitingBytes += weight
-            lock.wakeOne(of: Recorder.work)
+            let isUrgent =
+                state.waiting >= Recorder.mostGathered || state.waitingBytes >= Recorder.mostGatheredBytes
+            add(.entry(exchange, body, weight: weight), isUrgent: isUrgent)
             let hasRoom = hasRoom
             if !hasRoom { state.held.append(goOn) }
             return hasRoom
         }
     }
 
-    public func makeSpool() -> any BodySpool { Spool(self) }
+    /// With the lock held.
+    private func add(_ job: Job, isUrgent: Bool) {
+        state.jobs.append(job)
+        if state.isGathering, !isUrgent || state.isUrgent { return }
+        if isUrgent { state.isUrgent = true }
+        lock.wakeOne(of: Recorder.work)
+    }
+
+    public func makeSpool(for exchange: PackedExchange) -> any BodySpool { Spool(exchange, self) }
 
     public func passOver(_ reason: Unrecorded) { lock.locked { count(reason.rawValue) } }
 
@@ -128,11 +171,17 @@ public final class Recorder: ExchangeRecorder {
     func append(_ bytes: ByteBuffer, to spool: Spool, taken: @escaping @Sendable () -> Void) {
         let isTaken = lock.locked {
             guard state.summary.failure == nil, !state.isEnding else { return false }
-            state.jobs.append(.append(spool, bytes, taken: taken))
-            lock.wakeOne(of: Recorder.work)
+            add(.append(spool, bytes, taken: taken), isUrgent: true)
             return true
         }
         if !isTaken { taken() }
+    }
+
+    /// Closes a file on the writer's thread, for as long as there is one: of a long one that takes a while.
+    func letGo(of file: SpoolFile) {
+        lock.locked {
+            if !state.isClosed { add(.release(file), isUrgent: false) }
+        }
     }
 
     /// With the lock held.
@@ -143,7 +192,11 @@ public final class Recorder: ExchangeRecorder {
     /// Waits until all exchanges that have ended are written.
     public func flush() {
         lock.locked {
-            while !state.jobs.isEmpty || state.isBusy, !state.hasEnded { lock.wait(for: Recorder.rest) }
+            while !state.jobs.isEmpty || state.isBusy, !state.hasEnded {
+                state.isUrgent = true
+                lock.wakeOne(of: Recorder.work)
+                lock.wait(for: Recorder.rest)
+            }
         }
     }
 
@@ -165,10 +218,17 @@ public final class Recorder: ExchangeRecorder {
     // MARK: The writer's thread
 
     private func run() {
-        while let jobs = take() {
-            for job in jobs { perform(job) }
+        var jobs: [Job] = []
+        while take(&jobs) {
+            for index in jobs.indices {
+                perform(jobs[index])
+                // What it has is let go of at once.
+                jobs[index] = .done
+                if performed.count >= Recorder.mostUntold { tell() }
+            }
+            settle()
+            tell()
         }
-        do throws(RecorderFailure) { try output?.finish() } catch { fail(error) }
         output = nil
         let held = lock.locked {
             defer { state.held = [] }
@@ -179,64 +239,117 @@ public final class Recorder: ExchangeRecorder {
         for goOn in held { goOn() }
     }
 
-    private func take() -> [Job]? {
-        lock.locked {
+    /// Takes the jobs that wait, once there are any.
+    ///
+    /// - Parameter jobs: those that were performed, whose memory is used again.
+    /// - Returns: false at the end.
+    private func take(_ jobs: inout [Job]) -> Bool {
+        let hasWorked = !jobs.isEmpty
+        jobs.removeAll(keepingCapacity: jobs.capacity <= 4 * Recorder.mostWaiting)
+        return lock.locked {
             state.isBusy = false
             if state.jobs.isEmpty { lock.wakeAll() }
+            if hasWorked { gather() }
             while state.jobs.isEmpty, !state.isEnding { lock.wait(for: Recorder.work) }
-            guard !state.jobs.isEmpty else { return nil }
-            defer { state.jobs = [] }
+            state.isUrgent = false
+            guard !state.jobs.isEmpty else {
+                state.isClosed = true
+                return false
+            }
+            swap(&jobs, &state.jobs)
             state.isBusy = true
-            return state.jobs
+            return true
         }
+    }
+
+    /// Waits a moment for jobs, so that those of a busy time wake this thread once, and are written together. With the
+    /// lock held.
+    private func gather() {
+        let end = monotonicNanoseconds() + Recorder.gatherTime
+        state.isGathering = true
+        while !state.isUrgent, !state.isEnding, monotonicNanoseconds() < end {
+            lock.wait(for: Recorder.work, until: end)
+        }
+        state.isGathering = false
     }
 
     private func perform(_ job: Job) {
         switch job {
         case .append(let spool, let bytes, let taken):
-            do throws(RecorderFailure) { try spool.write(bytes, in: spoolFolder) } catch { fail(error) }
+            do throws(RecorderFailure) { try spool.write(bytes, in: spoolFolder, for: output) } catch { fail(error) }
             taken()
         case .entry(let exchange, let body, let weight):
             write(exchange, body)
-            let held: [@Sendable () -> Void] = lock.locked {
-                state.waiting -= 1
-                state.waitingBytes -= weight
-                guard state.waiting <= Recorder.mostWaiting / 2, state.waitingBytes <= Recorder.mostBytes / 2 else {
-                    return []
-                }
-                defer { state.held = [] }
-                return state.held
-            }
-            for goOn in held { goOn() }
+            performed.count += 1
+            performed.weight += weight
+        case .release, .done: break
         }
     }
 
-    private func write(_ exchange: RecordedExchange, _ body: RecordedPieces) {
-        guard lock.locked({ state.summary.failure }) == nil else { return lock.locked { count("not written") } }
-        let host = RecordedEntry.host(of: exchange.url)
-        do throws(RecorderFailure) {
-            guard let entry = RecordedEntry(exchange, body, redaction: options.redaction) else {
-                return lock.locked { count(Unrecorded.tooLong.rawValue) }
-            }
-            try output?.append(entry)
-            lock.locked {
-                state.summary.entries += 1
-                state.summary.bytes += exchange.body.storedBytes
-                state.summary.credentials += entry.credentials
-                state.hosts.insert(host)
-            }
+    private func write(_ packed: PackedExchange, _ body: RecordedPieces) {
+        guard !performed.hasFailed else { return performed.unrecorded.append("not written") }
+        do throws(Unrecorded) {
+            let entry = try RecordedEntry(packed.exchange(), body, redaction: options.redaction)
+            performed.entries.append(
+                Entry(bytes: packed.storedBytes, credentials: entry.credentials, host: newHost(of: packed.url)))
+            do throws(RecorderFailure) { try output?.append(entry) } catch { fail(error) }
         } catch {
-            lock.locked { count("not written") }
-            fail(error)
+            performed.unrecorded.append(error.rawValue)
         }
     }
 
-    /// Ends the recording, the first time.
-    private func fail(_ failure: RecorderFailure) {
-        let isFirst = lock.locked {
-            defer { state.summary.failure = state.summary.failure ?? failure }
-            return state.summary.failure == nil
+    private func newHost(of url: ArraySlice<UInt8>) -> [UInt8]? {
+        let host = RecordedEntry.host(of: url)
+        if let last = performed.lastHost, host.elementsEqual(last) { return nil }
+        performed.lastHost = Array(host)
+        return performed.lastHost
+    }
+
+    /// Has the output write what waits there.
+    private func settle() {
+        guard !performed.hasFailed else { return }
+        do throws(RecorderFailure) { try output?.settle() } catch { fail(error) }
+    }
+
+    /// Tells what became of the entries that were performed, and has those go on for which there is room again.
+    private func tell() {
+        let written = max(0, (output?.entryCount ?? 0) - performed.told)
+        let held: [@Sendable () -> Void] = lock.locked {
+            for entry in performed.entries.prefix(written) {
+                state.summary.entries += 1
+                state.summary.bytes += entry.bytes
+                state.summary.credentials += entry.credentials
+                if let host = entry.host { state.hosts.insert(host) }
+            }
+            for reason in performed.unrecorded { count(reason) }
+            state.waiting -= performed.count
+            state.waitingBytes -= performed.weight
+            guard state.waiting <= Recorder.mostWaiting / 2, state.waitingBytes <= Recorder.mostBytes / 2 else {
+                return []
+            }
+            defer { state.held = [] }
+            return state.held
         }
-        if isFirst { options.whenFailed(failure) }
+        performed.told += written
+        performed.entries.removeFirst(min(written, performed.entries.count))
+        performed.unrecorded.removeAll(keepingCapacity: true)
+        (performed.count, performed.weight) = (0, 0)
+        for goOn in held { goOn() }
+    }
+
+    /// Ends the recording, the first time. Entries that were appended and are not written will not be.
+    private func fail(_ failure: RecorderFailure) {
+        // What waits may have room where the one that failed has none.
+        try? output?.settle()
+        let written = max(0, (output?.entryCount ?? 0) - performed.told)
+        let lost = performed.entries.count - written
+        if lost > 0 {
+            performed.entries.removeLast(lost)
+            performed.unrecorded += [String](repeating: "not written", count: lost)
+        }
+        guard !performed.hasFailed else { return }
+        performed.hasFailed = true
+        lock.locked { state.summary.failure = failure }
+        options.whenFailed(failure)
     }
 }

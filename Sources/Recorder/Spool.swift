@@ -6,23 +6,43 @@ import NIOCore
 
 /// A long body on its way to where it is recorded: in a file without a name, beside the rest.
 final class Spool: BodySpool {
+    /// The exchange, as far as it is known when its body turns out to be long.
+    let exchange: PackedExchange
     private let recorder: Recorder
     // Used by the writer's thread alone.
     nonisolated(unsafe) private(set) var file: SpoolFile?
+    /// Those of all that was written.
+    nonisolated(unsafe) private(set) var digests = SpoolDigests.none
 
-    init(_ recorder: Recorder) { self.recorder = recorder }
+    init(_ exchange: PackedExchange, _ recorder: Recorder) {
+        self.exchange = exchange
+        self.recorder = recorder
+    }
+
+    deinit {
+        // Whoever has it last, an event loop doesn't wait for the disk.
+        if let file = file.take() { recorder.letGo(of: file) }
+    }
 
     func append(_ bytes: ByteBuffer, taken: @escaping @Sendable () -> Void) {
         recorder.append(bytes, to: self, taken: taken)
     }
 
-    func write(_ bytes: ByteBuffer, in folder: String) throws(RecorderFailure) {
+    /// Writes the next bytes, on the writer's thread.
+    func write(_ bytes: ByteBuffer, in folder: String, for output: (any RecorderOutput)?) throws(RecorderFailure) {
         do throws(SystemError) {
-            if file == nil { file = try SpoolFile(in: folder) }
-            try file?.append(bytes)
+            if let file {
+                try file.append(bytes)
+            } else {
+                let made = try SpoolFile(in: folder, mode: output?.spoolMode ?? 0o600)
+                file = made
+                digests = output?.digests(for: exchange) ?? .none
+                try made.append(bytes)
+            }
         } catch {
             throw .system("\(folder): \(error.text)")
         }
+        bytes.withUnsafeReadableBytes { digests.update($0) }
     }
 
     /// The folder that a file is in.
@@ -32,15 +52,35 @@ final class Spool: BodySpool {
     }
 }
 
-/// A file that nobody finds, and that is gone with the last who has it (open(2), O_TMPFILE).
-final class SpoolFile {
-    private let descriptor: CInt
-    private(set) var count = 0
+/// What an output needs to know of a body before it writes it, taken along as the body comes.
+enum SpoolDigests {
+    case none
+    case record(WARCDigests)
+    case file(BodyDigest)
 
-    init(in folder: String) throws(SystemError) {
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        switch consume self {
+        case .none: self = .none
+        case .record(var digests):
+            digests.update(bytes)
+            self = .record(digests)
+        case .file(var digest):
+            digest.update(bytes)
+            self = .file(digest)
+        }
+    }
+}
+
+/// A file that nobody finds, and that is gone with the last who has it (open(2), O_TMPFILE).
+final class SpoolFile: Sendable {
+    let descriptor: CInt
+    // Used by the writer's thread alone.
+    nonisolated(unsafe) private(set) var count = 0
+
+    init(in folder: String, mode: mode_t) throws(SystemError) {
         // O_TMPFILE, which Glibc's module leaves out since it is made of two others.
         let nameless = CInt(0o20_000_000) | O_DIRECTORY
-        var opened = open(folder, nameless | O_RDWR | O_CLOEXEC, 0o600 as mode_t)
+        var opened = open(folder, nameless | O_RDWR | O_CLOEXEC, mode)
         if opened < 0, errno != ENOSPC, errno != EMFILE, errno != ENFILE {
             // A file system that knows no files without a name.
             var name = Array((folder + "/.subproxy-spool-XXXXXX").utf8CString)

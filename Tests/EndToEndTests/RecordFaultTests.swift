@@ -140,6 +140,46 @@ extension EndToEnd {
             #expect(try entries(path, disk).count >= 4)
         }
 
+        @Test(
+            "A disk that gets full while much is recorded has all entries for which there was room",
+            .kernel(SmallDisk.isAvailable, "a file system of its own"), arguments: kinds)
+        func fullDiskUnderLoad(name: String) throws {
+            let disk = try SmallDisk()
+            let path = "\(disk.path)/\(name)"
+            let origin = try ScriptedOrigin { request, connection in
+                _ = try connection.readBody(of: request)
+                var generator = SystemRandomNumberGenerator()
+                let body = (0..<1500).map { _ in String(UInt8.random(in: 16...255, using: &generator), radix: 16) }
+                try connection.respond(fields: "Content-Type: text/plain\r\n", body: body.joined())
+                return true
+            }
+            let binary = try RunningBinary(command: ["record", "-o", path], wrapper: disk.wrapper)
+            let ended = Counter()
+            let answered = Counter()
+            for thread in 0..<4 {
+                Threads.start {
+                    // More than the disk has room for.
+                    for number in 0..<250 {
+                        let url = "http://127.0.0.1:\(origin.port)/\(thread)-\(number)"
+                        if (try? binary.get(url))?.body.count == 3000 { answered.add() }
+                    }
+                    ended.add()
+                }
+            }
+            try Wait.until { ended.value == 4 }
+            #expect(answered.value == 1000)
+            binary.process.send(SIGTERM)
+            #expect(try binary.process.finish() == 74)
+            let check = try ChildProcess.run(disk.wrapper + [RunningBinary.path, "check", "--strict", path])
+            #expect(check.status == 0, "\(check.output) \(check.error)")
+            let count = try entries(path, disk).count
+            #expect(count >= 20 && count < 1000)
+            #expect(
+                binary.process.error.contains("recorded \(count) exchanges")
+                    && binary.process.error.contains("\(1000 - count) not written"), "\(count): \(binary.process.error)"
+            )
+        }
+
         private func entries(_ path: String, _ disk: SmallDisk) throws -> [Substring] {
             try ChildProcess.run(disk.wrapper + [RunningBinary.path, "archive", "list", path]).output
                 .split(separator: "\n")

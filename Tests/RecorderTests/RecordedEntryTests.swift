@@ -14,8 +14,11 @@ struct RecordedEntryTests {
         _ body: [UInt8], _ fields: [(String, String)] = json, _ redaction: Redaction?
     ) throws -> (RecordedEntry?, String) {
         let exchange = exchange(fields: fields, stored: body.count)
-        guard let entry = RecordedEntry(exchange, .memory([ByteBuffer(bytes: body)]), redaction: redaction) else {
-            return (nil, "")
+        let entry: RecordedEntry
+        do throws(Unrecorded) {
+            entry = try RecordedEntry(exchange, .memory([ByteBuffer(bytes: body)]), redaction: redaction)
+        } catch {
+            return (nil, error.rawValue)
         }
         var stream = try entry.stream()
         return (entry, String(decoding: try stream.readAll(limit: 1 << 20), as: UTF8.self))
@@ -51,7 +54,7 @@ struct RecordedEntryTests {
         }
         let standard = Redaction(names: [Redaction.standardName])
         func written(_ body: [UInt8], _ redaction: Redaction) -> RecordedEntry? {
-            RecordedEntry(
+            try? RecordedEntry(
                 exchange(fields: Self.json, stored: body.count), .memory([ByteBuffer(bytes: body)]),
                 redaction: redaction)
         }
@@ -78,8 +81,13 @@ struct RecordedEntryTests {
 
     @Test("is none where named members can't be looked for")
     func unreadable() throws {
-        let (none, _) = try entry(Array("no gzip".utf8), Self.json + [("Content-Encoding", "gzip")], Self.own)
-        #expect(none == nil)
+        let (none, reason) = try entry(Array("no gzip".utf8), Self.json + [("Content-Encoding", "gzip")], Self.own)
+        #expect(none == nil && reason == "not decodable")
+        let (other, unknown) = try entry(Array("{}".utf8), Self.json + [("Content-Encoding", "xyz")], Self.own)
+        #expect(other == nil && unknown == "not decodable")
+        let long = try coded(String(repeating: " ", count: RecordedEntry.mostSearched + 1))
+        let (longer, tooLong) = try entry(long, Self.json + [("Content-Encoding", "gzip")], Self.own)
+        #expect(longer == nil && tooLong == "too long")
         let (kept, text) = try entry(
             Array("no gzip".utf8), Self.json + [("Content-Encoding", "gzip")],
             Redaction(names: [Redaction.standardName]))
@@ -93,6 +101,6 @@ struct RecordedEntryTests {
             ("x", ""),
         ])
     func hosts(url: String, host: String) {
-        #expect(RecordedEntry.host(of: Array(url.utf8)) == Array(host.utf8))
+        #expect(RecordedEntry.host(of: Array(url.utf8)[...]).elementsEqual(host.utf8))
     }
 }

@@ -84,23 +84,97 @@ struct RecorderTests {
     @Test("spools long bodies to files that nobody sees", arguments: names)
     func spools(name: String) throws {
         let recorder = try Recorder(RecorderOptions(output(name)))
-        let spool = recorder.makeSpool()
+        var long = exchange("http://a.test/long", fields: [("Content-Type", "text/plain")])
+        let spool = recorder.makeSpool(for: PackedExchange(long))
         let taken = Atomic(0)
         let piece = String(repeating: "0123456789abcdef", count: 4096)
         for _ in 0..<32 {
             spool.append(ByteBuffer(string: piece)) { taken.add(1, ordering: .relaxed) }
         }
         // One that is let go of.
-        recorder.makeSpool().append(ByteBuffer(string: piece)) {}
+        recorder.makeSpool(for: PackedExchange(exchange())).append(ByteBuffer(string: piece)) {}
         recorder.flush()
         #expect(taken.load(ordering: .relaxed) == 32)
         let entries = try ChildProcess.run(["ls", "-A", folder.path]).output
         #expect(entries == "\(name)\n")
-        var long = exchange("http://a.test/long", fields: [("Content-Type", "text/plain")])
         long.body.storedBytes = piece.utf8.count * 32
-        #expect(recorder.record(long, body: .spooled(spool)) {})
+        #expect(recorder.record(PackedExchange(long), body: .spooled(spool)) {})
         #expect(recorder.finish().bytes == piece.utf8.count * 32)
         #expect(try openArchive(folder.at(name)).text(0) == String(repeating: piece, count: 32))
+    }
+
+    /// How many files without a name in the folder this process has open.
+    private func namelessCount() throws -> Int {
+        let listed = try ChildProcess.run(["sh", "-c", "ls -l /proc/\(getpid())/fd"]).output
+        return listed.split(separator: "\n").count { $0.contains(folder.path) && $0.hasSuffix("(deleted)") }
+    }
+
+    @Test("closes a spool on its own thread, whoever lets go of it")
+    func releasing() throws {
+        let recorder = try Recorder(RecorderOptions(output("r.warc")))
+        let (started, gate) = (Gate(), Gate())
+        do {
+            let spool = recorder.makeSpool(for: PackedExchange(exchange()))
+            spool.append(ByteBuffer(string: "x")) {}
+            recorder.flush()
+            #expect(try namelessCount() == 1)
+            recorder.makeSpool(for: PackedExchange(exchange())).append(ByteBuffer(string: "x")) {
+                started.open()
+                gate.wait()
+            }
+            started.wait()
+            #expect(try namelessCount() == 2)
+            withExtendedLifetime(spool) {}
+        }
+        // The writer's thread waits in the midst of its work.
+        #expect(try namelessCount() == 2)
+        gate.open()
+        recorder.flush()
+        try Wait.until { try namelessCount() == 0 }
+        _ = recorder.finish()
+    }
+
+    @Test("makes a long body's own file one of the recording's, once for equal bodies", arguments: [false, true])
+    func linking(isPrivate: Bool) throws {
+        var options = RecorderOptions(output("r"))
+        if isPrivate { options.redaction = nil }
+        let recorder = try Recorder(options)
+        let text = String(repeating: "0123456789abcdef", count: 40_000)
+        for number in 1...2 {
+            var long = exchange("http://a.test/\(number)", fields: [("Content-Type", "text/plain")])
+            let spool = recorder.makeSpool(for: PackedExchange(long))
+            spool.append(ByteBuffer(string: text)) {}
+            long.body.storedBytes = text.utf8.count
+            #expect(recorder.record(PackedExchange(long), body: .spooled(spool)) {})
+        }
+        #expect(recorder.finish().entries == 2)
+        var status = stat()
+        #expect(stat(folder.at("r/files/a.test/1.txt"), &status) == 0)
+        var other = stat()
+        #expect(stat(folder.at("r/substitutions.yaml"), &other) == 0)
+        #expect(status.st_mode == other.st_mode && status.st_nlink == 1)
+        #expect(!isPrivate || status.st_mode & 0o777 == 0o600)
+        #expect(stat(folder.at("r/files/a.test/2.txt"), &status) != 0)
+        let archive = try openArchive(folder.at("r"))
+        #expect(try archive.text(0) == text && archive.text(1) == text)
+    }
+
+    @Test("takes what is named out of a long body too", arguments: names)
+    func longRedaction(name: String) throws {
+        var options = RecorderOptions(output(name))
+        options.redaction = Redaction(names: [Redaction.standardName, "pin"])
+        let recorder = try Recorder(options)
+        let text = #"{"pin":"planted","a":""# + String(repeating: "x", count: 300_000) + #""}"#
+        var long = exchange(
+            "http://a.test/", fields: [("Content-Type", "application/json"), ("Set-Cookie", "a=planted")])
+        let spool = recorder.makeSpool(for: PackedExchange(long))
+        spool.append(ByteBuffer(string: text)) {}
+        long.body.storedBytes = text.utf8.count
+        #expect(recorder.record(PackedExchange(long), body: .spooled(spool)) {})
+        #expect(recorder.finish().entries == 1)
+        let archive = try openArchive(folder.at(name))
+        #expect(try archive.text(0) == text.replacing("planted", with: "REDACTED"))
+        #expect(try archive.exchange(0).fields.contains(RecordedField("Set-Cookie", "a=REDACTED")))
     }
 
     @Test("bounds what waits to be written, by bytes and by number, and has exchanges go on when there is room")
@@ -110,7 +184,7 @@ struct RecorderTests {
             let recorder = try Recorder(RecorderOptions(output("\(size).warc")))
             let (started, gate) = (Gate(), Gate())
             // The writer's thread waits in the midst of its work.
-            recorder.makeSpool().append(ByteBuffer(string: "x")) {
+            recorder.makeSpool(for: PackedExchange(exchange())).append(ByteBuffer(string: "x")) {
                 started.open()
                 gate.wait()
             }
@@ -122,7 +196,11 @@ struct RecorderTests {
                 var next = exchange("http://a.test/\(accepted)")
                 next.body.storedBytes = size
                 accepted += 1
-                if !recorder.record(next, body: pieces(body), goOn: { wentOn.add(1, ordering: .relaxed) }) { held += 1 }
+                if !recorder.record(
+                    PackedExchange(next), body: pieces(body), goOn: { wentOn.add(1, ordering: .relaxed) })
+                {
+                    held += 1
+                }
             }
             #expect(held == 3 && accepted == most)
             #expect(wentOn.load(ordering: .relaxed) == 0)
@@ -145,7 +223,7 @@ struct RecorderTests {
         recorder.flush()
         // Nobody waits for a disk that takes nothing.
         let taken = Gate()
-        recorder.makeSpool().append(ByteBuffer(string: "x")) { taken.open() }
+        recorder.makeSpool(for: PackedExchange(exchange())).append(ByteBuffer(string: "x")) { taken.open() }
         taken.wait()
         #expect(recorder.record(exchange("http://a.test/5"), "five"))
         recorder.passOver(.upgraded)
@@ -164,10 +242,10 @@ struct RecorderTests {
         let recorder = try Recorder(RecorderOptions(.har("\(path)/r.har")))
         #expect(try ChildProcess.run(["rm", "-r", path]).status == 0)
         let taken = Gate()
-        let spool = recorder.makeSpool()
+        let spool = recorder.makeSpool(for: PackedExchange(exchange()))
         spool.append(ByteBuffer(string: "x")) { taken.open() }
         taken.wait()
-        #expect(recorder.record(exchange(), body: .spooled(spool)) {})
+        #expect(recorder.record(PackedExchange(exchange()), body: .spooled(spool)) {})
         let summary = recorder.finish()
         #expect(summary.failure != nil && summary.unrecorded == ["not written": 1])
     }

@@ -36,7 +36,7 @@ extension Recorder {
         var exchange = exchange
         exchange.body.storedBytes = body.utf8.count
         exchange.body.size = body.utf8.count
-        return record(exchange, body: pieces(body)) {}
+        return record(PackedExchange(exchange), body: pieces(body)) {}
     }
 }
 

@@ -81,12 +81,18 @@ struct OriginRequest {
     /// Leaves only content codings in Accept-Encoding that archives are decoded from.
     private mutating func removeUnknownCodings(_ fields: FieldSection) {
         var kept: [[UInt8]] = []
+        var hasUnknown = false
         fields.forEach(.acceptEncoding) { value in
             for element in FieldListElements(value) {
                 let name = element.prefix { $0 != UInt8(ascii: ";") && $0 != 0x20 && $0 != 0x09 }
-                if ContentDecoder.canDecode([String(decoding: name, as: UTF8.self)]) { kept.append(Array(element)) }
+                if ContentDecoder.canDecode([String(decoding: name, as: UTF8.self)]) {
+                    kept.append(Array(element))
+                } else {
+                    hasUnknown = true
+                }
             }
         }
+        guard hasUnknown || kept.isEmpty else { return }
         lines.removeAll { line in
             let name = line.prefix { $0 != UInt8(ascii: ":") }
             return name.map(\.asciiLowercased).elementsEqual("accept-encoding".utf8)

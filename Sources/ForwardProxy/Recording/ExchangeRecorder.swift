@@ -1,4 +1,3 @@
-public import Archives
 public import NIOCore
 
 /// Writes down what origins answer, for all event loops of a proxy.
@@ -21,9 +20,11 @@ public protocol ExchangeRecorder: AnyObject, Sendable {
     ///   - body: the response's, with the content codings that the exchange tells.
     ///   - goOn: called once, on any thread, when there is room again.
     /// - Returns: whether there is room for more, so that `goOn` is not called.
-    func record(_ exchange: RecordedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void) -> Bool
+    func record(_ exchange: PackedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void) -> Bool
     /// Begins a body that is too long to be held in memory.
-    func makeSpool() -> any BodySpool
+    ///
+    /// - Parameter exchange: as it is so far, with the response's head.
+    func makeSpool(for exchange: PackedExchange) -> any BodySpool
     /// An exchange is not recorded.
     func passOver(_ reason: Unrecorded)
     /// The bytes of a tunnel are passed on as they are.
@@ -45,13 +46,15 @@ public protocol BodySpool: AnyObject, Sendable {
 }
 
 /// Why an exchange is not recorded.
-public enum Unrecorded: String, Sendable, CaseIterable {
+public enum Unrecorded: String, Error, Sendable, CaseIterable {
     /// The origin gave no response, or not the whole of it.
     case failed
     /// The client went away, or another answer took the place of the origin's.
     case cutOff = "cut off"
     /// The response's body is longer than what is recorded.
     case tooLong = "too long"
+    /// Members were to be taken out of the response's body, and its content coding can't be taken off.
+    case undecodable = "not decodable"
     /// Another protocol was switched to.
     case upgraded
 }

@@ -1,4 +1,3 @@
-import Archives
 import Basics
 import HTTP1
 import HTTPSemantics
@@ -20,7 +19,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     private let loop: LoopContext
     /// Nil from the end on. Not weak: see ``ForwardExchange``.
     private var sink: (any OriginSink)?
-    private var exchange: RecordedExchange
+    private var exchange: PackedExchange
     private let startedAt: UInt64
 
     private var requestBody: [UInt8]?
@@ -47,7 +46,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     ///   - exchange: the request, without its body.
     ///   - hasBody: whether the request has one.
     init(
-        _ transport: any OriginTransport, _ exchange: RecordedExchange, hasBody: Bool,
+        _ transport: any OriginTransport, _ exchange: PackedExchange, hasBody: Bool,
         by recorder: any ExchangeRecorder,
         loop: LoopContext
     ) {
@@ -124,15 +123,10 @@ final class RecordedTransfer: OriginTransport, OriginSink {
 
     func originSentHead(_ head: ResponseHead) {
         hasHead = true
-        exchange.status = head.status
-        exchange.reason = head.withReason { Array($0) }
-        exchange.fields = head.fields.recorded()
-        exchange.body.codings = ContentDecoder.codings(of: exchange.fields)
-        if let length = head.contentLength, !isHead, length > recorder.bodyLimit { body = .none }
+        exchange.setResponse(head)
+        if let length = head.contentLength, !exchange.isHead, length > recorder.bodyLimit { body = .none }
         sink?.originSentHead(head)
     }
-
-    private var isHead: Bool { exchange.method == "HEAD" }
 
     func originSentBody(_ bytes: ByteBuffer) {
         let length = bytes.readableBytes
@@ -148,7 +142,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
                 body = .held(pieces)
                 takenByRecorder += length
             } else {
-                let spool = recorder.makeSpool()
+                let spool = recorder.makeSpool(for: exchange)
                 body = .spooled(spool)
                 // What was held has been counted as taken.
                 for piece in pieces.dropLast() { spool.append(piece) {} }
@@ -189,8 +183,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         body = .none
         isRecorded = true
         exchange.requestBody = requestHasEnded ? requestBody : nil
-        exchange.body.storedBytes = count
-        exchange.body.size = count
+        exchange.storedBytes = count
         exchange.duration = Int64(clamping: (monotonicNanoseconds() &- startedAt) / 1_000_000)
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let hasRoom = recorder.record(exchange, body: pieces) { [eventLoop = loop.eventLoop] in
@@ -229,21 +222,8 @@ extension LoopContext {
                 preconditions: recorder != nil && isRetrieval ? .unvalidated : .asReceived, isRecorded: recorder != nil),
             over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal)
         guard let recorder else { return transfer }
-        var exchange = RecordedExchange()
-        exchange.method = String(decoding: request.head.methodBytes, as: UTF8.self)
-        exchange.url = Array("\(asked.scheme)://\(asked.authority)".utf8) + Array(buffer: asked.rawPathAndQuery)
-        let hopByHop = HopByHop(request.head.fields)
-        exchange.requestFields = request.head.fields.recorded { !hopByHop.isConnectionLevel($0) }
+        var exchange = PackedExchange(request.head, asked: asked)
         exchange.time = Int64(clamping: wallNanoseconds() / 1_000_000)
         return RecordedTransfer(transfer, exchange, hasBody: request.hasBody, by: recorder, loop: self)
-    }
-}
-
-extension FieldSection {
-    /// The lines as a recording has them.
-    fileprivate func recorded(_ isKept: (Line) -> Bool = { _ in true }) -> [RecordedField] {
-        lines.compactMap { line in
-            isKept(line) ? RecordedField(withName(line) { Array($0) }, withValue(line) { Array($0) }) : nil
-        }
     }
 }

@@ -39,7 +39,7 @@ struct FrozenDocuments {
         for (index, document) in page.documents.enumerated() {
             let exchange = exchange(document, isPage: index == 0)
             // There are a thousand frames at most, which is fewer than may wait.
-            _ = recorder.record(exchange, body: .memory([ByteBuffer(bytes: document.markup)])) {}
+            _ = recorder.record(PackedExchange(exchange), body: .memory([ByteBuffer(bytes: document.markup)])) {}
         }
         if let failure = recorder.finish().failure { throw failure }
     }
@@ -112,7 +112,7 @@ struct FollowedRedirects {
             }
             exchange.url = redirect.url
             exchange.body.storedBytes = body.count
-            _ = recorder.record(exchange, body: .memory([ByteBuffer(bytes: body)])) {}
+            _ = recorder.record(PackedExchange(exchange), body: .memory([ByteBuffer(bytes: body)])) {}
             recorder.flush()
         }
         if let failure = recorder.finish().failure { throw failure }

@@ -13,7 +13,7 @@ final class MappedRecorder: ExchangeRecorder {
 
     func admit(goOn: @escaping @Sendable () -> Void) -> Bool { recorder.admit(goOn: goOn) }
 
-    func record(_ exchange: RecordedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void) -> Bool {
+    func record(_ exchange: PackedExchange, body: RecordedPieces, goOn: @escaping @Sendable () -> Void) -> Bool {
         guard !isFailure(exchange) else {
             recorder.passOver(.failed)
             return true
@@ -22,13 +22,13 @@ final class MappedRecorder: ExchangeRecorder {
     }
 
     /// Whether it is this program's own answer to a failure (RFC 9209 §2.1.1).
-    private func isFailure(_ exchange: RecordedExchange) -> Bool {
-        guard exchange.status >= 400, let value = exchange.value("proxy-status") else { return false }
+    private func isFailure(_ exchange: PackedExchange) -> Bool {
+        guard exchange.status >= 400, let value = exchange.exchange().value("proxy-status") else { return false }
         let text = String(decoding: value, as: UTF8.self)
         return text.hasPrefix("subproxy;") && text.contains("error=")
     }
 
-    func makeSpool() -> any BodySpool { recorder.makeSpool() }
+    func makeSpool(for exchange: PackedExchange) -> any BodySpool { recorder.makeSpool(for: exchange) }
     func passOver(_ reason: Unrecorded) { recorder.passOver(reason) }
     func noteTunnel(host: String, port: UInt16) { recorder.noteTunnel(host: host, port: port) }
 }

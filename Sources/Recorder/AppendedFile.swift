@@ -1,0 +1,191 @@
+import Basics
+import CLinux
+import Glibc
+
+/// A file that entries are appended to, locked for one recorder (flock(2)).
+///
+/// Short entries are gathered, and written together. Whatever ends the process, the file has whole entries, and of the
+/// last one at most a part.
+final class AppendedFile {
+    /// So many bytes of short entries are written at once.
+    static let gatheredMost = 256 << 10
+
+    private let descriptor: CInt
+    private let path: String
+    /// What stands behind the last entry.
+    private let tail: [UInt8]
+    /// The bytes of the file as it was opened.
+    let size: Int
+    /// Where the next entry is written.
+    private var end: Int
+    /// Whole entries that are not in the file yet, and where they end.
+    private var gathered: [UInt8] = []
+    private var ends: [Int] = []
+    /// Where the next bytes of a long entry go.
+    private var position = 0
+    /// How many entries have been written.
+    private(set) var entryCount = 0
+
+    /// Opens a file, which is made if there is none.
+    ///
+    /// - Parameter tail: what stands behind the last entry.
+    init(_ path: String, isPrivate: Bool, tail: [UInt8] = []) throws(RecorderFailure) {
+        self.path = path
+        self.tail = tail
+        let mode: mode_t = isPrivate ? 0o600 : 0o666
+        let opened: CInt
+        do throws(SystemError) {
+            opened = try LockedFile.open(path, flags: O_RDWR | O_CREAT, mode: mode)
+        } catch {
+            throw RecorderFailure(locking: error, path)
+        }
+        var status = stat()
+        guard fstat(opened, &status) == 0 else {
+            let failure = SystemError()
+            close(opened)
+            throw .system("\(path): \(failure.text)")
+        }
+        // What is recorded from here on has all that was sent.
+        if isPrivate { fchmod(opened, 0o600) }
+        descriptor = opened
+        size = Int(status.st_size)
+        end = max(0, size - tail.count)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The last bytes of the file as it was opened, or all of them.
+    func last(_ count: Int) -> [UInt8] { read(min(count, size), at: max(0, size - count)) }
+
+    /// The first bytes of the file as it was opened.
+    func first(_ count: Int) -> [UInt8] { read(min(count, size), at: 0) }
+
+    private func read(_ count: Int, at position: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return pread(descriptor, &bytes, count, off_t(position)) == count ? bytes : []
+    }
+
+    /// Writes what a file begins with.
+    func begin(_ bytes: [UInt8]) throws(RecorderFailure) { try append(isEntry: false, bytes) }
+
+    // MARK: Short entries
+
+    /// Takes an entry whose bytes `body` appends, to be written with others.
+    ///
+    /// - Throws: ``RecorderFailure`` where those that wait can't be written.
+    func gather(_ body: (inout [UInt8]) -> Void) throws(RecorderFailure) {
+        body(&gathered)
+        ends.append(gathered.count)
+        if gathered.count >= AppendedFile.gatheredMost { try writeGathered() }
+    }
+
+    /// Writes the entries that were gathered.
+    ///
+    /// - Throws: ``RecorderFailure`` where that fails: as many of them as there was room for are in the file.
+    func writeGathered() throws(RecorderFailure) {
+        guard !ends.isEmpty else { return }
+        defer {
+            gathered.removeAll(keepingCapacity: gathered.count <= 2 * AppendedFile.gatheredMost)
+            ends.removeAll(keepingCapacity: true)
+        }
+        let count = gathered.count
+        do throws(RecorderFailure) {
+            gathered += tail
+            try restoring { () throws(RecorderFailure) in try write(gathered[...], at: end) }
+            end += count
+            entryCount += ends.count
+        } catch {
+            guard ends.count > 1 else { throw error }
+            var start = 0
+            for entryEnd in ends {
+                try append(isEntry: true, Array(gathered[start..<entryEnd]))
+                start = entryEnd
+            }
+        }
+    }
+
+    private func append(isEntry: Bool, _ bytes: [UInt8]) throws(RecorderFailure) {
+        try restoring { () throws(RecorderFailure) in try write((bytes + tail)[...], at: end) }
+        end += bytes.count
+        if isEntry { entryCount += 1 }
+    }
+
+    // MARK: Long entries
+
+    /// Appends the entry that `body` writes, piece by piece.
+    func append(_ body: () throws(RecorderFailure) -> Void) throws(RecorderFailure) {
+        try writeGathered()
+        position = end
+        try restoring { () throws(RecorderFailure) in
+            try body()
+            try write(tail[...], at: position)
+        }
+        end = position
+        entryCount += 1
+    }
+
+    /// Writes the next bytes of a long entry.
+    func write(_ bytes: [UInt8]) throws(RecorderFailure) {
+        try write(bytes[...], at: position)
+        position += bytes.count
+    }
+
+    /// Writes all of a spooled body as the next bytes of a long entry; the kernel copies it where it can.
+    func write(_ body: SpoolFile) throws(RecorderFailure) {
+        var from: Int64 = 0
+        while from < body.count {
+            let copied = linux_copy(body.descriptor, &from, descriptor, Int64(position), body.count - Int(from))
+            if copied > 0 {
+                position += Int(copied)
+                continue
+            }
+            let error = SystemError(CInt(-copied))
+            if error.code == EINTR { continue }
+            if error.code == ENOSPC || error.code == EDQUOT || error.code == EFBIG || error.code == EIO {
+                throw failure(error)
+            }
+            return try copy(body, from: Int(from))
+        }
+    }
+
+    /// The same by hand, where the kernel doesn't.
+    func copy(_ body: SpoolFile, from start: Int) throws(RecorderFailure) {
+        var from = start
+        while from < body.count {
+            let piece: [UInt8]
+            do throws(SystemError) { piece = try body.read(AppendedFile.gatheredMost, at: from) } catch {
+                throw failure(error)
+            }
+            guard !piece.isEmpty else { throw failure(SystemError(EIO)) }
+            try write(piece)
+            from += piece.count
+        }
+    }
+
+    // MARK: Writing
+
+    /// Gives the file back its length, and its tail, where `body` fails.
+    private func restoring(_ body: () throws(RecorderFailure) -> Void) throws(RecorderFailure) {
+        do throws(RecorderFailure) { try body() } catch {
+            // The tail first: where it stood there is room for it, and behind a shorter file there may be none.
+            _ = tail.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, tail.count, off_t(end)) }
+            _ = ftruncate(descriptor, off_t(end + tail.count))
+            throw error
+        }
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>, at start: Int) throws(RecorderFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { bytes in
+                pwrite(
+                    descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written, off_t(start + written))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure(count == 0 ? SystemError(ENOSPC) : SystemError()) }
+            written += count
+        }
+    }
+
+    private func failure(_ error: SystemError) -> RecorderFailure { .system("\(path): \(error.text)") }
+}
