@@ -65,7 +65,7 @@ enum QueryInvariants {
         let request = DatabaseRequest(.get, rule: DatabaseRule(), path: path, query: query)
         let status: Int
         do throws(Problem) {
-            status = try session.transaction("BEGIN", failure: session.problem) { () throws(Problem) in
+            status = try session.transaction(.begin, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) { view = try session.view(for: request.rule, looks: true) } catch {
                     throw session.problem(error)
