@@ -41,6 +41,28 @@ struct RedactionTests {
         #expect(Self.standard.responseField(RecordedField(name, value)) == RecordedField(name, redacted))
     }
 
+    @Test(
+        "takes parameters out of the URLs that any field has",
+        arguments: [
+            (
+                "Link", "</p?token=x&page=2>; rel=next, <https://a/?page=1&sig=y>; rel=prev",
+                "</p?token=REDACTED&page=2>; rel=next, <https://a/?page=1&sig=REDACTED>; rel=prev"
+            ),
+            ("Refresh", "5; url=https://a/?Token=x,y;z#sig=1", "5; url=https://a/?Token=REDACTED#sig=REDACTED"),
+            ("Refresh", "0;URL='/next?password=p'", "0;URL='/next?password=REDACTED'"),
+            (
+                "Content-Security-Policy", "report-uri /r?token=x; default-src 'self'",
+                "report-uri /r?token=REDACTED; default-src 'self'"
+            ),
+            ("X-Original-URL", "/a?x=1&api_key=k", "/a?x=1&api_key=REDACTED"),
+            ("X-Next", "/a?x=1&token", "/a?x=1&token"), ("ETag", "\"token=1\"", "\"token=1\""),
+        ])
+    func urlsInFields(name: String, value: String, redacted: String) {
+        #expect(Self.standard.responseField(RecordedField(name, value)) == RecordedField(name, redacted))
+        #expect(Self.standard.requestField(RecordedField(name, value)) == RecordedField(name, redacted))
+        #expect(Redaction.ofFields.responseField(RecordedField(name, value)) == RecordedField(name, value))
+    }
+
     @Test("takes the values of a request's fields out")
     func requestFields() {
         for name in ["Cookie", "authorization", "Proxy-Authorization", "X-Auth-Token", "X-CSRF-Token", "X-XSRF-TOKEN"] {
@@ -87,7 +109,31 @@ struct RedactionTests {
                 "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{\"secret\":\"p\"}\r\n--b--\r\n",
                 "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n{\"secret\":\"REDACTED\"}\r\n--b--\r\n"
             ),
-            ("text/plain", "token=1", "token=1"),
+            ("text/plain", "token=1", "token=REDACTED"), ("", "a=1&Token=2&b=3", "a=1&Token=REDACTED&b=3"),
+            ("application/json", "user=u&password=p", "user=u&password=REDACTED"),
+            ("text/plain", "a=1\r\npassword=p q\r\nb=2\r\n", "a=1\r\npassword=REDACTED\r\nb=2\r\n"),
+            (
+                "application/x-www-form-urlencoded", #"{"user":"ann","password":"p&q"}"#,
+                #"{"user":"ann","password":"REDACTED"}"#
+            ),
+            ("application/x-www-form-urlencoded", #"[1]&password=p"#, #"[1]&password=REDACTED"#),
+            (
+                "application/x-www-form-urlencoded", "a=1&data=%7B%22password%22%3A%22p%22%7D&b=%7B%7D",
+                "a=1&data=REDACTED&b=%7B%7D"
+            ),
+            ("application/json", #"{"a":"x&token=1"}"#, #"{"a":"x&token=1"}"#),
+            ("multipart/form-data; boundary=b", #"{"password":"p"}"#, #"{"password":"REDACTED"}"#),
+            ("multipart/form-data", "user=u&password=p", "user=u&password=REDACTED"),
+            (
+                "",
+                "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\np\r\n--b--\r\n",
+                "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nREDACTED\r\n--b--\r\n"
+            ),
+            (
+                "multipart/mixed; boundary=b", "--b\n\nuser=u&password=p\n--b--\n",
+                "--b\n\nuser=u&password=REDACTED\n--b--\n"
+            ),
+            ("image/png", "\u{89}PNG&x=token", "\u{89}PNG&x=token"),
         ])
     func bodies(type: String, body: String, redacted: String) {
         let made = Self.standard.requestBody(Array(body.utf8), type: Array(type.utf8))

@@ -397,6 +397,20 @@ struct RecordTests {
         #expect(stage.targets == ["/a", "/b"])
     }
 
+    @Test("JSON that curl sends as a form is without its password, in each format", arguments: Stage.kinds)
+    func mislabelled(name: String) throws {
+        let stage = try Stage()
+        func log(in password: String) throws -> SubproxyProcess.Finished {
+            try stage.run(
+                name, [], stage.curl + ["-d", "{\"user\":\"ann\",\"password\":\"\(password)\"}", stage.url("/login")])
+        }
+        #expect(try log(in: "hunter2").output == "body of /login")
+        let text = try stage.text(name)
+        #expect(text.contains("ann") && text.contains("REDACTED") && !text.contains("hunter2"))
+        #expect(try log(in: "another").output == "body of /login")
+        #expect(stage.targets == ["/login"])
+    }
+
     @Test("The command's status is the program's", arguments: [("exit 3", Int32(3)), ("kill -9 $$", 137)])
     func statuses(script: String, status: Int32) throws {
         let stage = try Stage()

@@ -16,6 +16,20 @@ enum JSONRedaction {
         return result + text[copied...]
     }
 
+    /// Whether a text is JSON to its end, and has members or elements.
+    static func isJSON(_ text: [UInt8]) -> Bool {
+        let first = text.first { $0 > 0x20 && $0 != 0xEF && $0 != 0xBB && $0 != 0xBF }
+        guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return false }
+        var scanner = JSONScanner(ArchiveBytes(text))
+        do throws(JSONError) {
+            try scanner.beginning()
+            while try !scanner.isAtEnd() { try scanner.skipValue() }
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Where the values of members of these names stand, in their order. Several values may stand one after the other, as
     /// in JSON lines. Of a text that is JSON only as far as it goes, what stands behind the name it ends in counts too;
     /// where it is none any more, or none from the beginning, or nests too deep, names in quotes are looked for.

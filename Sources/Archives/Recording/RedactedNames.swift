@@ -21,21 +21,46 @@ struct RedactedNames: Sendable {
 
     // MARK: Forms
 
+    /// Where pairs and their values end.
+    enum Pairs {
+        /// Those of a URL: before `&`.
+        case query
+        /// Those of a form: a name may begin a line too, and its value ends before `&`.
+        case form
+        /// Those of a text that may be a form (HTML, `enctype=text/plain`): before `&`, or where a line ends.
+        case text
+    }
+
     /// Pairs of a query or a form (WHATWG URL §5.1); all but the values stays as it is written.
-    func redactedPairs(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    func redactedPairs(_ text: ArraySlice<UInt8>, _ kind: Pairs = .query) -> [UInt8] {
         guard !isEmpty else { return Array(text) }
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
-        for (index, pair) in text.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).enumerated() {
-            if index > 0 { result.append(UInt8(ascii: "&")) }
-            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")), contains(RedactedNames.decoded(pair[..<equals]))
-            else {
-                result += pair
-                continue
+        var rest = text
+        while true {
+            var end = rest.firstIndex { byte in
+                byte == UInt8(ascii: "&") || (kind != .query && (byte == 0x0A || byte == 0x0D))
             }
-            result += pair[...equals] + Redaction.mark
+            let pair = rest[..<(end ?? rest.endIndex)]
+            if let equals = pair.firstIndex(of: UInt8(ascii: "=")), isTakenOut(pair[..<equals], pair[(equals + 1)...]) {
+                result += pair[...equals] + Redaction.mark
+                if kind == .form { end = rest[pair.endIndex...].firstIndex(of: UInt8(ascii: "&")) }
+            } else {
+                result += pair
+            }
+            guard let end else { return result }
+            result.append(rest[end])
+            rest = rest[(end + 1)...]
         }
-        return result
+    }
+
+    /// Whether a pair's value is one of these names, or is JSON that has such.
+    private func isTakenOut(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
+        let name = RedactedNames.decoded(name).trimming { $0 == 0x20 || $0 == 0x09 }
+        if contains(name) { return true }
+        let first = value.prefix(3).map(\.asciiLowercased)
+        guard ["{", "[", "%7b", "%5b", "%22"].contains(where: { first.starts(with: $0.utf8) }) else { return false }
+        return !JSONRedaction.places(RedactedNames.decoded(value), self).isEmpty
     }
 
     private static func decoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
@@ -56,31 +81,96 @@ struct RedactedNames: Sendable {
         return decoded
     }
 
+    // MARK: URLs
+
+    /// A text without the values of these parameters in the URLs that it has; each ends as a URL in a text does.
+    func redactedURLs(_ text: [UInt8]) -> [UInt8] {
+        guard !isEmpty else { return text }
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var index = 0
+        while index < text.count {
+            result.append(text[index])
+            index += 1
+            guard "?&#".utf8.contains(text[index - 1]) else { continue }
+            let end = RedactedNames.parameterEnd(text, from: index)
+            guard let equals = text[index..<end].firstIndex(of: UInt8(ascii: "=")),
+                isTakenOut(text[index..<equals], text[(equals + 1)..<end])
+            else { continue }
+            result += text[index...equals] + Redaction.mark
+            index = end
+        }
+        return result
+    }
+
+    private static func parameterEnd(_ text: [UInt8], from start: Int) -> Int {
+        text[start...].indices.first { index in
+            let byte = text[index]
+            if byte <= 0x20 || "&#?<>\"'".utf8.contains(byte) { return true }
+            guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") else { return false }
+            return index + 1 == text.count || text[index + 1] <= 0x20
+        } ?? text.count
+    }
+
+    // MARK: Bodies
+
+    /// A body without the values of these names, whatever it is.
+    ///
+    /// - Parameters:
+    ///   - boundary: that of the parts, where one is said; what begins as a part does has one without.
+    ///   - isForm: whether it is said to be a form.
+    ///   - depth: in how many parts it is.
+    func redactedBody(_ body: [UInt8], boundary: [UInt8]?, isForm: Bool, depth: Int = 0) -> [UInt8] {
+        guard !isEmpty else { return body }
+        if depth < 8, let parts = redactedParts(body, boundary ?? [], depth) { return parts }
+        if depth < 8, let found = RedactedNames.boundary(body), let parts = redactedParts(body, found, depth) {
+            return parts
+        }
+        let text = JSONRedaction.redacted(body, self) ?? body
+        return JSONRedaction.isJSON(text) ? text : redactedPairs(text[...], isForm ? .form : .text)
+    }
+
     // MARK: Multipart
 
-    /// The parts of a form (RFC 7578), those of these names with another content.
-    func redactedParts(_ body: [UInt8], boundary: [UInt8]) -> [UInt8] {
-        guard !isEmpty, !boundary.isEmpty, boundary.count <= 256 else { return body }
+    /// The boundary of a body that begins as multipart does (RFC 2046 §5.1.1); nil for none.
+    private static func boundary(_ body: [UInt8]) -> [UInt8]? {
+        let text = body.drop { $0 == 0x0D || $0 == 0x0A }
+        guard text.starts(with: "--".utf8) else { return nil }
+        let lines = text.prefix(1024).split(maxSplits: 2) { $0 == 0x0D || $0 == 0x0A }
+        guard lines.count > 1, lines[1].prefix(8).map(\.asciiLowercased).elementsEqual("content-".utf8) else {
+            return nil
+        }
+        return Array(lines[0].dropFirst(2)).trimming { $0 == 0x20 || $0 == 0x09 }
+    }
+
+    /// The parts of a form (RFC 7578), those of these names with another content; nil where it has no such boundary.
+    private func redactedParts(_ body: [UInt8], _ boundary: [UInt8], _ depth: Int) -> [UInt8]? {
+        guard !boundary.isEmpty, boundary.count <= 256 else { return nil }
         let delimiter = Array("--".utf8) + boundary
+        let places = RedactedNames.places(of: delimiter, in: body[...])
+        guard !places.isEmpty else { return nil }
         var result: [UInt8] = []
         result.reserveCapacity(body.count)
         var part = 0
-        for place in RedactedNames.places(of: delimiter, in: body[...]) {
-            result += redactedPart(body[part..<place])
+        for place in places {
+            result += redactedPart(body[part..<place], depth)
             part = place
         }
-        return result + redactedPart(body[part...])
+        return result + redactedPart(body[part...], depth)
     }
 
-    /// A part from its delimiter on; one that is JSON without the values of members of these names.
-    private func redactedPart(_ part: ArraySlice<UInt8>) -> [UInt8] {
-        guard let blank = RedactedNames.places(of: Array("\r\n\r\n".utf8), in: part).first else { return Array(part) }
-        guard contains(RedactedNames.name(part[..<blank])) else {
-            let content = JSONRedaction.redacted(Array(part[(blank + 4)...]), self)
-            return content.map { part[..<(blank + 4)] + $0 } ?? Array(part)
+    /// A part from its delimiter on: another content where it has one of these names, else as a body of its own.
+    private func redactedPart(_ part: ArraySlice<UInt8>, _ depth: Int) -> [UInt8] {
+        let breaks = ["\r\n\r\n", "\n\n"].lazy.compactMap { text in
+            RedactedNames.places(of: Array(text.utf8), in: part).first.map { ($0, $0 + text.utf8.count) }
         }
-        let end = part.endIndex - blank >= 6 && part.suffix(2).elementsEqual([0x0D, 0x0A]) ? 2 : 0
-        return Array(part[..<(blank + 4)]) + Redaction.mark + Array(part.suffix(end))
+        guard let (head, start) = breaks.first else { return Array(part) }
+        guard contains(RedactedNames.name(part[..<head])) else {
+            return part[..<start]
+                + redactedBody(Array(part[start...]), boundary: nil, isForm: false, depth: depth + 1)
+        }
+        let end = part[start...].suffix(2).elementsEqual([0x0D, 0x0A]) ? 2 : part[start...].last == 0x0A ? 1 : 0
+        return Array(part[..<start]) + Redaction.mark + Array(part.suffix(end))
     }
 
     /// The value of `name` in a part's Content-Disposition.
@@ -124,5 +214,13 @@ struct RedactedNames: Sendable {
             }
         }
         return places
+    }
+}
+
+extension [UInt8] {
+    fileprivate func trimming(_ isTrimmed: (UInt8) -> Bool) -> [UInt8] {
+        var text = self[...].drop(while: isTrimmed)
+        while let last = text.last, isTrimmed(last) { text.removeLast() }
+        return Array(text)
     }
 }

@@ -115,18 +115,20 @@ public struct Redaction: Sendable {
     }
 
     func requestField(_ field: RecordedField) -> RecordedField {
-        if isNamed(field) { return RecordedField(field.name, Redaction.mark) }
-        guard field.isNamed("referer") else { return field }
-        return RecordedField(field.name, url(field.value))
+        isNamed(field) ? RecordedField(field.name, Redaction.mark) : withoutParameters(field)
     }
 
     func responseField(_ field: RecordedField) -> RecordedField {
-        if isNamed(field) {
-            let isCookie = field.isNamed("set-cookie")
-            return RecordedField(field.name, isCookie ? Redaction.cookie(field.value) : Redaction.mark)
-        }
-        guard field.isNamed("location") || field.isNamed("content-location") else { return field }
-        return RecordedField(field.name, url(field.value))
+        guard isNamed(field) else { return withoutParameters(field) }
+        let isCookie = field.isNamed("set-cookie")
+        return RecordedField(field.name, isCookie ? Redaction.cookie(field.value) : Redaction.mark)
+    }
+
+    /// Any field may have a URL: Location, Referer, Link, Refresh, and those that servers make up.
+    private func withoutParameters(_ field: RecordedField) -> RecordedField {
+        guard field.value.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else { return field }
+        let isURL = field.isNamed("location") || field.isNamed("content-location") || field.isNamed("referer")
+        return RecordedField(field.name, isURL ? url(field.value) : parameters.redactedURLs(field.value))
     }
 
     private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name) }
@@ -140,17 +142,14 @@ public struct Redaction: Sendable {
 
     // MARK: Bodies
 
-    /// The body of a request: a form, a multipart form, or JSON.
+    /// The body of a request. What it is, a form, a multipart form, or JSON, is told by its bytes as well as by its label:
+    /// what sends it may have given it another one, or none.
     public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] {
         let media = type.withUnsafeBytes { MediaType($0) }
         let essence = media.map { Array($0.essence) } ?? []
-        if essence.elementsEqual("application/x-www-form-urlencoded".utf8) {
-            return parameters.redactedPairs(body[...])
-        }
-        if essence.elementsEqual("multipart/form-data".utf8), let boundary = media?.parameter("boundary") {
-            return parameters.redactedParts(body, boundary: boundary)
-        }
-        return JSONRedaction.redacted(body, parameters) ?? body
+        let boundary = essence.starts(with: "multipart/".utf8) ? media?.parameter("boundary") : nil
+        let isForm = essence.elementsEqual("application/x-www-form-urlencoded".utf8)
+        return parameters.redactedBody(body, boundary: boundary, isForm: isForm)
     }
 
     /// The body of a response, decoded: members that were named beside the standard ones are taken out of JSON.

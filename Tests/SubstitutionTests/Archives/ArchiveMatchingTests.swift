@@ -94,6 +94,9 @@ struct ArchiveMatchingTests {
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nv\r\n--zz--\r\n", "#4"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: c\r\n\r\nsecret\r\n--zz--\r\n", "#6"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nsecret\r\n--zz--\r\n", "miss body"),
+            ("multipart/form-data; boundary=zz", "--zz\r\nA: d\r\n\r\n{\"a\":1,\"sig\":2}\r\n--zz--\r\n", "#7"),
+            ("multipart/form-data; boundary=zz", "--zz\r\nA: d\r\n\r\n{\"a\":2,\"sig\":2}\r\n--zz--\r\n", "miss body"),
+            ("multipart/form-data; boundary=zz", "--zz\r\nA: e\r\n\r\na=1&sig=2\r\n--zz--\r\n", "#8"),
             (
                 "application/json",
                 #"{"query":"query  Get($i: ID) { item(id: $i) { id } }","operationName":"Get","variables":{"i":1}}"#,
@@ -115,6 +118,13 @@ struct ArchiveMatchingTests {
                 "POST", "https://a.example/c",
                 body: #"{"query":"query Get { item { id name } }","operationName":"Get","variables":{"i":1}}"#),
             Recorded("POST", "https://a.example/c", body: "--aa\r\nA: c\r\n\r\nREDACTED\r\n--aa--\r\n")
+                .with(type: "multipart/form-data; boundary=aa"),
+            Recorded(
+                "POST", "https://a.example/c",
+                body: "--aa\r\nA: d\r\n\r\n{\"sig\":\"REDACTED\",\"a\":1}\r\n--aa--\r\n"
+            )
+            .with(type: "multipart/form-data; boundary=aa"),
+            Recorded("POST", "https://a.example/c", body: "--aa\r\nA: e\r\n\r\na=1&sig=REDACTED\r\n--aa--\r\n")
                 .with(type: "multipart/form-data; boundary=aa"),
         ])
         #expect(try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: body) == found)
