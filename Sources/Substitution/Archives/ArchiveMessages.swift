@@ -23,16 +23,30 @@ enum ArchiveMessages {
         return messages
     }
 
-    /// A message without what differs from one place to another: names in quotes, and numbers.
-    private static func kind(of message: String) -> String {
-        var kind = ""
+    /// A message without what differs from one place to another: names in quotes, and numbers. Those that are parts of
+    /// words stay, as in base64 and UTF-8.
+    static func kind(of message: String) -> String {
+        func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+        func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
+        let blank = UInt8(ascii: " ")
+        let bytes = [blank] + Array(message.utf8) + [blank]
+        var kind: [UInt8] = []
         var isQuoted = false
-        for character in message {
-            if character == "'" { isQuoted.toggle() }
-            if isQuoted || character.isNumber { continue }
-            kind.append(character)
+        var isNumber = false
+        for index in 1..<(bytes.count - 1) {
+            let (previous, byte, next) = (bytes[index - 1], bytes[index], bytes[index + 1])
+            if byte == UInt8(ascii: "'"), isQuoted || !isLetter(previous) {
+                isQuoted.toggle()
+                continue
+            }
+            let divides = ".,".utf8.contains(byte) && isDigit(previous) && isDigit(next)
+            let goesOn = divides || (isDigit(byte) && (isDigit(previous) || ".,".utf8.contains(previous)))
+            if !goesOn { isNumber = isDigit(byte) && !isLetter(previous) && !"-/".utf8.contains(previous) }
+            guard !isQuoted, !isNumber, byte != 0x20 || kind.last != 0x20 else { continue }
+            kind.append(byte)
         }
-        return kind
+        while kind.last == 0x20 { kind.removeLast() }
+        return String(decoding: kind, as: UTF8.self)
     }
 
     static func message(_ problem: ArchiveProblem, file: String) -> MapDiagnostic {
