@@ -43,6 +43,37 @@ struct ArchiveCommandTests {
         )
     }
 
+    @Test(
+        "What is not read is refused with what to do, wherever an archive or a map is named",
+        arguments: [
+            ("a.arc", "filedesc://a.arc 0.0.0.0 20260101000000 text/plain 9\n1 0 t\n", "warcio recompress"),
+            ("b.bin", "filedesc://b.bin 0.0.0.0 20260101000000 text/plain 9\n", "warcio recompress"),
+            ("c.flow", "1743:9:websocket;0:~8:response;1:x,}", "hardump=out.har"), ("d.mitm", "x", "hardump=out.har"),
+            ("e.dump", "20:9:websocket;0:~1:a;}", "hardump=out.har"),
+            ("f.html", "<!DOCTYPE html> <html lang=en><!--\n Page saved with SingleFile", ".html file is not read"),
+            ("g.txt", "<!-- saved from url=(0014)about:internet -->\n<html>", ".html file is not read"),
+            ("h.htm", "text", ".html file is not read"),
+            ("i.warc.zst", "\u{28}\u{B5}", nil),
+        ] as [(String, String, String?)])
+    func notRead(name: String, text: String, advice: String?) throws {
+        if advice == nil {
+            #expect(
+                try ChildProcess.run(["sh", "-c", "printf '\\050\\265\\057\\375' > \(folder.at(name))"]).status == 0)
+        } else {
+            try folder.write(name, text)
+        }
+        try folder.write("m.yaml", "archives: [\(name)]\n")
+        let commands = [
+            ["check", name], ["check", "m.yaml"], ["replay", name, "--", "true"], ["run", "--map", name, "--", "true"],
+            ["archive", "list", name], ["archive", "convert", name, "out.har"],
+        ]
+        for command in commands {
+            let finished = try SubproxyProcess.run(command, folder: folder.path)
+            #expect(finished.status == (command[0] == "check" ? 1 : 65), "\(command) \(finished)")
+            #expect(finished.error.contains(advice ?? "zstd -d"), "\(command) \(finished.error)")
+        }
+    }
+
     @Test("list has a line an entry, and says why one can't answer")
     func list() throws {
         try writeHAR()
