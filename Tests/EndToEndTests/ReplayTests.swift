@@ -69,6 +69,31 @@ struct ReplayTests {
         #expect(try served.get("http://a.test/?utm_source=x").head.contains(#"detail="a.har#1 without utm_source""#))
     }
 
+    @Test("Fields go out in the order in which they were recorded, with the proxy's own behind them")
+    func order() throws {
+        let served = try Served([
+            Self.entry(
+                "http://a.test/", "hi", type: "text/html",
+                fields: [
+                    ("Server", "s"), ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"), ("X-A", "1"),
+                    ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", "2"), ("X-B", "2"),
+                ])
+        ])
+        let known = ["Server", "X-A", "Content-Type", "X-B", "Cache-Control"]
+        for fields in [[], ["Origin: http://b.test"], ["Accept-Encoding: gzip"]] {
+            let lines = try served.get("http://a.test/", fields).head.split(separator: "\r\n").dropFirst()
+            let names = lines.map { String($0.prefix { $0 != ":" }) }
+            #expect(Array(names.prefix(known.count)) == known, "\(names)")
+            #expect(names.filter { $0 == "Content-Length" }.count == 1)
+            #expect(Set(names).count == names.count, "\(names)")
+            let shown = try SubproxyProcess.run(["archive", "cat", "-i", served.path, "1"]).output
+            let head = shown.split(separator: "\r\n\r\n").first ?? ""
+            for line in head.split(separator: "\r\n").dropFirst() { #expect(lines.contains(line), "\(line)") }
+        }
+        let part = try served.get("http://a.test/", ["Range: bytes=0-0"])
+        #expect(part.status == 206 && part.head.contains("Content-Range: bytes 0-0/2\r\n") && part.text == "h")
+    }
+
     @Test("Ranges, conditions and HEAD hold as for files")
     func conditions() throws {
         let served = try Served([Self.entry("http://a.test/x", "0123456789", fields: [("ETag", "\"v\"")])])

@@ -174,12 +174,12 @@ final class ArchiveStream: Exchange {
     /// The head: its length is known where the body is not coded, and ranges of it are not given.
     private func start() -> ResponseStart {
         let representation = answer.first
-        var lines = representation.contentLines
+        var lines = representation.fullLines.before
         let isKnown = entry.exchange.body.codings.isEmpty && entry.exchange.method != "HEAD"
         let size = isKnown ? entry.exchange.body.size : nil
         announced = size
         if let size { MessageWriter.writeField("Content-Length", decimal: size, to: &lines) }
-        lines.writeImmutableBuffer(representation.commonLines)
+        lines.writeImmutableBuffer(representation.fullLines.behind)
         if answer.answersCORS {
             CORSFields.write(for: asking.request.head.fields, exposed: representation.exposed, to: &lines)
         }

@@ -72,6 +72,7 @@ extension AnswerFields {
         var made = RepresentationBuilder(
             status: status, mediaType: first("content-type")?.value ?? [], size: body.size,
             body: body.bytes.map { BodySegments($0, sealed: body.sealed) }, hasContent: hasContent)
+        made.keepsOrder = true
         made.coding = body.coding
         // A tag without quotes is sent, and obeyed by nothing.
         made.etag = first("etag").flatMap { field in

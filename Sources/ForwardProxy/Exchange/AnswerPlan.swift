@@ -138,12 +138,15 @@ struct AnswerPlan {
     private mutating func writeLines(
         content: Bool, _ answer: Source, _ fields: FieldSection, type: [UInt8]? = nil
     ) {
-        if content {
+        let isFull = content && type == nil && status != 206
+        if isFull {
+            lines.writeImmutableBuffer(variant.fullLines.before)
+        } else if content {
             if let type {
                 MessageWriter.writeField("Content-Type", type, to: &lines)
                 lines.writeImmutableBuffer(variant.linesWithoutType)
             } else {
-                lines.writeImmutableBuffer(status == 206 ? variant.partLines : variant.contentLines)
+                lines.writeImmutableBuffer(variant.partLines)
             }
         }
         if let length {
@@ -151,7 +154,7 @@ struct AnswerPlan {
             lines.writeDecimal(length)
             lines.writeStaticString("\r\n")
         }
-        lines.writeImmutableBuffer(variant.commonLines)
+        lines.writeImmutableBuffer(isFull ? variant.fullLines.behind : variant.commonLines)
         if answer.answersCORS { CORSFields.write(for: fields, exposed: variant.exposed, to: &lines) }
         lines.writeImmutableBuffer(answer.tail)
     }

@@ -49,6 +49,8 @@ final class ReadyRepresentation {
     let mediaType: [UInt8]
     /// The other fields that stay as they are.
     let commonLines: ByteBuffer
+    /// The fields of the full response before and behind Content-Length.
+    let fullLines: (before: ByteBuffer, behind: ByteBuffer)
     private let fieldNames: [String]
     /// Names for Access-Control-Expose-Headers, made at the first need of them.
     private(set) lazy var exposed = AnswerFields.exposedNames(fieldNames)
@@ -69,6 +71,7 @@ final class ReadyRepresentation {
         linesWithoutType = made.linesWithoutType
         mediaType = made.mediaType
         commonLines = made.commonLines
+        fullLines = made.fullLines
         fieldNames = made.fieldNames
         status = made.status
         var head = ByteBuffer()
@@ -79,9 +82,9 @@ final class ReadyRepresentation {
             MessageWriter.writeStatusLine(status, to: &head)
         }
         statusLineLength = head.readableBytes
-        head.writeImmutableBuffer(contentLines)
+        head.writeImmutableBuffer(fullLines.before)
         if made.hasContent { MessageWriter.writeField("Content-Length", decimal: size, to: &head) }
-        head.writeImmutableBuffer(commonLines)
+        head.writeImmutableBuffer(fullLines.behind)
         self.head = head
         tagIsWellFormed = etag?.withUnsafeBytes { EntityTag($0) != nil } ?? false
         holdsBody = size <= ReadyRepresentation.inlineLimit && body?.rest.isEmpty == true

@@ -37,6 +37,12 @@ struct RepresentationBuilder {
     private(set) var partLines = ByteBuffer()
     private(set) var linesWithoutType = ByteBuffer()
     private(set) var commonLines = ByteBuffer()
+    /// Whether the full response has its fields in the order in which they were added; else those that describe the content
+    /// come first.
+    var keepsOrder = false
+    private(set) var orderedLines = ByteBuffer()
+    /// What was added ready, behind all fields.
+    private var ownLines = ByteBuffer()
 
     /// - Parameters:
     ///   - size: of the body; a response that has no content has none.
@@ -53,6 +59,7 @@ struct RepresentationBuilder {
 
     mutating func add(_ name: String, _ value: [UInt8], as role: Role) {
         write(to: role) { MessageWriter.writeField(name, value, to: &$0) }
+        if keepsOrder { MessageWriter.writeField(name, value, to: &orderedLines) }
     }
 
     /// Adds all fields of a section, in their order and spelling.
@@ -82,7 +89,15 @@ struct RepresentationBuilder {
     }
 
     /// Adds lines that are ready, each with its CRLF.
-    mutating func addCommon(_ write: (inout ByteBuffer) -> Void) { write(&commonLines) }
+    mutating func addCommon(_ write: (inout ByteBuffer) -> Void) {
+        write(&commonLines)
+        if keepsOrder { write(&ownLines) }
+    }
+
+    /// The field lines of the full response before and behind Content-Length.
+    var fullLines: (before: ByteBuffer, behind: ByteBuffer) {
+        keepsOrder ? (orderedLines, ownLines) : (contentLines, commonLines)
+    }
 
     private mutating func write(to role: Role, _ write: (inout ByteBuffer) -> Void) {
         guard role != .common else { return write(&commonLines) }
