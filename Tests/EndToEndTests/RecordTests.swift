@@ -397,6 +397,31 @@ struct RecordTests {
         #expect(stage.targets == ["/a", "/b"])
     }
 
+    @Test(
+        "What a rule forwards is looked for in the recording first, and is a miss where that lacks it",
+        arguments: Stage.kinds)
+    func forwardingRules(name: String) throws {
+        let stage = try Stage()
+        let map = try stage.folder.write(
+            "m.yaml",
+            ServedMap.text(
+                "\(stage.url("/a")): { forward: \(stage.url("/b")) }\n\(stage.url("/c")): { forward: true }"))
+        let first = try stage.run(name, ["--map", map], stage.curl + [stage.url("/a")])
+        #expect(first.status == 0 && first.output == "body of /b", "\(first)")
+        let again = try stage.run(name, ["--map", map, "--fail-on-miss"], stage.curl + [stage.url("/a")])
+        #expect(again.status == 0 && again.output == "body of /b", "\(again)")
+        let missed = try stage.fetch(name, ["--map", map, "--fail-on-miss", "--report", "-"], "/c")
+        #expect(missed.status == 1 && missed.output == "504 ", "\(missed)")
+        #expect(missed.error.contains(stage.url("/c")) && !missed.error.contains("--offline"), "\(missed.error)")
+        #expect(stage.targets == ["/b"])
+        for _ in 0..<2 {
+            let updated = try stage.fetch(name, ["--map", map, "--update"], "/a", "/c")
+            #expect(updated.status == 0 && updated.output == "200 200 ", "\(updated)")
+        }
+        #expect(stage.targets == ["/b", "/c"])
+        #expect(try stage.counts(name).contains("2 entries"))
+    }
+
     @Test("JSON that curl sends as a form is without its password, in each format", arguments: Stage.kinds)
     func mislabelled(name: String) throws {
         let stage = try Stage()

@@ -53,7 +53,7 @@ extension LoopContext {
                 return nil
             }
         }
-        if match == nil, map.hasArchives, !isPreflightOfRule(request, uri) {
+        if asksArchives(match?.id), !isPreflightOfRule(request, uri) {
             switch beginArchived(request, uri, client) {
             case .begun(let exchange): return exchange
             case .notMine: break
@@ -66,6 +66,13 @@ extension LoopContext {
         let asked = AskedRequest(request, uri)
         let decision = decider.decision(on: asked, rule: use?.rule, scratch: &preflightScratch)
         return perform(decision, use, request, asked, client)
+    }
+
+    /// Whether archives are asked, with the rule that has matched: where none has, and where they have what it forwards.
+    private func asksArchives(_ rule: RuleID?) -> Bool {
+        guard map.hasArchives else { return false }
+        guard let rule else { return true }
+        return proxy.configuration.replaysForwarded && map.rule(rule).forwards
     }
 
     /// Whether a request asks for leave to send one that a rule answers: rules come before archives.
@@ -167,10 +174,16 @@ extension LoopContext {
         return record
     }
 
-    /// Goes on with a request that neither rule nor archive answers.
+    /// Goes on with a request that neither rule nor archive answers, or whose rule forwards what no archive has.
     func beginUnmapped(_ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient) -> (any Exchange)? {
-        let decision = decider.decision(on: asked, rule: nil, scratch: &preflightScratch)
-        return perform(decision, nil, request, asked, client)
+        var use: RuleUse?
+        if proxy.configuration.replaysForwarded,
+            let match = map.lookup(asked.uri, head: request.head, scratch: &scratch), map.rule(match.id).forwards
+        {
+            use = RuleUse(match, in: map, uri: asked.uri, table: answers)
+        }
+        let decision = decider.decision(on: asked, rule: use?.rule, scratch: &preflightScratch)
+        return perform(decision, use, request, asked, client)
     }
 
     private func perform(

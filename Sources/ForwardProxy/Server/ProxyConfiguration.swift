@@ -75,6 +75,9 @@ public struct CacheConfiguration: Sendable {
 public struct ProxyConfiguration: Sendable {
     /// What a replay of archives tells at its end; nil where none is replayed. The default is nil.
     public var replay: ReplayReport?
+    /// Whether what a rule forwards is looked for in archives first, as where they are what was recorded of it. The default
+    /// is no.
+    public var replaysForwarded = false
     /// What writes down the answers of origins; nil, the default, for nothing. While there is one, nothing is stored.
     public var recorder: (any ExchangeRecorder)?
     /// Hosts, with stars, whose tunnels are not decrypted, whatever else says so. The default is none.

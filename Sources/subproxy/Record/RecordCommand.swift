@@ -59,6 +59,7 @@ struct RecordCommand: ProgramCommand {
         let hasAddress = !options.listeners.isEmpty
         run.configure = { [record] configuration in
             configuration.replay = report
+            configuration.replaysForwarded = mode != .all
             configuration.decrypted = (decryptsAll ? ["*"] : []) + (record.decrypt ?? [])
             configuration.tunnelled = record.tunnel ?? []
             // The command, or the browser, is this user's, and so is what it asks for.
