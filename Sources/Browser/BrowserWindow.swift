@@ -19,11 +19,8 @@ public final class BrowserWindow {
     public init(
         _ options: BrowserOptions, interruption: BrowserInterruption, hasDisplay: Bool = BrowserWindow.hasDisplay
     ) throws(BrowserFailure) {
-        try BrowserSession.checkUser(options)
         try BrowserSession.checkProfile(options.userDataFolder)
-        guard hasDisplay else {
-            throw BrowserFailure(.unavailable, "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set")
-        }
+        try BrowserWindow.check(options, hasDisplay: hasDisplay)
         var options = options
         options.isHeadless = false
         self.interruption = interruption
@@ -33,6 +30,18 @@ public final class BrowserWindow {
         } catch {
             folder.remove()
             throw error
+        }
+    }
+
+    /// Looks whether a window can be opened, as far as that is known before.
+    ///
+    /// - Throws: ``BrowserFailure``: `unavailable`, by root without ``BrowserOptions/hasNoSandbox``, and without a display.
+    public static func check(
+        _ options: BrowserOptions, hasDisplay: Bool = BrowserWindow.hasDisplay
+    ) throws(BrowserFailure) {
+        try BrowserSession.checkUser(options)
+        guard hasDisplay else {
+            throw BrowserFailure(.unavailable, "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set")
         }
     }
 

@@ -28,6 +28,17 @@ extension EndToEnd {
             return process.output
         }
 
+        @Test("Without a display nothing is served", arguments: [["record", "-o", "x/"], ["replay", "a.har"]])
+        func withoutDisplay(command: [String]) throws {
+            try folder.write("a.har", #"{"log":{"version":"1.2","entries":[]}}"#)
+            let finished = try SubproxyProcess.run(
+                command + ["--page", "http://127.0.0.1:9/", "--no-sandbox", "--ca-dir", folder.at("ca")],
+                environment: ["DISPLAY": "", "WAYLAND_DISPLAY": ""], folder: folder.path)
+            #expect(finished.status == 69 && finished.error.contains("there is no display"), "\(finished)")
+            #expect(!finished.error.contains("listening"), "\(finished.error)")
+            #expect(try ChildProcess.run(["ls", folder.at("x")]).status != 0)
+        }
+
         @Test("It passes without the site, other cache busters and all, and records to the same folder again")
         func browser() throws {
             let shop = try ChildProcess(["python3", "-B", "\(scripts)/shoptest.py", "serve"])

@@ -143,6 +143,8 @@ struct RecordTests {
             (["record"], 64, "it is not said what to write"),
             (["record", "-o", "x.mhtml"], 64, "a saved page is not recorded"),
             (["record", "-o", "x.wacz"], 64, ".zip and .wacz are read, and not written"),
+            (["record", "-o", "x.txt"], 64, "what is, are .har, .warc, .warc.gz, or a folder"),
+            (["record", "-o", "x.har.gz"], 64, "what is, are .har, .warc, .warc.gz, or a folder"),
             (["record", "-o", "x/", "--mode", "never"], 64, "mode"),
             (["record", "-o", "x/", "--mode", "all", "--update"], 64, "--update is --mode new_episodes"),
             (

@@ -330,6 +330,8 @@ extension EndToEnd {
                 save(site.url("/quirks"), "old.mhtml", ["--wait-for", "#never", "--timeout", "3s"]))
             try fails(73, "No such file or directory", save(site.url("/quirks"), "none/old.mhtml"))
             try fails(64, "a page in a single .html file is not written", save(site.url("/quirks"), "old.html"))
+            try fails(
+                64, "the picture is written as PNG", save(site.url("/quirks"), "old.mhtml", ["--screenshot", "x.jpg"]))
             try fails(64, "--keep-scripts is for", save(site.url("/quirks"), "old.mhtml", ["--keep-scripts"]))
             try fails(64, "must be a URL of http or https", save("ftp://x/", "old.mhtml"))
             try fails(

@@ -11,8 +11,11 @@ struct ArchiveOutput {
 
     /// The kind of archive that a name says.
     ///
+    /// - Parameter written: the kinds that may be, for the message.
     /// - Throws: ``CommandFailure`` with status 64 for a kind that is not written.
-    static func kind(of name: String) throws(CommandFailure) -> ArchiveKind {
+    static func kind(
+        of name: String, written: String = ".mhtml, .mht, .webarchive, .har, .warc, .warc.gz, or a folder"
+    ) throws(CommandFailure) -> ArchiveKind {
         if name.hasSuffix("/") || exists(name, S_IFDIR) { return .recording }
         if let kind = ArchiveKind.named(name) { return kind }
         let why: String
@@ -21,9 +24,7 @@ struct ArchiveOutput {
         case "zip", "wacz": why = ".zip and .wacz are read, and not written"
         default: why = "this is no kind of archive that is written"
         }
-        throw CommandFailure(
-            status: .usage,
-            message: "'\(name)': \(why); what is, are .mhtml, .mht, .webarchive, .har, .warc, .warc.gz, or a folder")
+        throw CommandFailure(status: .usage, message: "'\(name)': \(why); what is, are \(written)")
     }
 
     /// - Parameter replaces: whether one that is there is replaced.

@@ -47,6 +47,7 @@ struct RecordCommand: ProgramCommand {
             throw ValidationError("--redact and --no-redact exclude each other")
         }
         let target = try RecordTarget(name)
+        if record.page != nil { try ReplayWindow.check(hasNoSandbox: record.noSandbox) }
         let left = try target.find()
         // What was cut off in its first entry is recorded anew.
         let found = left.flatMap { $0.entries > 0 ? $0 : nil }

@@ -15,11 +15,11 @@ struct RecordTarget {
 
     /// - Throws: ``CommandFailure`` with status 64 for a kind that is not recorded.
     init(_ name: String) throws(CommandFailure) {
-        kind = try ArchiveOutput.kind(of: name)
+        let written = ".har, .warc, .warc.gz, or a folder"
+        kind = try ArchiveOutput.kind(of: name, written: written)
         guard !kind.isPage else {
             throw CommandFailure(
-                status: .usage,
-                message: "'\(name)': a saved page is not recorded; what is, are .har, .warc, .warc.gz, or a folder")
+                status: .usage, message: "'\(name)': a saved page is not recorded; what is, are \(written)")
         }
         var path = name
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -59,6 +59,7 @@ struct ReplayCommand: ProgramCommand {
         guard isServing || !replay.opensWindow else {
             throw ValidationError("--open is for replay without a command")
         }
+        if replay.opensWindow { try ReplayWindow.check(hasNoSandbox: replay.noSandbox) }
         let holder = WindowHolder()
         run.began = { [replay, options] proxy in
             guard isServing else { return }

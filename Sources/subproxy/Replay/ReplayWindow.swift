@@ -16,6 +16,19 @@ final class ReplayWindow: Sendable {
     private let end = DispatchSemaphore(value: 0)
     private let failure = Mutex<String?>(nil)
 
+    /// Looks whether a window can be opened, before anything is served.
+    ///
+    /// - Throws: ``CommandFailure`` with status 69 where there is no browser, or no display.
+    static func check(hasNoSandbox: Bool) throws(CommandFailure) {
+        do throws(BrowserFailure) {
+            var options = BrowserOptions(executable: try BrowserExecutable.find())
+            options.hasNoSandbox = hasNoSandbox
+            try BrowserWindow.check(options)
+        } catch {
+            throw CommandFailure(status: .unavailable, message: error.message)
+        }
+    }
+
     /// Opens the window.
     ///
     /// - Parameters:

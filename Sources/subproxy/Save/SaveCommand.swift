@@ -87,6 +87,11 @@ struct SaveCommand: ProgramCommand {
         if input == nil, format != nil || jobs != nil {
             throw ValidationError("\(format != nil ? "--format" : "--jobs") is for -i")
         }
+        if let picture = screenshot?.split(separator: "/").last?.lowercased(), !picture.hasSuffix(".png"),
+            picture.dropFirst().contains(".")
+        {
+            throw ValidationError("'\(screenshot ?? "")': the picture is written as PNG; name a .png")
+        }
         if input != nil, screenshot != nil { throw ValidationError("--screenshot is for one page") }
         if input != nil, options.userDataDir != nil, (jobs ?? 1) > 1 {
             throw ValidationError("a profile is used by one browser at a time: --user-data-dir needs --jobs 1")
