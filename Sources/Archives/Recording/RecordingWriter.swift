@@ -87,7 +87,8 @@ public struct RecordingWriter {
     static let map = """
         archives: [recording.yaml]
 
-        # Rules come before what was recorded: an entry of recording.yaml can be moved here, its url as the key.
+        # Rules come before what was recorded. An entry of recording.yaml becomes one here: its url is the key, 'method: X'
+        # is 'methods: [X]', 'headers' is a mapping in which a name stands once, and 'request' is left out.
         #
         # substitutions:
         #   https://api.example.com/session: { json: { user: guest } }
