@@ -173,9 +173,9 @@ import Testing
 
     @Test func `A view that SQLite can't use says why, and the others are there`() throws {
         let stage = try Stage(
-            "CREATE TABLE t(a); CREATE VIEW gone AS SELECT * FROM nothing; CREATE VIEW good AS SELECT a FROM t;")
+            "CREATE TABLE t(a); CREATE VIEW gone AS SELECT * FROM nowhere; CREATE VIEW good AS SELECT a FROM t;")
         let answer = stage.get("gone")
-        #expect(answer.status == 502 && answer.body.contains("no such table: main.nothing"), "\(answer.body)")
+        #expect(answer.status == 502 && answer.body.contains("no such table: main.nowhere"), "\(answer.body)")
         #expect(stage.get("good").body == "[]" && stage.get("never").status == 404)
     }
 

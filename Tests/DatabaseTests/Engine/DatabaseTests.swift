@@ -317,7 +317,15 @@ final class Folder: Sendable {
         nonisolated(unsafe) let other = try SQLiteConnection(path, mode: .readWrite)
         try other.execute("BEGIN EXCLUSIVE")
         let counts = await withTaskGroup(of: Int.self) { group in
-            for _ in 0..<300 { group.addTask { await self.ask(database, .get, "t/1").status } }
+            for _ in 0..<300 {
+                group.addTask {
+                    // Longer than the slowest machine takes to ask them all.
+                    await self.ask(database, .get, "t/1") {
+                        $0.limits.wait = 600_000_000_000
+                        $0.limits.time = 600_000_000_000
+                    }.status
+                }
+            }
             var counts: [Int: Int] = [:]
             for await status in group {
                 counts[status, default: 0] += 1
