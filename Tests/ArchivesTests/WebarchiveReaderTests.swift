@@ -151,6 +151,22 @@ struct WebarchiveReaderTests {
         #expect(short?.status == 203 && short?.isHTTP == true)
         #expect(short?.url == Array("http://a/b".utf8))
         #expect(short?.fields == [RecordedField("X", "y")])
+        // The list under names, beside numbers that are none of it.
+        let list = [
+            Self.uid(3), "<real>1.5</real>", "<integer>0</integer>", Self.uid(5), Self.uid(4), Self.uid(0),
+            "<string>text/css</string>",
+        ]
+        let listed = list.enumerated().map { "<key>__nsurlrequest_proto_prop_obj_\($0.offset)</key>\($0.element)" }
+        let newer = try ArchivedResponse.read(
+            Self.keyed(
+                "<dict><key>$class</key>\(Self.uid(2))<key>$0</key><integer>8</integer><key>$1</key><integer>1</integer>"
+                    + "<key>$2</key><integer>7</integer><key>$3</key><integer>9</integer><key>$4</key><false/>"
+                    + listed.joined() + "</dict>",
+                Self.classNamed("NSHTTPURLResponse"), url, headers, "<integer>404</integer>"))
+        #expect(newer?.status == 404 && newer?.isHTTP == true)
+        #expect(newer?.url == Array("http://a/b".utf8))
+        #expect(newer?.time == 978_307_201_500)
+        #expect(newer?.fields == [RecordedField("X", "y")])
         // Names of old: NS.key.0 and NS.object.0.
         let named = try ArchivedResponse.read(
             Self.keyed(

@@ -59,10 +59,10 @@ struct KeyedArchive {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// The values of the keys `$0`, `$1` and so on, in this order.
-    func numbered(_ members: [String: PropertyList]) throws(ArchiveProblem) -> [PropertyList] {
-        let numbers = members.keys.compactMap { $0.hasPrefix("$") ? Int($0.dropFirst()) : nil }.sorted()
-        return numbers.compactMap { members["$\($0)"] }
+    /// The values of the keys that are a prefix and a number, in the order of the numbers.
+    func numbered(_ members: [String: PropertyList], _ prefix: String) -> [PropertyList] {
+        let numbers = members.keys.compactMap { $0.hasPrefix(prefix) ? Int($0.dropFirst(prefix.count)) : nil }.sorted()
+        return numbers.compactMap { members["\(prefix)\($0)"] }
     }
 
     /// An NSURL; nil where the value is none.

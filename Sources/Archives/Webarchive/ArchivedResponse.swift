@@ -4,8 +4,9 @@ import HTTPSemantics
 /// The response of a resource in a webarchive: an NSURLResponse or NSHTTPURLResponse, as NSKeyedArchiver writes it.
 ///
 /// CoreFoundation gives the archiver a list: URL, time, a flag, status, header dictionary, length, type. They have the
-/// keys `$0`, `$1` and so on in this order; what stands before and behind them differs between systems, so that they are
-/// known by their kind. Foundation on other systems than Apple's has keys with names (`NS.statusCode`).
+/// keys `$0`, `$1` and so on in this order, on newer systems `__nsurlrequest_proto_prop_obj_0` and so on beside a few
+/// numbers that have the former; what stands before and behind them differs between systems, so that they are known by
+/// their kind. Foundation on other systems than Apple's has keys with names (`NS.statusCode`).
 struct ArchivedResponse: Equatable {
     /// Whether it is one of HTTP: others have neither status nor fields.
     var isHTTP = false
@@ -29,7 +30,8 @@ struct ArchivedResponse: Equatable {
         }
         var response = ArchivedResponse()
         response.isHTTP = try archive.className(members)?.hasPrefix("NSHTTP") ?? (members["NS.statusCode"] != nil)
-        let values = try archive.numbered(members)
+        var values = archive.numbered(members, "__nsurlrequest_proto_prop_obj_")
+        if values.isEmpty { values = archive.numbered(members, "$") }
         if values.isEmpty {
             try response.readNamed(members, &archive)
         } else {
