@@ -1,3 +1,4 @@
+import Archives
 import Basics
 import Diagnostics
 import Glibc
@@ -55,7 +56,7 @@ struct MapSources: Sendable {
     ///
     /// - Throws: ``CommandFailure`` with status 65 where there is an error, 66 where an archive can't be read.
     func loadOrFail() throws -> SubstitutionMap {
-        for name in names where MapSources.isArchive(name) && options.streams[name] == nil {
+        for name in names where ArchiveFormat.isNamed(name) && options.streams[name] == nil {
             guard let reason = LocalFile.unreadableReason(name) else { continue }
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")
         }
@@ -63,14 +64,6 @@ struct MapSources: Sendable {
         for message in result.diagnostics { StandardStream.error.writeLine(message.rendering) }
         guard let map = result.map else { throw CommandFailure(status: .dataError, message: "") }
         return map
-    }
-
-    /// Whether a name is one that an archive has, and no map.
-    private static func isArchive(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return [".har", ".mhtml", ".mht", ".webarchive", ".warc", ".warc.gz", ".wacz", ".har.zip"].contains {
-            name.hasSuffix($0)
-        }
     }
 
     // MARK: Reading

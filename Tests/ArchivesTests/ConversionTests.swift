@@ -159,6 +159,82 @@ struct ConversionTests {
         #expect(page.contains("lost: the status of 1 entry") && page.contains { $0.hasPrefix("lost: the fields of") })
     }
 
+    @Test("gives a frame a URL of its own where another part has the one that it was recorded at")
+    func frames() throws {
+        let text = """
+            Content-Type: multipart/related; boundary=b
+
+            --b
+            Content-Type: text/html
+            Content-Location: https://a.example/x/page
+
+            <iframe src=cid:one></iframe><iframe src=cid:two></iframe><iframe src=cid:three></iframe>
+            --b
+            Content-Type: text/html
+            Content-ID: <one>
+            Content-Location: https://a.example/frame
+
+            first
+            --b
+            Content-Type: text/html
+            Content-ID: <two>
+            Content-Location: https://a.example/frame
+
+            second
+            --b
+            Content-Type: text/html
+            Content-ID: <three>
+            Content-Location: https://a.example/x/page
+
+            third
+            --b--
+            """
+        let source = try openArchive(Array(text.utf8), "a.mhtml")
+        for name in ["a.har", "a.warc", "a.mhtml", "a.webarchive", "a"] {
+            let made = try convert([source], try #require(ArchiveKind.named(name)), "frames.\(name)")
+            #expect(!made.result.losses.contains { $0.contains("URL") }, "\(made.result.losses)")
+            let urls = ["page", "../frame", ".cid-two", ".cid-three"].map { path in
+                path.hasPrefix("..") ? "https://a.example/frame" : "https://a.example/x/\(path)"
+            }
+            #expect(made.archive.urls == urls && made.archive.table.usableCount == 4, "\(name)")
+            let bodies = try (0..<4).map { try made.archive.text($0) }
+            #expect(
+                bodies[0]
+                    == "<iframe src=\(urls[1])></iframe><iframe src=\(urls[2])></iframe><iframe src=\(urls[3])></iframe>",
+                "\(name)")
+            #expect(bodies[1...] == ["first", "second", "third"], "\(name)")
+        }
+    }
+
+    @Test("refuses a page whose document can't be decoded")
+    func brokenDocument() throws {
+        var writer = try WARCWriter(isCompressed: false, randomness: SeededGenerator(seed: 1))
+        let document = Self.exchange("https://a.example/", "text/html", fields: [("Content-Encoding", "gzip")])
+        let bytes = try writer.records(document, time: 0, body: [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xFF])
+        let source = try openArchive(bytes, "a.warc")
+        for name in ["a.mhtml", "a.webarchive"] {
+            let kind = try #require(ArchiveKind.named(name))
+            #expect(throws: ConversionFailure.self) { _ = try self.convert([source], kind, "broken.\(name)") }
+        }
+    }
+
+    @Test("leaves out what the reader of a recording or WARC would refuse, and says so")
+    func refused() throws {
+        let whole = #""size":1,"mimeType":"text/plain","text":"a""#
+        let source = try HARSample.open(
+            HARSample.har(
+                HARSample.entry(url: "http://a.example/1", method: "", content: whole),
+                HARSample.entry(url: "http://a.example/2", method: "NO METHOD", content: whole),
+                HARSample.entry(url: "http://a.example/3", status: "-2", content: whole),
+                HARSample.entry(url: "http://a.example/4", content: whole)))
+        for name in ["", "warc"] {
+            let kind = try #require(ArchiveKind.all.first { $0.extensions.first ?? "" == name })
+            let made = try convert([source], kind, "refused.\(name)")
+            #expect(made.archive.urls == ["http://a.example/4"])
+            #expect(made.result.losses.first == "lost: 3 entries that can't answer")
+        }
+    }
+
     @Test("has the first page as the document, behind its redirects, before all else")
     func document() throws {
         let source = try sample()

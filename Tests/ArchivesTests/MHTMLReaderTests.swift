@@ -314,6 +314,8 @@ struct MHTMLReaderTests {
     @Test(
         "is refused for what the format forbids",
         arguments: [
+            ("", "a.mht@0: error: the message has no part"),
+            ("MIME-Version: 1.0\n", "a.mht@0: error: the message has no part"),
             ("Content-Type: multipart/related\n\n", "a.mht@0: error: the multipart has no boundary"),
             ("Content-Type: multipart/related; boundary=b\n\nx", "a.mht@0: error: the message has no part"),
             ("Content-Type: multipart/related; boundary=b\n\n--b--", "a.mht@0: error: the message has no part"),

@@ -119,6 +119,16 @@ struct WARCReaderTests {
             ])
     }
 
+    @Test("of a segment the body is missing, since other records have the rest", arguments: forms)
+    func segment(_ form: String) throws {
+        var text = WARCText()
+        text.respond(
+            "http://a.example/1", with: ["WARC-Segment-Number: 1"], "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbody")
+        let read = try read(text, form)
+        #expect(read.lines == ["GET 200 http://a.example/1 bodyNotRecorded"])
+        #expect(try read.archive.exchange(0).body.isMissing)
+    }
+
     @Test("resolves revisits by record, by URI and date, and by digest", arguments: forms)
     func revisits(_ form: String) throws {
         let digest = "WARC-Payload-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
@@ -152,5 +162,7 @@ struct WARCReaderTests {
         #expect(try read.fields(3) == ["A: 3", "Content-Type: text/css", "Content-Encoding: br"])
         #expect(try read.archive.exchange(3).status == 203)
         #expect(try read.archive.exchange(2).body.codings == ["br"])
+        // What is not there is no empty body, for whoever copies entries.
+        #expect(try (0..<7).map { try read.archive.exchange($0).body.isMissing }.firstIndex(of: true) == 5)
     }
 }

@@ -300,8 +300,37 @@ struct ReplayTests {
         let ignored = try SubproxyProcess.run(
             common + ["--fail-on-miss", "--ignore", "*.test", "--", "sh", "-c", fetch + "; true"])
         #expect(ignored.status == 0)
+        let told = try SubproxyProcess.run(
+            ["replay", archive, "--ca-dir", "\(folder.path)/ca", "--report", "-", "--", "sh", "-c", fetch])
+        #expect(told.error.contains("  GET https://shop.test/a?p=2 (query)\n"), "\(told.error)")
+        #expect(told.error.contains("\n(query) Name parameters that change nothing in 'ignore-query'"), "\(told.error)")
         #expect(try SubproxyProcess.run(["replay", "\(folder.path)/none.har"]).status == 66)
         #expect(try SubproxyProcess.run(["replay", try folder.write("bad.har", "{")]).status == 65)
+    }
+
+    @Test("replay says when most of an archive can't answer, and a miss names the entry that can't")
+    func withoutBodies() throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write(
+            "a.har",
+            Self.har([
+                Self.entry("http://a.test/", nil), Self.entry("http://a.test/b", nil),
+                Self.entry("http://a.test/c", "c"),
+            ]))
+        let proxy = try SubproxyProcess(
+            ["replay", archive, "--listen", "127.0.0.1:0"], environment: ["HOME": folder.path], folder: folder.path)
+        let line = try #require(try proxy.errorLine(containing: "listening on"))
+        let port = try #require(
+            line.split(separator: " ").first { $0.hasPrefix("http://") }?.split(separator: ":").last)
+        let told = try #require(try proxy.errorLine(containing: "can't answer"))
+        #expect(
+            told == "subproxy: 2 of the 3 entries of \(archive) can't answer, mostly since the body was not recorded; "
+                + "'subproxy archive list' says why of each")
+        let page = try ChildProcess.run(["curl", "-s", "-x", "http://127.0.0.1:\(port)", "http://a.test/b"]).output
+        #expect(page.contains("(not recorded): a.har#2: the body was not recorded."), "\(page)")
+        #expect(page.contains("Record it anew, with the bodies of responses"), "\(page)")
+        proxy.send(SIGTERM)
+        #expect(try proxy.finish().status == 0)
     }
 
     @Test("https is answered from what was recorded over http, and its pages ask for https")

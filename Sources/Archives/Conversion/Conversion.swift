@@ -129,7 +129,11 @@ public struct Conversion: Sendable {
             let name = archive.name.split(separator: "/").last ?? ""
             problems.append((name + archive.table.number(index), problem))
         }
-        if let first { try add(first.archive, first.index) }
+        if let first {
+            try add(first.archive, first.index)
+            // A page is nothing without its document.
+            if let problem = problems.first?.problem { throw .reading(problem) }
+        }
         for (number, archive) in archives.enumerated() {
             for index in 0..<archive.table.count where isKept(number, index) {
                 if let first, first.archive === archive, first.index == index { continue }

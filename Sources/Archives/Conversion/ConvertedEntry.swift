@@ -21,6 +21,8 @@ public struct ConvertedEntry: Sendable {
         self.index = index
         let isChanged: Bool
         var exchange = try archive.exchange(index)
+        let portable = archive.table.portableURLs[index]
+        if let portable { exchange.url = portable }
         if let redaction {
             exchange = redaction.redacted(exchange)
             isChanged = redaction.mayChange(exchange) && !exchange.body.isMissing
@@ -35,8 +37,8 @@ public struct ConvertedEntry: Sendable {
             exchange.fields.removeAll { $0.isNamed("content-length") }
         }
         self.exchange = exchange
-        let known = archive.table[index].url
-        url = redaction == nil || known.isEmpty ? Array(known) : ConvertedEntry.normalForm(exchange.url) ?? Array(known)
+        let known = portable ?? Array(archive.table[index].url)
+        url = redaction == nil || known.isEmpty ? known : ConvertedEntry.normalForm(exchange.url) ?? known
     }
 
     static func normalForm(_ url: [UInt8]) -> [UInt8]? {
@@ -47,8 +49,8 @@ public struct ConvertedEntry: Sendable {
 
     private var entry: EntryTable.Entry { archive.table[index] }
 
-    /// Whether it can answer, and not with a part alone.
-    public var isWhole: Bool { entry.isUsable && !entry.isPartial }
+    /// Whether it can answer, and not with a part alone; at the URL that it has here.
+    public var isWhole: Bool { (entry.isUsable || archive.table.portableURLs[index] != nil) && !entry.isPartial }
 
     /// Opens the body with the codings that ``exchange`` tells. Does I/O.
     ///

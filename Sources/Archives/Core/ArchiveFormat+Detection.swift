@@ -139,6 +139,16 @@ extension ArchiveFormat {
     }
 }
 
+extension ArchiveFormat {
+    /// Whether a name is one that an archive has, and no map.
+    public static func isNamed(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return [".har", ".mhtml", ".mht", ".webarchive", ".warc", ".warc.gz", ".wacz", ".har.zip"].contains {
+            name.hasSuffix($0)
+        }
+    }
+}
+
 extension ArchiveInput {
     /// Whether a file that may be a map is an archive instead: maps are YAML, of which JSON is a part, and YAML says
     /// nothing in its first bytes. Does I/O.

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Counts what a format can't hold of the exchanges that are converted to it: the one place that says what each loses.
 public struct ConversionLosses: Sendable {
     /// What gets lost, in the order in which it is told.
@@ -22,12 +24,17 @@ public struct ConversionLosses: Sendable {
         switch format {
         case .mhtml, .webarchive: break
         case .har, .recording:
+            // A recording has a method and a status that its reader takes.
+            guard format == .har || (exchange.hasMethod && (0...999).contains(exchange.status)) else {
+                count(.unusable)
+                return false
+            }
             if !exchange.body.codings.isEmpty { count(.coding) }
             if format == .recording, exchange.time != nil { count(.time) }
             return true
         case .warc, .wacz:
             // A record is a message.
-            let isMessage = !exchange.url.isEmpty && (100...999).contains(exchange.status)
+            let isMessage = !exchange.url.isEmpty && exchange.hasMethod && (100...999).contains(exchange.status)
             let hasBody = !exchange.body.isMissing || exchange.method == "HEAD" || exchange.status == 304
             if !(isMessage && hasBody) { count(.unusable) }
             return isMessage && hasBody
@@ -81,4 +88,9 @@ public struct ConversionLosses: Sendable {
         case .time: "the \(isOne ? "time" : "times") of \(entries)"
         }
     }
+}
+
+extension RecordedExchange {
+    /// Whether its method is one: some writers have none, or another text there.
+    fileprivate var hasMethod: Bool { !method.isEmpty && method.utf8.allSatisfy { $0.isMember(of: .token) } }
 }

@@ -113,6 +113,9 @@ public struct EntryTable: Sendable {
     /// What the parts of an MHTML file are named by beside their URLs: a request of the archive's hosts whose last segment
     /// is ``ContentIDs/entry(segment:)`` is answered by that entry.
     public internal(set) var contentIDs = ContentIDs()
+    /// Of parts that only their identifier names, since an earlier one has their URL: the URL that they have in another
+    /// archive, by their index.
+    var portableURLs: [Int: [UInt8]] = [:]
     /// The files inside of a WACZ, each with the index of its first entry.
     public private(set) var members: [(name: String, first: Int)] = []
     public private(set) var usableCount = 0

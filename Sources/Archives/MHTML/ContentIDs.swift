@@ -42,6 +42,17 @@ public struct ContentIDs: Sendable {
 
     func entry(id: [UInt8]) -> Int? { entries[id] }
 
+    /// An identifier of each of these entries; those that have none are left out.
+    func identifiers(of wanted: Set<Int>) -> [Int: [UInt8]] {
+        var found: [Int: [UInt8]] = [:]
+        for (id, entry) in entries where wanted.contains(entry) {
+            // Of two always the same one.
+            if let other = found[entry], other.lexicographicallyPrecedes(id) { continue }
+            found[entry] = id
+        }
+        return found
+    }
+
     /// The identifier of a part that `cid:` names: as it is written, else decoded; nil where no part has it.
     func identifier(_ written: [UInt8]) -> [UInt8]? {
         if entries[written] != nil { return written }

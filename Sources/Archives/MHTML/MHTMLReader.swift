@@ -47,6 +47,10 @@ struct MHTMLReader: ArchiveReader {
             }
         }
         contents.table.markRepeated()
+        let repeated = (0..<contents.table.count).filter { contents.table[$0].unusable == .repeated }
+        contents.table.portableURLs = contents.table.contentIDs.identifiers(of: Set(repeated)).mapValues { id in
+            PageLocations.folder(of: locations.document) + ContentIDs.segment(id)
+        }
         contents.document = locations.document
         let title = scan.message?[.subject].map(EncodedWords.decoded)
         contents.pages = [ArchivePage(url: locations.document, title: title)]
@@ -128,7 +132,7 @@ struct MHTMLReader: ArchiveReader {
         let part = try part(at: place)
         let ids = ids
         return stream(part, isRewriting: part.isRewritable) { id in
-            ids.entry(id: id).map { Array(table[$0].url) } ?? ContentIDs.segment(id)
+            ids.entry(id: id).map { table.portableURLs[$0] ?? Array(table[$0].url) } ?? ContentIDs.segment(id)
         }
     }
 

@@ -84,6 +84,9 @@ struct MHTMLScanner {
         self.progress = progress
         var position = try beginning()
         position = try header(at: position)
+        let isEmpty =
+            open.isEmpty && position >= bytes.count && message?[.contentType] == nil
+            && message?[.contentLocation] == nil
         while !open.isEmpty, let delimiter = try delimiter(from: position) {
             finish(at: delimiter.bodyEnd)
             for unclosed in open[(delimiter.level + 1)...] { warnUnclosed(unclosed, delimiter.bodyEnd) }
@@ -97,7 +100,7 @@ struct MHTMLScanner {
         }
         if let last = open.last { warnUnclosed(last, bytes.count) }
         finish(at: bytes.count)
-        guard !parts.isEmpty else { throw .error("the message has no part", at: 0) }
+        guard !parts.isEmpty, !isEmpty else { throw .error("the message has no part", at: 0) }
     }
 
     /// The bytes of a range in ``arena``.

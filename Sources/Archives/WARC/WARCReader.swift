@@ -172,6 +172,16 @@ struct WARCReader: ArchiveReader {
 
     private func response(at place: RecordPlace) throws(ArchiveProblem) -> RecordedExchange {
         let open = try open(place)
+        var exchange = try response(open)
+        // A revisit's is another record's, and of a segment there is more.
+        if open.record.head.kind == .revisit || open.record.head.isSegment {
+            exchange.body.isMissing = true
+            exchange.body.size = nil
+        }
+        return exchange
+    }
+
+    private func response(_ open: OpenRecord) throws(ArchiveProblem) -> RecordedExchange {
         let head = open.record.head
         var exchange = RecordedExchange()
         exchange.url = WARCReader.url(head)

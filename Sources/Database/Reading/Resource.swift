@@ -62,7 +62,8 @@ enum Resource {
         guard let foreignKey = schema.foreignKey(from: child, to: table) else {
             throw Problem(
                 404, "no such row",
-                "\(child.table.name) has not just one foreign key of one column to \(table.table.name), so there is no \(written)")
+                "\(child.table.name) has not just one foreign key of one column to \(table.table.name), so there is no \(written)"
+            )
         }
         self = .children(child, foreignKey: foreignKey, of: table, key: key)
     }

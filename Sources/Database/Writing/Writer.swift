@@ -217,7 +217,8 @@ struct Writer {
         var found = found
         if !sets.isEmpty {
             // Beside a key of the rule's, what names the row alone may be what changes.
-            let own = view.table.rowID.map { [$0] } ?? view.table.primaryKey.map { view.table.columns[$0].name.quotedName }
+            let own =
+                view.table.rowID.map { [$0] } ?? view.table.primaryKey.map { view.table.columns[$0].name.quotedName }
             let changesOwn = sets.contains { view.table.primaryKey.contains($0.column) }
             let text = sets.map { set in
                 let column = view.table.columns[set.column]

@@ -161,7 +161,7 @@ extension LoopContext {
         let miss = map.archiveMiss(
             asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates, isTold: isTold)
         exchangeMetrics.archiveMisses &+= 1
-        proxy.configuration.replay?.noteMiss(asked, miss.reason.rawValue, miss.nearest)
+        proxy.configuration.replay?.noteMiss(asked, miss)
         guard miss.missing != .forward else { return .notMine }
         client.record?.isMapped = true
         guard miss.missing != .noContent else {
@@ -176,7 +176,7 @@ extension LoopContext {
     private func missedHost(_ asked: AskedRequest, _ client: any ExchangeClient) -> ArchivedRequest {
         guard decider.isOffline, !decider.isOwn(asked.uri) else { return .notMine }
         exchangeMetrics.archiveMisses &+= 1
-        proxy.configuration.replay?.noteMiss(asked, ArchiveMiss.Reason.host.rawValue, [])
+        proxy.configuration.replay?.noteMissedHost(asked)
         client.fail(.inNoArchive)
         return .begun(nil)
     }
@@ -301,10 +301,11 @@ extension ArchiveMiss {
 extension ProxyError {
     static func missed(_ miss: ArchiveMiss, answersCORS: Bool) -> ProxyError {
         let isNotFound = miss.missing == .notFound
+        let why = miss.unusable.map { ": \($0)" } ?? ""
         var error = ProxyError(
             status: isNotFound ? 404 : 504,
-            failure: "The archive \(miss.archive) has no entry for this request (\(miss.reason.rawValue)).",
-            advice: "Record it, map the URL, or let 'missing: forward' send it to the origin.", isRefusal: true)
+            failure: "The archive \(miss.archive) has no entry for this request (\(miss.reason.rawValue))\(why).",
+            advice: miss.advice, isRefusal: true)
         error.note = miss.note
         error.excerpt = miss.nearest.map { nearest in
             "nearest: \(nearest.position) \(nearest.url) (differs: \(nearest.differs.joined(separator: ", ")))"

@@ -11,6 +11,10 @@ public final class ReplayReport: Sendable {
         /// The whole URL; `host:port` of a CONNECT.
         public let url: String
         public let reason: String
+        /// Of what is not recorded: the entry that has the URL, and why it can't answer.
+        public let unusable: String?
+        /// What can be done about it.
+        public let advice: String
         public let nearest: [ArchiveMiss.Nearest]
         public fileprivate(set) var count: Int
     }
@@ -51,18 +55,35 @@ public final class ReplayReport: Sendable {
         }
     }
 
-    func noteMiss(_ asked: AskedRequest, _ reason: String, _ nearest: [ArchiveMiss.Nearest]) {
+    func noteMiss(_ asked: AskedRequest, _ miss: ArchiveMiss) {
+        note(asked, miss.reason.rawValue, miss.unusable, miss.advice, miss.nearest)
+    }
+
+    /// A request for a host that no archive has.
+    func noteMissedHost(_ asked: AskedRequest) {
+        note(asked, ArchiveMiss.Reason.host.rawValue, nil, ReplayReport.hostAdvice, [])
+    }
+
+    private static let hostAdvice = "Record it, map the URL, or give --missing forward; --ignore doesn't count a host."
+
+    private func note(
+        _ asked: AskedRequest, _ reason: String, _ unusable: String?, _ advice: String, _ nearest: [ArchiveMiss.Nearest]
+    ) {
         guard !isIgnored(asked.uri.host, String(buffer: asked.uri.rawPathAndQuery)) else { return }
         note(
             Miss(
                 method: String(decoding: asked.method.bytes, as: UTF8.self), url: asked.uri.description, reason: reason,
-                nearest: nearest, count: 1))
+                unusable: unusable, advice: advice, nearest: nearest, count: 1))
     }
 
     /// A CONNECT that was refused, since no archive has the host.
     func noteRefusedTunnel(host: String, port: UInt16) {
         guard !isIgnored(host, nil) else { return }
-        note(Miss(method: "CONNECT", url: "\(host):\(port)", reason: "host", nearest: [], count: 1))
+        note(
+            Miss(
+                method: "CONNECT", url: "\(host):\(port)", reason: "host", unusable: nil,
+                advice: "--decrypt tells what is asked for in tunnels; --ignore doesn't count a host.", nearest: [],
+                count: 1))
     }
 
     private func note(_ miss: Miss) {

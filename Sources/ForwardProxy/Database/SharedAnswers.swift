@@ -18,7 +18,10 @@ final class SharedAnswer: Sendable {
     /// - Parameters:
     ///   - body: the answer's, as it is sent.
     ///   - state: the data that it is made from.
-    init(_ answer: DatabaseAnswer, _ body: AnswerContent.Body, _ use: RuleUse, _ state: DataState, _ room: KeptBytes.Reservation) {
+    init(
+        _ answer: DatabaseAnswer, _ body: AnswerContent.Body, _ use: RuleUse, _ state: DataState,
+        _ room: KeptBytes.Reservation
+    ) {
         var answer = answer
         answer.body = []
         answer.note = ""

@@ -26,6 +26,11 @@ public struct ArchiveMiss: Sendable, Hashable {
     }
 
     public let reason: Reason
+    /// Where what was asked for is not recorded: the first entry that has the URL and why it can't answer, as in
+    /// `checkout.har#1: the body was not recorded`.
+    public let unusable: String?
+    /// What can be done about it.
+    public let advice: String
     /// At most three.
     public let nearest: [Nearest]
     /// What the archive says of it.
@@ -42,9 +47,27 @@ extension MapArchive {
     func miss(_ uri: TargetURI, method: RequestMethod, hasCandidates: Bool, isTold: Bool) -> ArchiveMiss {
         uri.withBytes { url in
             let look = MissLook(archive: self, url: url, pathEnd: uri.pathEnd, method: method)
+            let reason = hasCandidates ? .body : look.reason()
             return ArchiveMiss(
-                reason: hasCandidates ? .body : look.reason(), nearest: isTold ? look.nearest() : [], missing: missing,
-                archive: shortName)
+                reason: reason, unusable: reason == .notRecorded ? look.unusable() : nil,
+                advice: reason.advice(isNearest: mode == .nearest), nearest: isTold ? look.nearest() : [],
+                missing: missing, archive: shortName)
+        }
+    }
+}
+
+extension ArchiveMiss.Reason {
+    /// What can be done about such a miss.
+    ///
+    /// - Parameter isNearest: whether the archive answers with what comes nearest already.
+    public func advice(isNearest: Bool) -> String {
+        let nearest = isNearest ? "" : "let 'match: nearest' take what comes nearest, "
+        return switch self {
+        case .body: "Record it with this body, \(nearest)or map the URL."
+        case .notRecorded: "Record it anew, with the bodies of responses, or map the URL."
+        case .method: "Record it with this method, or map the URL."
+        case .query: "Name parameters that change nothing in 'ignore-query', \(nearest)record it, or map the URL."
+        case .path, .host: "Record it, map the URL, or let 'missing: forward' send it to the origin."
         }
     }
 }
@@ -94,6 +117,25 @@ private struct MissLook {
         guard isThere else { return .query }
         if methodIsThere { return .body }
         return usable ? .method : .notRecorded
+    }
+
+    /// The first entry that has the URL, and why it can't answer.
+    func unusable() -> String? {
+        let asked = asked
+        var looks = 0
+        var found: String?
+        forEachOfPath { number in
+            let entry = archive.table[number]
+            looks += 1
+            let isSame = ArchiveFinder.withURL(entry) { url, pathEnd in
+                SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
+            }
+            guard isSame else { return looks < 10_000 }
+            let words = entry.isPartial ? "only a part of it was recorded" : "it was recorded for HEAD alone"
+            found = "\(archive.position(number)): \(entry.unusable?.words ?? words)"
+            return false
+        }
+        return found
     }
 
     private func hasHost() -> Bool {

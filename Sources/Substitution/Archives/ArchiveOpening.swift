@@ -26,8 +26,10 @@ public final class ArchiveFile: Sendable {
             case .notRegularFile(.directory): throw .isFolder
             case .notRegularFile: throw .isNoRegularFile
             case .permissionDenied: throw .unreadable
+            case .tooManyOpenFiles: throw .system(EMFILE)
             case .io(let code): throw .system(code)
-            default: throw .unreadable
+            case .symbolicLink: throw .system(ELOOP)
+            case .outsideRoot, .invalidName: throw .system(ENAMETOOLONG)
             }
         }
     }

@@ -38,7 +38,7 @@ public enum MapFileError: Error, Sendable, Equatable {
         case .isNoRegularFile: "is no regular file"
         case .unreadable: "can't be read: permission denied"
         case .tooLarge(let limit): "has more than \(limit) bytes, the most that is read"
-        case .system(let number): "can't be read: error \(number)"
+        case .system(let number): "can't be read: \(SystemError(number).text)"
         }
     }
 }

@@ -128,7 +128,8 @@ struct MapLoader {
             // What stands for bytes of the command line that are none (SE-0405).
             let isText = !name.unicodeScalars.contains("\u{FFFD}")
             let hint = error == .missing && !isText ? "; names that are not UTF-8 can't be read" : ""
-            let subject = includedBy == nil ? "the map" : "the file '\(name)'"
+            let named = ArchiveFormat.isNamed(name) ? "the archive" : "the map"
+            let subject = includedBy == nil ? named : "the file '\(name)'"
             refuse("\(subject) \(error.explanation)\(hint)", name, includedBy)
             return
         }

@@ -18,10 +18,12 @@ enum ArchiveLines {
         }
         guard let miss = preview.miss else { return [] }
         var lines = ["the archive \(miss.archive) has no entry for it (\(miss.reason.rawValue))"]
+        if let unusable = miss.unusable { lines.append("  \(unusable)") }
         for nearest in miss.nearest {
             lines.append(
                 "  nearest: \(nearest.position) \(nearest.url) (differs: \(nearest.differs.joined(separator: ", ")))")
         }
+        lines.append("  \(miss.advice)")
         return lines
     }
 

@@ -74,6 +74,7 @@ struct ReplayCommand: ProgramCommand {
             StandardStream.error.writeLine(
                 "subproxy: replaying \(ReplayCommand.subject(proxy.server.map)); open it through the proxy, or give --open"
             )
+            for line in ReplayCommand.unanswering(proxy.server.map) { StandardStream.error.writeLine(line) }
         }
         run.ends = { holder.close() }
         run.ended = { [replay] proxy, status in
@@ -92,6 +93,22 @@ struct ReplayCommand: ProgramCommand {
             let url = archive.archive.pages.first?.url ?? archive.archive.document ?? archive.firstPage
             return url.map { String(decoding: $0, as: UTF8.self) }
         }.first
+    }
+
+    /// A line for each archive of whose entries less than half can answer, such as a HAR that was saved without bodies.
+    private static func unanswering(_ map: SubstitutionMap) -> [String] {
+        map.archives.compactMap { archive in
+            let counts = archive.entryCounts
+            let unusable = counts.all - counts.usable
+            guard unusable > counts.usable else { return nil }
+            var reasons: [String: Int] = [:]
+            for number in 0..<archive.table.count where archive.isCounted(number) {
+                if let unusable = archive.table[number].unusable { reasons[unusable.words, default: 0] += 1 }
+            }
+            let first = reasons.max { ($0.value, $1.key) < ($1.value, $0.key) }.map { ", mostly since \($0.key)" } ?? ""
+            return "subproxy: \(unusable) of the \(countedEntries(counts.all)) of \(archive.archive.name) can't answer"
+                + "\(first); 'subproxy archive list' says why of each"
+        }
     }
 
     /// What is replayed: `https://www.example.com/ (28 entries)`.

@@ -108,13 +108,18 @@ struct ReplayReportText {
         let (misses, more) = report.misses
         lines.append("misses: \(report.missCount)")
         for miss in misses {
-            lines.append("  \(miss.method) \(miss.url) (\(miss.reason))\(miss.count > 1 ? " × \(miss.count)" : "")")
+            let count = miss.count > 1 ? " × \(miss.count)" : ""
+            lines.append("  \(miss.method) \(miss.url) (\(miss.reason))\(count)")
+            if let unusable = miss.unusable { lines.append("    \(unusable)") }
             for nearest in miss.nearest {
                 lines.append(
                     "    nearest \(nearest.position) \(nearest.url) (\(nearest.differs.joined(separator: ", ")))")
             }
         }
         if more > 0 { lines.append("  and \(more) more") }
+        // What can be done, once for each reason.
+        var told: Set<String> = []
+        for miss in misses where told.insert(miss.advice).inserted { lines.append("(\(miss.reason)) \(miss.advice)") }
         return lines.joined(separator: "\n")
     }
 }

@@ -1,3 +1,5 @@
+import Diagnostics
+import Glibc
 import HTTPSemantics
 import Substitution
 import Testing
@@ -166,6 +168,32 @@ struct ArchiveMatchingTests {
         #expect(try stage.find("https://a.example/items?page=2") == "miss query")
         #expect(try stage.find("https://a.example/other") == "miss path")
         #expect(try stage.find("POST", "https://a.example/post", body: "y") == "miss body")
+    }
+
+    @Test("An archive that can't be opened says why in the system's words")
+    func unopened() {
+        let name = "/" + String(repeating: "a", count: 5000) + ".har"
+        #expect(throws: MapFileError.system(ENAMETOOLONG)) { try ArchiveFile(path: name) }
+        let result = SubstitutionMap.load(files: [name])
+        #expect(result.diagnostics.map { $0.diagnostic.message } == ["the archive can't be read: File name too long"])
+    }
+
+    @Test("What can be done about a miss goes by its reason, and an entry that can't answer says why")
+    func advice() throws {
+        let entries = [Recorded("https://a.example/failed", status: 0), Recorded("https://a.example/items?page=1")]
+        func miss(_ path: String, _ settings: String = "") throws -> ArchiveMiss {
+            let stage = try ArchiveStage(entries, settings)
+            let uri = try TargetURI("https://a.example/\(path)")
+            let get = Array("GET".utf8).withUnsafeBytes { RequestMethod($0) }
+            return stage.map.archiveMiss(uri, method: get, of: try #require(stage.map.archives.first))
+        }
+        let failed = try miss("failed")
+        #expect(failed.unusable == "a.har#1: the exchange failed" && failed.advice.hasPrefix("Record it anew"))
+        let query = try miss("items?page=2")
+        #expect(query.unusable == nil && query.advice.contains("'ignore-query'"))
+        #expect(query.advice.contains("'match: nearest'"))
+        #expect(try !miss("items?page=2", "match: nearest").advice.contains("nearest"))
+        #expect(try miss("other").advice.contains("'missing: forward'"))
     }
 
     @Test("'urls' limits what counts and what can be missed, 'as' moves entries")

@@ -161,7 +161,7 @@ struct IncludeTests {
     func unreadable() {
         let result = loadFiles(
             ["substitutions.yaml": "substitutions: {}\ninclude: [missing.yaml, folder]"],
-            ["substitutions.yaml", "other.yaml", "folder"], existing: ["/maps/folder": .folder])
+            ["substitutions.yaml", "other.yaml", "other.har", "folder"], existing: ["/maps/folder": .folder])
         #expect(
             result.diagnostics.filter(\.isError).map(\.rendering) == [
                 """
@@ -175,6 +175,7 @@ struct IncludeTests {
                                         ^~~~~~
                 """,
                 "other.yaml: error: the map does not exist",
+                "other.har: error: the archive does not exist",
             ])
     }
 
