@@ -42,7 +42,7 @@ extension LoopContext {
 
     /// The answer to the same GET that this event loop has kept, or another one.
     private func known(_ use: RuleUse) -> ReadyAnswer? {
-        if let ready = use.ready { return ready }
+        if let ready = use.ready, ready.data?.isCurrent == true { return ready }
         guard use.rule.options.retain != .never, let shared = proxy.databases.shared?.find(use) else { return nil }
         let ready = make(shared.answer, shared.body, use, status: shared.answer.status, data: shared.data)
         use.keep(ready)
