@@ -61,6 +61,11 @@ struct RedactionTests {
         #expect(Self.standard.responseField(RecordedField(name, value)) == RecordedField(name, redacted))
         #expect(Self.standard.requestField(RecordedField(name, value)) == RecordedField(name, redacted))
         #expect(Redaction.ofFields.responseField(RecordedField(name, value)) == RecordedField(name, value))
+        var exchange = RecordedExchange()
+        exchange.requestFields = [RecordedField(name, value)]
+        exchange.fields = [RecordedField(name, value)]
+        let kept = Self.standard.redacted(exchange)
+        #expect(kept.requestFields == [RecordedField(name, redacted)] && kept.fields == [RecordedField(name, redacted)])
     }
 
     @Test("takes the values of a request's fields out")

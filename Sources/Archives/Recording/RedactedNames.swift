@@ -127,7 +127,8 @@ struct RedactedNames: Sendable {
             return parts
         }
         let text = JSONRedaction.redacted(body, self) ?? body
-        return JSONRedaction.isJSON(text) ? text : redactedPairs(text[...], isForm ? .form : .text)
+        // What is said to be a form may be read as one, JSON or not.
+        return JSONRedaction.isJSON(text) && !isForm ? text : redactedPairs(text[...], isForm ? .form : .text)
     }
 
     // MARK: Multipart
@@ -161,10 +162,10 @@ struct RedactedNames: Sendable {
 
     /// A part from its delimiter on: another content where it has one of these names, else as a body of its own.
     private func redactedPart(_ part: ArraySlice<UInt8>, _ depth: Int) -> [UInt8] {
-        let breaks = ["\r\n\r\n", "\n\n"].lazy.compactMap { text in
+        let breaks = ["\r\n\r\n", "\n\n"].compactMap { text in
             RedactedNames.places(of: Array(text.utf8), in: part).first.map { ($0, $0 + text.utf8.count) }
         }
-        guard let (head, start) = breaks.first else { return Array(part) }
+        guard let (head, start) = breaks.min(by: { $0.0 < $1.0 }) else { return Array(part) }
         guard contains(RedactedNames.name(part[..<head])) else {
             return part[..<start]
                 + redactedBody(Array(part[start...]), boundary: nil, isForm: false, depth: depth + 1)

@@ -61,10 +61,10 @@ public struct Redaction: Sendable {
     public func redact(_ exchange: inout RecordedExchange) {
         if let url = changed(exchange.url) { exchange.url = url }
         // Most fields stay, and are not touched for that.
-        for index in exchange.requestFields.indices where mayChangeRequest(exchange.requestFields[index]) {
+        for index in exchange.requestFields.indices where mayChange(exchange.requestFields[index]) {
             exchange.requestFields[index] = requestField(exchange.requestFields[index])
         }
-        for index in exchange.fields.indices where mayChangeResponse(exchange.fields[index]) {
+        for index in exchange.fields.indices where mayChange(exchange.fields[index]) {
             exchange.fields[index] = responseField(exchange.fields[index])
         }
         if let body = exchange.requestBody {
@@ -108,10 +108,9 @@ public struct Redaction: Sendable {
         return result + parameters.redactedPairs(rest)
     }
 
-    private func mayChangeRequest(_ field: RecordedField) -> Bool { field.isNamed("referer") || isNamed(field) }
-
-    private func mayChangeResponse(_ field: RecordedField) -> Bool {
-        field.isNamed("location") || field.isNamed("content-location") || isNamed(field)
+    /// Whether a field has one of the names, or may have a URL with parameters.
+    private func mayChange(_ field: RecordedField) -> Bool {
+        field.value.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } || isNamed(field)
     }
 
     func requestField(_ field: RecordedField) -> RecordedField {

@@ -217,7 +217,13 @@ final class RecordScanner {
     }
 
     private func goBack(_ block: Block, to place: Int) throws(ArchiveProblem) -> Bool {
-        try source.goBack(member: block.offset, to: place)
+        // Without a state to go on with, all that stands before the block in its member comes again.
+        let more = source.distance(member: block.offset, to: place) - max(0, place - block.start) - 262_144
+        if more > 0 {
+            guard decodedAgain + more <= 4 * passed + RecordScanner.mostDecodedAgain else { return false }
+            decodedAgain += more
+        }
+        return try source.goBack(member: block.offset, to: place)
     }
 
     private static let mostDecodedAgain = 256 << 20

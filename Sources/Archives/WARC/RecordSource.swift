@@ -306,12 +306,19 @@ extension RecordSource {
             inflater: try Inflater(copying: inflater))
     }
 
+    /// How much is decoded again to go back to a place in a member.
+    func distance(member: Int, to place: Int) -> Int {
+        guard let state = stateBefore, state.member == member, state.window.count <= buffer.count else { return place }
+        return max(0, place - state.position)
+    }
+
     /// Goes back to a place behind the beginning of the record that was begun last, in its member.
     ///
     /// - Returns: whether that could be reached.
     func goBack(member: Int, to place: Int) throws(ArchiveProblem) -> Bool {
         inputLow = 0
         inputHigh = 0
+        isAtEnd = false
         if let state = stateBefore, state.member == member, state.window.count <= buffer.count {
             inflater = try Inflater(copying: state.inflater)
             self.member = member

@@ -197,7 +197,9 @@ final class DatabaseExchange: Exchange {
 
     private func missing(_ client: any ExchangeClient) {
         let rule = use.rule
-        let mayForward = rule.options.missing == .forward && !loop.proxy.configuration.isOffline
+        // What came of a body that was not read is gone.
+        let mayForward =
+            rule.options.missing == .forward && (!request.hasBody || hasRead) && !loop.proxy.configuration.isOffline
         switch rule.options.missing {
         case .notFound:
             self.client = nil

@@ -124,15 +124,15 @@ private struct MissLook {
         let asked = asked
         var looks = 0
         var found: String?
-        forEachOfPath { number in
-            let entry = archive.table[number]
+        forEachOfPath { place in
+            let entry = archive.table.found(byURL: place)
             looks += 1
             let isSame = ArchiveFinder.withURL(entry) { url, pathEnd in
                 SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
             }
             guard isSame else { return looks < 10_000 }
             let words = entry.isPartial ? "only a part of it was recorded" : "it was recorded for HEAD alone"
-            found = "\(archive.position(number)): \(entry.unusable?.words ?? words)"
+            found = "\(archive.position(archive.table.index(ofURL: place))): \(entry.unusable?.words ?? words)"
             return false
         }
         return found
