@@ -34,6 +34,8 @@ final class Site: Sendable {
         var type = "text/html"
         var fields = ""
         var body: [UInt8]
+        /// How many bytes the connection ends before the body does.
+        var missing = 0
 
         init(_ body: String, _ type: String = "text/html", status: String = "200 OK", fields: String = "") {
             self.init(Array(body.utf8), type, status: status, fields: fields)
@@ -105,10 +107,10 @@ final class Site: Sendable {
             return false
         }
         try connection.socket.send(
-            "HTTP/1.1 \(answer.status)\r\nContent-Type: \(answer.type)\r\nContent-Length: \(answer.body.count)\r\n"
+            "HTTP/1.1 \(answer.status)\r\nContent-Type: \(answer.type)\r\nContent-Length: \(answer.body.count + answer.missing)\r\n"
                 + "Access-Control-Allow-Origin: *\r\n\(answer.fields)\r\n")
         try connection.socket.send(answer.body)
-        return true
+        return answer.missing == 0
     }
 }
 

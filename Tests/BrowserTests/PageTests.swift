@@ -164,6 +164,18 @@ extension BrowserTests {
             #expect(result.requests.contains { $0.url == site.url("/from-worker") })
         }
 
+        @Test("are not loaded where the connection ends within them, however long they have")
+        func cutOff() throws {
+            var answer = Site.Answer("<p>half")
+            answer.missing = 100
+            let site = try Site(["/": answer])
+            var capture = PageCapture(url: site.url("/"))
+            capture.time = 600_000
+            let failure = #expect(throws: BrowserFailure.self) { try capture.capture(in: BrowserTests.shared()) }
+            #expect(failure?.kind == .notLoaded)
+            #expect(failure?.message == "\(site.url("/")): net::ERR_CONTENT_LENGTH_MISMATCH")
+        }
+
         @Test("have their time")
         func time() throws {
             let site = try Site([

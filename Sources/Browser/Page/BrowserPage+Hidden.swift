@@ -111,9 +111,15 @@ extension BrowserPage {
         } catch {
             try passOver(error, isMain: false, until: deadline)
         }
+        // These have time of their own: what took too long before would else stay as it is for the page's picture.
+        let rest = Deadline(milliseconds: BrowserPage.hiddenTime).orEarlier(deadline)
         do throws(BrowserFailure) {
-            _ = try script.call("showAll", until: limit)
-            try setBackground(isTransparent: false, until: limit)
+            _ = try script.call("showAll", until: rest)
+        } catch {
+            try passOver(error, isMain: false, until: deadline)
+        }
+        do throws(BrowserFailure) {
+            try setBackground(isTransparent: false, until: rest)
         } catch {
             try passOver(error, isMain: false, until: deadline)
         }

@@ -41,7 +41,7 @@ extension BrowserPage {
     /// 10 s, are not waited for. Nor is a page that is never quiet, once 15 s have passed since its load event.
     ///
     /// - Throws: ``BrowserFailure``: `timedOut` where that does not happen in time. That nothing was reached is a
-    ///   result.
+    ///   result, as is that the document was cut off.
     public func load(_ url: String, until deadline: Deadline) throws(BrowserFailure) -> PageLoad {
         let answer: JSONValue
         do throws(BrowserFailure) {
@@ -62,10 +62,12 @@ extension BrowserPage {
         guard try waitUntilLoaded(until: deadline) else {
             throw BrowserFailure(.timedOut, "\(url) was not loaded in time")
         }
-        let restless = Deadline(milliseconds: BrowserPage.restlessTime)
-        isRestless = try !waitUntilQuiet(until: restless.orEarlier(deadline))
-        guard !isRestless || !deadline.isOver else {
-            throw BrowserFailure(.timedOut, "\(url) was not quiet in time")
+        if network.documents[loader]?.isCutOff != true {
+            let restless = Deadline(milliseconds: BrowserPage.restlessTime)
+            isRestless = try !waitUntilQuiet(until: restless.orEarlier(deadline))
+            guard !isRestless || !deadline.isOver else {
+                throw BrowserFailure(.timedOut, "\(url) was not quiet in time")
+            }
         }
         let document = network.documents[loader]
         return PageLoad(
@@ -85,9 +87,11 @@ extension BrowserPage {
         return current
     }
 
-    /// Waits until the load event of the document that is shown has come.
+    /// Waits until the load event of the document that is shown has come, or the document was cut off.
     private func waitUntilLoaded(until deadline: Deadline) throws(BrowserFailure) -> Bool {
-        let isLoaded = try connection.wait(until: deadline) { hasCrashed || loadedLoader == loader ? .holds : .waits }
+        let isLoaded = try connection.wait(until: deadline) {
+            hasCrashed || loadedLoader == loader || network.documents[loader]?.isCutOff == true ? .holds : .waits
+        }
         try checkLife()
         return isLoaded
     }

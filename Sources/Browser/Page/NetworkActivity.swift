@@ -44,6 +44,7 @@ struct NetworkActivity {
             let text = event.parameters["errorText"]?.stringValue ?? "net::ERR_FAILED"
             if let index = pending[id]?.index { requests[index].failure = text }
             documents[id]?.failure = text
+            documents[id]?.isCutOff = event.parameters["canceled"]?.boolValue != true
             end(id, now)
         default: break
         }
@@ -132,6 +133,8 @@ struct DocumentAnswer {
     var status: Int?
     var mediaType = ""
     var failure: String?
+    /// Whether the network failed before its end, so that no load event may come. What a navigation has ended is not.
+    var isCutOff = false
     /// Whether the answer is the proxy's own, since it got none.
     var isProxys = false
 }
