@@ -23,7 +23,7 @@ struct ProxyRun {
     var configure: (inout ProxyConfiguration) -> Void = { _ in }
     /// Called when the proxy serves.
     var began: (RunningProxy) throws -> Void = { _ in }
-    /// Called when it is asked to end, before it stops: what it serves goes first.
+    /// Called when it is asked to end, or its command has ended, before it stops: what it serves goes first.
     var ends: () -> Void = {}
     /// Called when it has stopped, with the status to exit with; gives the one that the program does.
     var ended: (RunningProxy, ExitStatus) -> ExitStatus = { $1 }
@@ -142,6 +142,7 @@ struct ProxyRun {
             ProxyRun.arguments(command), environment: environment(proxy, trust), descriptors: descriptors,
             hasInput: !maps.takesStandardInput, in: process)
         let status = wait(for: child, process.signals)
+        ends()
         proxy.stop()
         isStopped = true
         return ended(proxy, status)
