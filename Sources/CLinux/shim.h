@@ -45,26 +45,16 @@ struct linux_file_state {
     uint32_t modified_nanoseconds, changed_nanoseconds;
 };
 
-// The state of what a path leads to, as far as the kernel has it in memory: it is neither read from a disk nor asked
-// for over a network. -EAGAIN where that would be needed, -EINVAL before Linux 5.12, which knows nothing of
-// RESOLVE_CACHED. The flags are those of open(2) beside O_PATH.
+// The state of what a path leads to, below a directory, as stat(2) has it. A link at its end is not followed.
 //
 // AT_STATX_DONT_SYNC makes no difference to a local file system; of others the state may be an old one.
-static inline int linux_cached_state(
-    int directory, const char *path, int flags, uint64_t resolve, struct linux_file_state *state) {
-    const uint64_t resolve_cached = 0x20;
-    const unsigned int empty_path = 0x1000, not_synchronised = 0x4000;
-    struct open_how how = {
-        .flags = (uint64_t)(unsigned int)(linux_o_path | flags), .mode = 0, .resolve = resolve | resolve_cached};
-    long descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
-    // A rename anywhere in the file system makes the kernel give a look up that it had begun: asked again, it answers.
-    if (descriptor < 0 && errno == EAGAIN) descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
-    if (descriptor < 0) return -errno;
+static inline int linux_state(int directory, const char *path, int flags, struct linux_file_state *state) {
+    const unsigned int no_follow = 0x100, no_automount = 0x800, not_synchronised = 0x4000;
     struct statx found;
-    int error = 0;
-    if (syscall(SYS_statx, descriptor, "", empty_path | not_synchronised, STATX_BASIC_STATS, &found) != 0) error = errno;
-    close((int)descriptor);
-    if (error != 0) return -error;
+    long result = syscall(
+        SYS_statx, directory, path, (unsigned int)flags | no_follow | no_automount | not_synchronised,
+        STATX_BASIC_STATS, &found);
+    if (result != 0) return -errno;
     // As the kernel gives it to stat(2).
     state->device = (found.stx_dev_minor & 0xff) | ((uint64_t)found.stx_dev_major << 8)
                     | ((uint64_t)(found.stx_dev_minor & ~0xffu) << 12);
@@ -75,6 +65,24 @@ static inline int linux_cached_state(
     state->changed_seconds = found.stx_ctime.tv_sec;
     state->changed_nanoseconds = found.stx_ctime.tv_nsec;
     return 0;
+}
+
+// The state of what a path leads to, as far as the kernel has it in memory: it is neither read from a disk nor asked
+// for over a network. -EAGAIN where that would be needed, -EINVAL before Linux 5.12, which knows nothing of
+// RESOLVE_CACHED. The flags are those of open(2) beside O_PATH.
+static inline int linux_cached_state(
+    int directory, const char *path, int flags, uint64_t resolve, struct linux_file_state *state) {
+    const uint64_t resolve_cached = 0x20;
+    const int empty_path = 0x1000;
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned int)(linux_o_path | flags), .mode = 0, .resolve = resolve | resolve_cached};
+    long descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    // A rename anywhere in the file system makes the kernel give a look up that it had begun: asked again, it answers.
+    if (descriptor < 0 && errno == EAGAIN) descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (descriptor < 0) return -errno;
+    int result = linux_state((int)descriptor, "", empty_path, state);
+    close((int)descriptor);
+    return result;
 }
 
 // When what stands at a path was made (statx(2), STATX_BTIME), in nanoseconds since 1970; 0 where the file system does not

@@ -80,9 +80,14 @@ struct FileLoader: Sendable {
         }
         // A sibling that was not there would have changed the folder.
         let root = look.root.descriptor
-        guard let identity = loaded.identity, CachedState.of(loaded.path, suffix: "", in: root) == identity,
-            loaded.siblings.allSatisfy({ CachedState.of(loaded.path, suffix: $0, in: root) == $1 })
+        let wasThereLately = loaded.wasInKernel(at: now)
+        func state(_ suffix: StaticString) -> FileIdentity? {
+            CachedState.of(loaded.path, suffix: suffix, in: root, wasThereLately: wasThereLately)
+        }
+        guard let identity = loaded.identity, state("") == identity,
+            loaded.siblings.allSatisfy({ state($0) == $1 })
         else { return nil }
+        if !wasThereLately { loaded.noteInKernel(at: now) }
         return look.time
     }
 

@@ -29,6 +29,8 @@ public final class LoadedFile: Sendable {
     /// name would be sure to change.
     private let names: Mutex<FileIdentity?>
     private let use = Atomic<Bool>(false)
+    /// Monotonic nanoseconds: when the kernel last said that it has the files' states in memory; 0 before.
+    private let inKernel = Atomic<UInt64>(0)
 
     init(
         root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
@@ -59,6 +61,15 @@ public final class LoadedFile: Sendable {
 
     /// Whether use was noted since this was last asked.
     func takeUse() -> Bool { use.exchange(false, ordering: .relaxed) }
+
+    /// Whether the kernel had the files' states in memory lately (``CachedState/staysFor``).
+    func wasInKernel(at now: UInt64) -> Bool {
+        let time = inKernel.load(ordering: .relaxed)
+        return time != 0 && now >= time && now &- time < CachedState.staysFor
+    }
+
+    /// Notes that the kernel had the files' states in memory at a time, in monotonic nanoseconds.
+    func noteInKernel(at now: UInt64) { inKernel.store(now, ordering: .relaxed) }
 
     /// Whether the folder's names are those that this was loaded by, as the folder's state tells.
     func hasNames(of folder: FileIdentity) -> Bool { names.withLock { $0 == folder } }

@@ -104,13 +104,17 @@ struct CachedStateTests {
         }
     }
 
-    @Test("An edit shows, in the file or on the way to it", arguments: Edit.allCases)
-    func edits(_ edit: Edit) throws {
+    /// In the second case the kernel has to promise again not to wait.
+    @Test(
+        "An edit shows, in the file or on the way to it", arguments: Edit.allCases,
+        [CachedState.staysFor - 1, CachedState.staysFor])
+    func edits(_ edit: Edit, after time: UInt64) throws {
         let file = try store.load(sandbox.root, "a/d/f".bytes)
         #expect(store.glance(at: file, now: Self.second) != nil)
+        #expect(file.wasInKernel(at: Self.second + time) == (time < CachedState.staysFor))
         passTick()
         perform(edit)
-        #expect(store.glance(at: file, now: 2 * Self.second) == nil)
+        #expect(store.glance(at: file, now: Self.second + time) == nil)
         #expect(store.recheck(file).name.hasPrefix(edit.expected), "\(store.recheck(file).name)")
     }
 
