@@ -285,7 +285,9 @@ struct AuthorityCommandTests {
             environment: [
                 "HOME": user.home, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "CURL_CA_BUNDLE": "",
                 "SSL_CERT_FILE": "", "SSL_CERT_DIR": "", "no_proxy": "", "NO_PROXY": "",
-            ])
+            ],
+            // Debian's script starts some hundred processes, and runs four times.
+            seconds: 10 * Wait.limit)
         #expect(answer.status == 0, "\(answer.output)\(answer.error)")
         #expect(answer.output.contains("system: installed: /usr/local/share/ca-certificates"))
         #expect(answer.output.contains("substitutedsubstituted\n"))

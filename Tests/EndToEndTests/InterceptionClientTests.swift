@@ -27,7 +27,8 @@ extension EndToEnd {
         }
 
         private func run(
-            _ proxy: DecryptingProxy, _ command: [String], environment: [String: String] = [:], seconds: Double = 30
+            _ proxy: DecryptingProxy, _ command: [String], environment: [String: String] = [:],
+            seconds: Double = 2 * Wait.limit
         )
             throws -> ChildProcess
         {
@@ -55,7 +56,7 @@ extension EndToEnd {
             // The first tunnel makes the authority.
             _ = try run(proxy, proxy.curl(["https://shop.test/text"]))
             let script =
-                "import urllib.request; answer = urllib.request.urlopen('https://shop.test/text', timeout=10); "
+                "import urllib.request; answer = urllib.request.urlopen('https://shop.test/text', timeout=100); "
                 + "print(answer.status, answer.headers['Cache-Status'], answer.read().decode())"
             let environment = [
                 "https_proxy": "http://127.0.0.1:\(proxy.port)", "no_proxy": "", "NO_PROXY": "",
