@@ -109,6 +109,8 @@ def main() -> int:
     if mitmdump := install.install_mitmproxy():
         programs["mitmdump"] = mitmdump
     programs |= install.install_archive_programs()
+    if "CHROMIUM" not in os.environ:
+        install.install_if_possible("chromium", "chromium")
     available = sorted(os.sched_getaffinity(0))
     pinned = not args.no_pinning and len(available) > 1
     setting = Setting(

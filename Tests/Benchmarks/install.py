@@ -76,7 +76,7 @@ def install_from_pypi(name: str, program: str) -> str | None:
 
 
 # Packages of PyPI that handle archives, and a program of each.
-OF_ARCHIVES = {"pywb": "wayback", "warcio": "warcio", "warcprox": "warcprox"}
+OF_ARCHIVES = {"pywb": "wayback", "warcio": "warcio", "warcprox": "warcprox", "playwright": "playwright"}
 
 
 def install_archive_programs() -> dict[str, str]:
@@ -89,11 +89,16 @@ def install_mitmproxy() -> str | None:
     """The newest from PyPI, else Debian's; None where neither can be had."""
     if program := install_from_pypi("mitmproxy", "mitmdump"):
         return program
-    if not shutil.which("mitmdump") and shutil.which("apt-get"):
+    install_if_possible("mitmdump", "mitmproxy")
+    return shutil.which("mitmdump")
+
+
+def install_if_possible(program: str, package: str) -> None:
+    """A package without which the cases that need it fail, and no other."""
+    if not shutil.which(program) and shutil.which("apt-get"):
         with contextlib.suppress(OSError):
             as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq",
-                    "--no-install-recommends", "mitmproxy", stdout=subprocess.DEVNULL)
-    return shutil.which("mitmdump")
+                    "--no-install-recommends", package, stdout=subprocess.DEVNULL)
 
 
 def works(program: str) -> bool:

@@ -117,6 +117,21 @@ def on_cores(cores: Sequence[int] | None) -> list[str]:
     return ["taskset", "-c", ",".join(map(str, cores))] if cores else []
 
 
+def end(process: subprocess.Popen) -> None:
+    """Ends the process and what it has started, by their ids: first asking, then not."""
+    members = {pid: birth(pid) for pid in family(process.pid)}
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    for pid, born in members.items():
+        # An id that another process was given meanwhile is left alone.
+        if born and birth(pid) == born:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
 class Server:
     """A process that listens on a port of 127.0.0.1 until it is stopped. A context manager."""
 
@@ -165,18 +180,7 @@ class Server:
             quiet = 0 if clock.nanoseconds() > 2_000_000 or wants_to_run(self.pid) else quiet + 1
 
     def stop(self) -> None:
-        """Ends the process and what it has started, by their ids: first asking, then not."""
-        members = {pid: birth(pid) for pid in family(self.pid)}
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(5)
-        for pid, born in members.items():
-            # An id that another process was given meanwhile is left alone.
-            if born and birth(pid) == born:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-        self.process.wait()
+        end(self.process)
         self.messages.close()
 
     def __enter__(self) -> "Server":

@@ -17,6 +17,7 @@ from setting import Setting
 VERSIONS = {
     "nginx": ["nginx", "-v"], "squid": ["squid", "-v"], "varnish": ["varnishd", "-V"], "haproxy": ["haproxy", "-v"],
     "tinyproxy": ["tinyproxy", "-v"], "trafficserver": ["traffic_server", "-V"], "jq": ["jq", "--version"],
+    "chromium": ["chromium", "--version"],
 }
 
 
@@ -358,6 +359,13 @@ def found_program(setting: Setting, package: str, program: str) -> str:
     if program not in setting.programs:
         raise Unusable(f"{package} can't be installed")
     return setting.programs[program]
+
+
+def chromium() -> str:
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome-stable")
+    if not program:
+        raise Unusable("there is no Chromium; CHROMIUM names one")
+    return program
 
 
 def is_root() -> bool:

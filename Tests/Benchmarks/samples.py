@@ -203,6 +203,40 @@ def har_of(path: str, entries: list[tuple[str, Body]]) -> None:
         file.write(HAR_BEGIN + b",\n".join(har_entry(i, *entry) for i, entry in enumerate(entries)) + HAR_END)
 
 
+def picture(number: int) -> bytes:
+    """A PNG of 4 KiB that can't be compressed, of 64 by 64 greys."""
+    greys = random.Random(number).randbytes(64 * 64)
+    rows = b"".join(b"\0" + greys[at:at + 64] for at in range(0, len(greys), 64))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 64, 64, 8, 0, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+SECURE_PAGE = f"https://{HOST}/page.html"
+
+
+def har_of_page(path: str, count: int) -> dict[str, int]:
+    """A HAR of a page with so many resources, of which one in twenty is a style and one in twenty a script. Returns how
+    many there are of each."""
+    entries, parts = [], {"styles": [], "scripts": [], "images": []}
+    for i in range(count):
+        kind, tag, body = (
+            ("styles", '<link rel="stylesheet" href="r{}.css">',
+             Body("text/css", "css", f".c{i} {{ color: #{i:06x} }}\n".encode() * 150)) if i % 20 == 0 else
+            ("scripts", '<script src="r{}.js"></script>',
+             Body("text/javascript", "js", b"window.scripts = (window.scripts || 0) + 1\n" + b"// line\n" * 500))
+            if i % 20 == 10 else
+            ("images", '<img src="r{}.png" alt="">', Body("image/png", "png", picture(i))))
+        parts[kind].append(tag.format(i))
+        entries.append((f"https://{HOST}/r{i}.{body.extension}", body))
+    text = "".join(["<!DOCTYPE html><title>Sample</title>", *parts["styles"], *parts["images"], *parts["scripts"]])
+    har_of(path, [(SECURE_PAGE, Body("text/html; charset=utf-8", "html", text.encode())), *entries])
+    return {kind: len(tags) for kind, tags in parts.items()}
+
+
 # MARK: Saved pages
 
 PAGE = f"http://{HOST}/page.html"

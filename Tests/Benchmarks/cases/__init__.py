@@ -10,6 +10,7 @@ import cases.indexing
 import cases.instructions
 import cases.many
 import cases.maps
+import cases.pages
 import cases.process
 import cases.recording
 import cases.retained
@@ -24,6 +25,6 @@ def all_cases() -> list[Case]:
     return [
         *cases.retained.CASES, *cases.http2.CASES, *cases.handshakes.CASES, *cases.stored.CASES,
         *cases.forwarding.CASES, *cases.many.CASES, *cases.bulk.CASES, *cases.maps.CASES,
-        *cases.databases.CASES, *cases.archives.CASES, *cases.indexing.CASES, *cases.recording.CASES,
+        *cases.databases.CASES, *cases.archives.CASES, *cases.pages.CASES, *cases.indexing.CASES, *cases.recording.CASES,
         *cases.process.CASES, *cases.instructions.CASES,
     ]
