@@ -1,9 +1,9 @@
 """Loads a page in one Chromium again and again, through a proxy or by routeFromHAR: run by Playwright's Python.
 
-Standard input has a line of JSON: `chromium`, the program; `url`, the page's; `arguments`, further ones of Chromium. Each
-line behind it is how the page comes, `{"proxy": "HOST:PORT"}` or `{"har": FILE}`, which is answered with `"ready"`. The
-next line begins the load, which is answered with `seconds`, from the call to the load event, and what the page has:
-`images` that show something, `styles` and `scripts`.
+Standard input has a line of JSON: `chromium`, the program; `url`, the page's; `arguments`, further ones of Chromium.
+Each line behind it is how the page comes, `{"proxy": "HOST:PORT"}` or `{"har": FILE}`, which is answered with
+`"ready"`. The next line begins the load, which is answered with `seconds`, from the call to the load event, and what
+the page has: `images` that show something, `styles` and `scripts`.
 """
 
 import json
