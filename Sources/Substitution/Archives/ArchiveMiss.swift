@@ -40,13 +40,13 @@ public struct ArchiveMiss: Sendable, Hashable {
 }
 
 extension MapArchive {
-    /// Why a request finds no entry here, and what comes nearest. Takes time in proportion to the archive: for what is
-    /// missed, not for what is answered.
+    /// Why a request finds no entry here, and what comes nearest. Takes some milliseconds at most, since other requests
+    /// wait meanwhile: of large archives a part is looked at.
     ///
     /// - Parameter isTold: whether anybody reads what comes nearest.
     func miss(_ uri: TargetURI, method: RequestMethod, hasCandidates: Bool, isTold: Bool) -> ArchiveMiss {
         uri.withBytes { url in
-            let look = MissLook(archive: self, url: url, pathEnd: uri.pathEnd, method: method)
+            let look = MissLook(self, url, pathEnd: uri.pathEnd, method)
             let reason = hasCandidates ? .body : look.reason()
             return ArchiveMiss(
                 reason: reason, unusable: reason == .notRecorded ? look.unusable() : nil,
@@ -74,15 +74,34 @@ extension ArchiveMiss.Reason {
 
 /// Looks for what comes nearest to a URL that is missed.
 private struct MissLook {
-    let archive: MapArchive
-    let url: UnsafeRawBufferPointer
-    let pathEnd: Int
-    let method: RequestMethod
+    private let archive: MapArchive
+    private let url: UnsafeRawBufferPointer
+    private let pathEnd: Int
+    private let method: RequestMethod
+    private let asked: SplitQuery
+    private let effort = Effort()
 
-    /// The most entries that are looked at for those of the same last segment.
-    private static let most = 20_000
+    /// How much is looked at for one miss, all in all.
+    private final class Effort {
+        /// About the bytes of queries that may be taken apart, which is what takes the most time: some 10 ns each.
+        private var left = 256 << 10
 
-    private var asked: SplitQuery { SplitQuery(url, pathEnd: pathEnd, archive.index.rules) }
+        var isLeft: Bool { left > 0 }
+
+        /// Spends what it takes to look at an entry, and to compare some bytes.
+        func look(comparing bytes: Int) { left -= 8 + bytes / 64 }
+
+        /// Spends what it takes to take a query apart.
+        func split(_ bytes: Int) { left -= 64 + bytes }
+    }
+
+    init(_ archive: MapArchive, _ url: UnsafeRawBufferPointer, pathEnd: Int, _ method: RequestMethod) {
+        self.archive = archive
+        self.url = url
+        self.pathEnd = pathEnd
+        self.method = method
+        asked = SplitQuery(url, pathEnd: pathEnd, archive.index.rules)
+    }
 
     func reason() -> ArchiveMiss.Reason {
         var result = ArchiveMiss.Reason.host
@@ -92,27 +111,17 @@ private struct MissLook {
         }
         guard result == .query else { return hasHost() ? .path : .host }
         // The entries of the URL itself, whatever is wrong with them.
-        let asked = asked
-        var looks = 0
         var usable = false
         var methodIsThere = false
         var isThere = false
-        forEachOfPath { place in
+        forEachOfURL { place in
             let entry = archive.table.found(byURL: place)
-            let isSame = ArchiveFinder.withURL(entry) { url, pathEnd in
-                SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
-            }
-            looks += 1
-            guard isSame else { return looks < 10_000 }
             isThere = true
-            let isWhole = entry.isUsable && !entry.isPartial && entry.method != "HEAD"
-            if isWhole { usable = true }
-            if isWhole,
+            guard entry.isUsable, !entry.isPartial, entry.method != "HEAD" else { return true }
+            usable = true
+            methodIsThere =
                 entry.method.utf8.elementsEqual(method.bytes) || (method.known == .head && entry.method == "GET")
-            {
-                methodIsThere = true
-            }
-            return true
+            return !methodIsThere
         }
         guard isThere else { return .query }
         if methodIsThere { return .body }
@@ -121,16 +130,9 @@ private struct MissLook {
 
     /// The first entry that has the URL, and why it can't answer.
     func unusable() -> String? {
-        let asked = asked
-        var looks = 0
         var found: String?
-        forEachOfPath { place in
+        forEachOfURL { place in
             let entry = archive.table.found(byURL: place)
-            looks += 1
-            let isSame = ArchiveFinder.withURL(entry) { url, pathEnd in
-                SplitQuery(url, pathEnd: pathEnd, archive.index.rules).step(of: asked) != nil
-            }
-            guard isSame else { return looks < 10_000 }
             let words = entry.isPartial ? "only a part of it was recorded" : "it was recorded for HEAD alone"
             found = "\(archive.position(archive.table.index(ofURL: place))): \(entry.unusable?.words ?? words)"
             return false
@@ -141,90 +143,117 @@ private struct MissLook {
     private func hasHost() -> Bool {
         let key = hostKey(url)
         return archive.hosts.contains { host in
-            let authority = host.port.map { port in
-                (host.scheme == "http" && port == 80) || (host.scheme == "https" && port == 443)
-                    ? host.host : "\(host.scheme)://\(host.host):\(port)"
+            guard let port = host.port else { return false }
+            if (host.scheme == "http" && port == 80) || (host.scheme == "https" && port == 443) {
+                return host.host.utf8.elementsEqual(key)
             }
-            return authority?.utf8.elementsEqual(key) ?? false
+            return "\(host.scheme)://\(host.host):\(port)".utf8.elementsEqual(key)
         }
     }
 
     /// Host and port as entries are found by: with the scheme where the port is not its own.
-    private func hostKey(_ url: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
-        let start = ArchiveIndex.keyStart(url)
-        let authorityStart = start > 0 ? start : (url.firstIndex(of: UInt8(ascii: ":")) ?? 0) + 3
-        let end = url[min(authorityStart, url.count)...].firstIndex(of: UInt8(ascii: "/")) ?? url.count
-        return url[start..<end]
+    private func hostKey(_ url: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: url[hostKeyRange(url)])
     }
 
-    /// Calls `body` with the places of URLs.
+    private func hostKeyRange(_ url: UnsafeRawBufferPointer) -> Range<Int> {
+        let start = ArchiveIndex.keyStart(url)
+        let authorityStart = start > 0 ? start : (url.firstIndex(of: UInt8(ascii: ":")) ?? 0) + 3
+        let rest = UnsafeRawBufferPointer(rebasing: url[min(authorityStart, url.count)...])
+        let length = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.count
+        return start..<(url.count - rest.count + length)
+    }
+
+    /// Calls `body` with the places of URLs of the same path, until it returns false.
     private func forEachOfPath(_ body: (Int) -> Bool) {
-        let mine = UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)..<pathEnd])
         archive.index.paths.forEach(ArchiveIndex.pathHash(url, pathEnd: pathEnd)) { place in
-            let isSame = ArchiveFinder.withURL(archive.table.found(byURL: place)) { url, pathEnd in
-                URLText.equal(mine, UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)..<pathEnd]))
-            }
-            return isSame && archive.counts(place) ? body(place) : true
+            isOfPath(place) && archive.counts(place) ? body(place) && effort.isLeft : effort.isLeft
+        }
+    }
+
+    /// The same with those that are found by steps 1 to 3, whatever is wrong with them.
+    private func forEachOfURL(_ body: (Int) -> Bool) {
+        let hash = ArchiveIndex.looseHash(url, pathEnd: pathEnd, asked, archive.index.rules)
+        archive.index.loose.forEach(hash) { place in
+            guard isOfPath(place), archive.counts(place), isFound(place) else { return effort.isLeft }
+            return body(place) && effort.isLeft
+        }
+    }
+
+    private func isOfPath(_ place: Int) -> Bool {
+        effort.look(comparing: pathEnd)
+        return ArchiveFinder.withURL(archive.table.found(byURL: place)) { recorded, recordedEnd in
+            ArchiveFinder.isSamePath(recorded, recordedEnd, url, pathEnd)
+        }
+    }
+
+    /// Whether the query of a recorded URL finds the one that is asked for.
+    private func isFound(_ place: Int) -> Bool {
+        ArchiveFinder.withURL(archive.table.found(byURL: place)) { recorded, recordedEnd in
+            effort.split(recorded.count - recordedEnd)
+            return SplitQuery(recorded, pathEnd: recordedEnd, archive.index.rules).step(of: asked) != nil
         }
     }
 
     // MARK: What comes nearest
 
     func nearest() -> [ArchiveMiss.Nearest] {
-        var found: [Int] = []
         var scored: [(number: Int, score: Int)] = []
-        let asked = asked
+        var known: Set<Int> = []
         forEachOfPath { place in
             let entry = archive.table.found(byURL: place)
-            guard entry.isUsable else { return true }
-            let equal = ArchiveFinder.withURL(entry) { url, pathEnd in
-                SplitQuery(url, pathEnd: pathEnd, archive.index.rules).equalCount(asked)
-            }
             let number = archive.table.index(ofURL: place)
-            guard place == number || !scored.contains(where: { $0.number == number }) else { return true }
+            guard entry.isUsable, known.insert(number).inserted else { return true }
+            let equal = ArchiveFinder.withURL(entry) { recorded, recordedEnd in
+                effort.split(recorded.count - recordedEnd)
+                return SplitQuery(recorded, pathEnd: recordedEnd, archive.index.rules).equalCount(asked)
+            }
             scored.append((number, equal * 2 + (entry.method.utf8.elementsEqual(method.bytes) ? 1 : 0)))
-            return scored.count < 10_000
+            return true
         }
-        found = scored.sorted { $0.score != $1.score ? $0.score > $1.score : $0.number < $1.number }.map(\.number)
+        var found = scored.sorted { $0.score != $1.score ? $0.score > $1.score : $0.number < $1.number }.map(\.number)
         if found.count < 3 { addOfSameName(&found) }
         return found.prefix(3).map(described)
     }
 
     /// Those of the same host and last segment, then of the same path on another host.
     private func addOfSameName(_ found: inout [Int]) {
-        let host = Array(hostKey(url))
-        let path = Array(pathOf(url, pathEnd))
-        let name = lastSegment(path[...])
+        let host = hostKey(url)
+        let path = path(of: url, pathEnd)
+        let nameStart = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+        // With the slash before it.
+        let name = UnsafeRawBufferPointer(rebasing: path[nameStart...])
         var others: [Int] = []
-        for number in 0..<min(archive.table.count, MissLook.most) where archive.counts(number) {
+        var number = 0
+        while number < archive.table.count, found.count < 3, effort.isLeft {
+            defer { number += 1 }
+            effort.look(comparing: path.count)
             let entry = archive.table[number]
-            guard entry.isUsable, found.count < 3, !found.contains(number) else { continue }
-            let (isSameName, isSamePath) = ArchiveFinder.withURL(entry) { url, pathEnd in
-                let other = Array(pathOf(url, pathEnd))
-                let isHost = hostKey(url).elementsEqual(host)
-                return (isHost && !name.isEmpty && lastSegment(other[...]) == name, !isHost && other == path)
+            guard entry.isUsable, archive.counts(number), !found.contains(number) else { continue }
+            ArchiveFinder.withURL(entry) { recorded, recordedEnd in
+                let other = self.path(of: recorded, recordedEnd)
+                if URLText.equal(hostKey(recorded), host) {
+                    guard name.count > 1, other.count >= name.count else { return }
+                    let end = UnsafeRawBufferPointer(rebasing: other[(other.count - name.count)...])
+                    if URLText.equal(end, name) { found.append(number) }
+                } else if others.count < 3, URLText.equal(other, path) {
+                    others.append(number)
+                }
             }
-            if isSameName { found.append(number) } else if isSamePath, others.count < 3 { others.append(number) }
         }
         found += others.prefix(max(0, 3 - found.count))
     }
 
-    private func pathOf(_ url: UnsafeRawBufferPointer, _ pathEnd: Int) -> Slice<UnsafeRawBufferPointer> {
-        url[min(hostKey(url).endIndex, pathEnd)..<pathEnd]
-    }
-
-    private func lastSegment(_ path: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        path[((path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 }) ?? path.startIndex)...]
+    private func path(of url: UnsafeRawBufferPointer, _ pathEnd: Int) -> UnsafeRawBufferPointer {
+        let start = hostKeyRange(url).upperBound
+        return UnsafeRawBufferPointer(rebasing: url[min(start, pathEnd)..<pathEnd])
     }
 
     private func described(_ number: Int) -> ArchiveMiss.Nearest {
         let entry = archive.table[number]
         let differs = ArchiveFinder.withURL(entry) { recorded, recordedEnd in
-            let isSamePath = URLText.equal(
-                UnsafeRawBufferPointer(rebasing: recorded[ArchiveIndex.keyStart(recorded)..<recordedEnd]),
-                UnsafeRawBufferPointer(rebasing: url[ArchiveIndex.keyStart(url)..<pathEnd]))
-            guard isSamePath else {
-                return hostKey(recorded).elementsEqual(hostKey(url)) ? ["path"] : ["host"]
+            guard ArchiveFinder.isSamePath(recorded, recordedEnd, url, pathEnd) else {
+                return URLText.equal(hostKey(recorded), hostKey(url)) ? ["path"] : ["host"]
             }
             var names = SplitQuery(recorded, pathEnd: recordedEnd, archive.index.rules).namesThatDiffer(asked)
             if !entry.method.utf8.elementsEqual(method.bytes) { names.append("method") }
