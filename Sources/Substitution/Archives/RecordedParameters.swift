@@ -115,69 +115,122 @@ struct SplitQuery {
             bytes.count == nameLength + 9 && bytes[(nameLength + 1)...].elementsEqual(ParameterRules.redactedValue)
         }
 
-        /// Whether a request's parameter is the one that was recorded here.
-        func admits(_ asked: Parameter) -> Bool {
-            if URLText.equal(bytes, asked.bytes) { return true }
-            return isRedacted && URLText.equal(name, asked.name)
-        }
+        /// Whether, where it is recorded, its value equals others.
+        ///
+        /// - Parameter isLoose: whether values that only bust caches are let go.
+        func isTolerant(isLoose: Bool) -> Bool { isRedacted || (isLoose && ParameterRules.isRSC(name)) }
 
-        /// The same where values that only bust caches are let go.
-        func admitsLoosely(_ asked: Parameter) -> Bool {
-            admits(asked) || (ParameterRules.isRSC(name) && ParameterRules.isRSC(asked.name))
+        /// Whether a request's parameter is the one that was recorded here.
+        func admits(_ asked: Parameter, isLoose: Bool = false) -> Bool {
+            if URLText.equal(bytes, asked.bytes) { return true }
+            return isTolerant(isLoose: isLoose) && URLText.equal(name, asked.name)
         }
+    }
+
+    /// What is made of a long query once, however many recorded ones it is compared with.
+    private final class Long {
+        let parameters: [Parameter]
+        lazy var lasting = parameters.filter { !$0.isBuster }
+        lazy var tally = QueryTally(parameters)
+        lazy var lastingTally = QueryTally(lasting)
+
+        init(_ parameters: [Parameter]) { self.parameters = parameters }
     }
 
     let parameters: [Parameter]
+    private let lastingCount: Int
+    /// Nil for a short one.
+    private let long: Long?
+
+    /// The most parameters of a short query: of two of them each is compared with each.
+    private static let mostOfShort = 16
 
     init(_ url: UnsafeRawBufferPointer, pathEnd: Int, _ rules: ParameterRules) {
-        guard pathEnd < url.count else {
-            parameters = []
-            return
-        }
         var parameters: [Parameter] = []
-        var rest = QueryParameters(of: url, pathEnd: pathEnd)
-        while let bytes = rest.next() {
-            parameters.append(
-                Parameter(
-                    bytes: bytes, nameLength: ParameterRules.nameLength(bytes), isBuster: rules.isBuster(bytes)))
+        var lastingCount = 0
+        if pathEnd < url.count {
+            var rest = QueryParameters(of: url, pathEnd: pathEnd)
+            while let bytes = rest.next() {
+                let isBuster = rules.isBuster(bytes)
+                if !isBuster { lastingCount += 1 }
+                parameters.append(
+                    Parameter(bytes: bytes, nameLength: ParameterRules.nameLength(bytes), isBuster: isBuster))
+            }
         }
         self.parameters = parameters
+        self.lastingCount = lastingCount
+        long = parameters.count > SplitQuery.mostOfShort ? Long(parameters) : nil
     }
 
-    var lasting: [Parameter] { parameters.filter { !$0.isBuster } }
+    var lasting: [Parameter] { long?.lasting ?? parameters.filter { !$0.isBuster } }
 
     /// How this recorded query finds a request's: 1 the same, 2 in another order, 3 but for cache busters; nil not.
     func step(of asked: SplitQuery) -> Int? {
         if parameters.count == asked.parameters.count {
             if zip(parameters, asked.parameters).allSatisfy({ $0.admits($1) }) { return 1 }
-            if SplitQuery.canPair(parameters, asked.parameters, { $0.admits($1) }) { return 2 }
+            if pairs(asked, isLoose: false) == parameters.count { return 2 }
         }
-        // Mostly their order is the same, and they need no lists of their own.
-        if isSameInOrder(asked) { return 3 }
-        let (mine, theirs) = (lasting, asked.lasting)
-        return SplitQuery.canPair(mine, theirs) { $0.admitsLoosely($1) } ? 3 : nil
+        guard lastingCount == asked.lastingCount else { return nil }
+        return isSameInOrder(asked) || pairs(asked, isLoose: true) == lastingCount ? 3 : nil
     }
 
-    /// Whether the parameters that are no cache busters are the same, one after another.
+    /// Whether the parameters that are no cache busters are the same, one after another. Mostly they are, and need no
+    /// lists of their own.
     private func isSameInOrder(_ asked: SplitQuery) -> Bool {
+        let others = asked.long?.lasting ?? asked.parameters
         var index = 0
         for mine in parameters where !mine.isBuster {
-            while index < asked.parameters.count, asked.parameters[index].isBuster { index += 1 }
-            guard index < asked.parameters.count, mine.admitsLoosely(asked.parameters[index]) else { return false }
+            while index < others.count, others[index].isBuster { index += 1 }
+            guard index < others.count, mine.admits(others[index], isLoose: true) else { return false }
             index += 1
         }
-        return asked.parameters[index...].allSatisfy { $0.isBuster }
+        return others[index...].allSatisfy { $0.isBuster }
     }
 
     /// How many parameters are equal, busters and all.
-    func equalCount(_ asked: SplitQuery) -> Int { SplitQuery.pair(parameters, asked.parameters) { $0.admits($1) } }
+    func equalCount(_ asked: SplitQuery) -> Int { pairs(asked, isLoose: false) }
 
     /// 2·M/T of the parameters that are no cache busters (Dice's coefficient).
     func likeness(_ asked: SplitQuery) -> Double {
-        let (mine, theirs) = (lasting, asked.lasting)
-        guard !mine.isEmpty || !theirs.isEmpty else { return 1 }
-        let equal = SplitQuery.pair(mine, theirs) { $0.admitsLoosely($1) }
-        return Double(2 * equal) / Double(mine.count + theirs.count)
+        guard lastingCount + asked.lastingCount > 0 else { return 1 }
+        return Double(2 * pairs(asked, isLoose: true)) / Double(lastingCount + asked.lastingCount)
+    }
+
+    /// How many of these recorded parameters find one of a request's for themselves.
+    ///
+    /// - Parameter isLoose: whether only those count that are no cache busters, and values that bust them are let go.
+    private func pairs(_ asked: SplitQuery, isLoose: Bool) -> Int {
+        let mine = isLoose ? lasting : parameters
+        let theirs = isLoose ? asked.lasting : asked.parameters
+        guard mine.count > SplitQuery.mostOfShort || theirs.count > SplitQuery.mostOfShort else {
+            return SplitQuery.pairs(mine, theirs, isLoose: isLoose)
+        }
+        let tally = (isLoose ? asked.long?.lastingTally : asked.long?.tally) ?? QueryTally(theirs)
+        return tally.pairs(with: mine, isLoose: isLoose)
+    }
+
+    /// The same of short lists.
+    private static func pairs(_ recorded: [Parameter], _ asked: [Parameter], isLoose: Bool) -> Int {
+        // A bit for each that is taken.
+        var taken = 0
+        var count = 0
+        // Those that are equal to the byte first, so that one which equals any does not take another's place.
+        for isTolerant in [false, true] {
+            for parameter in recorded where isTolerant == parameter.isTolerant(isLoose: isLoose) {
+                for index in asked.indices
+                where taken & 1 << index == 0 && parameter.admits(asked[index], isLoose: isLoose) {
+                    taken |= 1 << index
+                    count += 1
+                    break
+                }
+            }
+        }
+        return count
+    }
+
+    /// Whether one of the parameters is this one, to the byte.
+    private func has(_ parameter: Parameter) -> Bool {
+        long?.tally.has(parameter.bytes) ?? parameters.contains { URLText.equal($0.bytes, parameter.bytes) }
     }
 
     /// What is said of a request that differs in cache busters: `without _, t`.
@@ -191,12 +244,11 @@ struct SplitQuery {
 
     /// The name of the cache buster in which the two differ; nil for none, and for several.
     private func onlyBusterThatDiffers(_ asked: SplitQuery) -> UnsafeRawBufferPointer? {
-        guard isShort, asked.isShort else { return nil }
         var only: UnsafeRawBufferPointer?
         for isMine in [true, false] {
             let (ours, theirs) = isMine ? (self, asked) : (asked, self)
             for parameter in ours.parameters where parameter.isBuster || ParameterRules.isRSC(parameter.name) {
-                if theirs.parameters.contains(where: { URLText.equal($0.bytes, parameter.bytes) }) { continue }
+                if theirs.has(parameter) { continue }
                 if let only, !URLText.equal(only, parameter.name) { return nil }
                 only = parameter.name
             }
@@ -206,68 +258,31 @@ struct SplitQuery {
 
     /// The names of cache busters in which the two differ, sorted, at most three.
     func bustersThatDiffer(_ asked: SplitQuery) -> [String] {
-        var names: [String] = []
-        guard isShort, asked.isShort else { return [] }
-        addBusters(to: &names, missingIn: asked)
-        asked.addBusters(to: &names, missingIn: self)
-        if names.count > 1 { names.sort() }
-        return names.count > 3 ? Array(names[..<3]) : names
-    }
-
-    private func addBusters(to names: inout [String], missingIn other: SplitQuery) {
-        for parameter in parameters where parameter.isBuster || ParameterRules.isRSC(parameter.name) {
-            if other.parameters.contains(where: { URLText.equal($0.bytes, parameter.bytes) }) { continue }
-            let name = String(decoding: parameter.name, as: UTF8.self)
-            if !names.contains(name) { names.append(name) }
+        var names: Set<String> = []
+        for (ours, theirs) in [(self, asked), (asked, self)] {
+            for parameter in ours.parameters where parameter.isBuster || ParameterRules.isRSC(parameter.name) {
+                if !theirs.has(parameter) { names.insert(String(decoding: parameter.name, as: UTF8.self)) }
+            }
         }
+        return Array(names.sorted().prefix(3))
     }
 
-    /// The names of parameters in which the two differ, in the order of the request, then of the recording.
+    /// The names of parameters in which the two differ, in the order of the request, then of the recording; `query` where
+    /// they have so many that nobody would read them.
     func namesThatDiffer(_ asked: SplitQuery) -> [String] {
+        guard parameters.count <= 256, asked.parameters.count <= 256 else { return ["query"] }
         var names: [String] = []
-        guard isShort, asked.isShort else { return ["query"] }
+        var known: Set<String> = []
         for (ours, theirs) in [(asked, self), (self, asked)] {
-            for parameter in ours.parameters
-            where !theirs.parameters.contains(where: { $0.admits(parameter) || parameter.admits($0) }) {
+            for parameter in ours.parameters where !theirs.has(parameter) {
+                let isTaken = theirs.parameters.contains {
+                    ($0.isRedacted || parameter.isRedacted) && URLText.equal($0.name, parameter.name)
+                }
                 let name = String(decoding: parameter.name, as: UTF8.self)
-                if !names.contains(name) { names.append(name) }
+                if !isTaken, known.insert(name).inserted { names.append(name) }
             }
         }
         return names
-    }
-
-    /// Whether it has so few parameters that each may be compared with each.
-    private var isShort: Bool { parameters.count <= 256 }
-
-    /// Whether each of the first list finds one of the second for itself, and none is left.
-    private static func canPair(
-        _ first: [Parameter], _ second: [Parameter], _ equal: (Parameter, Parameter) -> Bool
-    ) -> Bool {
-        guard first.count == second.count else { return false }
-        // One that nothing is equal to tells it already.
-        if let last = first.last, first.count <= 256, !second.contains(where: { equal(last, $0) }) { return false }
-        return pair(first, second, equal) == first.count
-    }
-
-    /// How many of the first list find one of the second for themselves. Queries beyond 256 parameters are compared in
-    /// their order alone, so that nobody buys a square of time with one long URL.
-    private static func pair(
-        _ first: [Parameter], _ second: [Parameter], _ equal: (Parameter, Parameter) -> Bool
-    ) -> Int {
-        guard first.count <= 256, second.count <= 256 else { return zip(first, second).count { equal($0, $1) } }
-        var taken = [Bool](repeating: false, count: second.count)
-        var count = 0
-        // Those that are equal to the byte first, so that one which equals any does not take another's place.
-        for isExact in [true, false] {
-            for parameter in first where isExact != (parameter.isRedacted || ParameterRules.isRSC(parameter.name)) {
-                for index in second.indices where !taken[index] && equal(parameter, second[index]) {
-                    taken[index] = true
-                    count += 1
-                    break
-                }
-            }
-        }
-        return count
     }
 }
 
