@@ -17,6 +17,13 @@ public final class ReplayReport: Sendable {
         public let advice: String
         public let nearest: [ArchiveMiss.Nearest]
         public fileprivate(set) var count: Int
+
+        /// About what it takes in memory.
+        fileprivate var bytes: Int {
+            nearest.reduce(200 + method.utf8.count + url.utf8.count + (unusable?.utf8.count ?? 0)) { bytes, nearest in
+                nearest.differs.reduce(bytes + 100 + nearest.url.utf8.count) { $0 + 16 + $1.utf8.count }
+            }
+        }
     }
 
     private struct MissKey: Hashable {
@@ -29,6 +36,8 @@ public final class ReplayReport: Sendable {
         var answers: [String: Int] = [:]
         var misses: [MissKey: Int] = [:]
         var list: [Miss] = []
+        /// What the list takes.
+        var bytes = 0
         /// Hashes of the misses that are not kept, so that each counts once.
         var others: Set<Int> = []
         var missCount = 0
@@ -36,6 +45,8 @@ public final class ReplayReport: Sendable {
 
     /// The most different misses that are kept.
     static let most = 10_000
+    /// The most bytes that they may take: with URLs as long as they may be they are fewer.
+    static let mostBytes = 32 << 20
 
     private let state = Mutex(State())
     /// Whether misses are left out.
@@ -92,8 +103,9 @@ public final class ReplayReport: Sendable {
             state.missCount += 1
             if let index = state.misses[key] {
                 state.list[index].count += 1
-            } else if state.list.count < ReplayReport.most {
+            } else if state.list.count < ReplayReport.most, state.bytes + miss.bytes <= ReplayReport.mostBytes {
                 state.misses[key] = state.list.count
+                state.bytes += miss.bytes
                 state.list.append(miss)
             } else {
                 if state.others.count < 1_000_000 { state.others.insert(key.hashValue) }
