@@ -63,7 +63,8 @@ struct ContentDecoderTests {
             ("deflate", Self.raw),
         ]
         for (coding, bytes) in coded {
-            for count in 1..<bytes.count {
+            // Of gzip the eight bytes behind the text may be missing.
+            for count in 1..<(coding == "gzip" ? bytes.count - 8 : bytes.count) {
                 #expect(throws: ArchiveProblem.self, "\(coding) \(count)") {
                     try decode(Array(bytes[..<count]), [coding])
                 }
@@ -74,6 +75,27 @@ struct ContentDecoderTests {
         // Its window is 16 MiB.
         let wide: [UInt8] = [40, 181, 47, 253, 0, 112, 101, 0, 0, 48, 104, 101, 108, 108, 111, 32, 1, 0, 153, 75, 17]
         #expect(throws: ArchiveProblem.self) { try decode(wide, ["zstd"]) }
+    }
+
+    @Test(
+        "are read without the end of gzip, or a part of it, but not with a wrong one", arguments: [1, 3, 100, 1 << 20])
+    func endOfGzip(_ step: Int) throws {
+        for text in [Array(Self.text.utf8), [], [UInt8](repeating: 7, count: 70_000)] {
+            let coded = try gzip(text)
+            for missing in 1...8 {
+                let cut = Array(coded.dropLast(missing))
+                #expect(try decode(cut, ["gzip"], step: step) == text, "\(missing)")
+                guard missing < 8 else { continue }
+                for place in 1...(8 - missing) {
+                    var wrong = cut
+                    wrong[wrong.count - place] ^= 0x10
+                    #expect(throws: ArchiveProblem.self, "\(missing) \(place)") {
+                        try decode(wrong, ["gzip"], step: step)
+                    }
+                }
+            }
+            #expect(throws: ArchiveProblem.self) { try decode(Array(coded.dropLast(9)), ["gzip"], step: step) }
+        }
     }
 
     @Test("give no more than 1 MiB and 1,100 times the coded bytes, and no more than --max-entry-body")

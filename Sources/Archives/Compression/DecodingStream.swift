@@ -86,6 +86,11 @@ struct DecodingStream: BodyStream {
             throw ArchiveProblem(.error, "the body can't be decoded (\(coding.rawValue)): \(reason)")
         case .open:
             guard step.produced > 0 || step.consumed > 0 || sourceHasMore else {
+                // Nothing of the body is missing: clients take it too.
+                if decompressor.isWhole {
+                    isOver = true
+                    return 0
+                }
                 throw ArchiveProblem(.error, "the body can't be decoded (\(coding.rawValue)): it is cut short")
             }
         }

@@ -18,4 +18,11 @@ struct DecodingStep {
 protocol Decompressor: AnyObject {
     /// Decodes as much of `input` as there is room for in `output`.
     func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> DecodingStep
+
+    /// Whether, with no more input, all has been decoded, and only of what stands behind it something is missing.
+    var isWhole: Bool { get }
+}
+
+extension Decompressor {
+    var isWhole: Bool { false }
 }

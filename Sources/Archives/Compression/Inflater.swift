@@ -90,6 +90,21 @@ final class Inflater: Decompressor {
         if step.state == .complete, let problem = check?.problem { step.state = .failed(problem) }
         return step
     }
+
+    /// Of gzip: some writers leave the checksum and the length at the end out, or cut them. What there is of them has to
+    /// be right.
+    var isWhole: Bool {
+        // Behind the last block zlib takes up to eight bytes, whatever they are, and gives none.
+        guard let check, let copy = try? Inflater(copying: self) else { return false }
+        copy.check = nil
+        let step = withUnsafeTemporaryAllocation(byteCount: 9, alignment: 1) { bytes in
+            bytes.initializeMemory(as: UInt8.self, repeating: 0)
+            return copy.decode(
+                UnsafeRawBufferPointer(rebasing: bytes[..<8]),
+                into: UnsafeMutableRawBufferPointer(rebasing: bytes[8...]))
+        }
+        return step.state == .complete && step.produced == 0 && check.agrees(missing: step.consumed)
+    }
 }
 
 /// Compares what a stream of gzip ends with: the CRC-32 of what was decoded, and its length (RFC 1952 §2.3.1).
@@ -107,6 +122,15 @@ private struct GzipCheck {
             return
         }
         for byte in input { end = end &>> 8 | UInt64(byte) &<< 56 }
+    }
+
+    /// Whether the end is right as far as it is there.
+    ///
+    /// - Parameter count: how many of its eight bytes are missing.
+    func agrees(missing count: Int) -> Bool {
+        let expected = UInt64(crc.value) | UInt64(length) &<< 32
+        // A shift by 64 gives 0.
+        return end >> UInt64(8 * count) == (expected << UInt64(8 * count)) >> UInt64(8 * count)
     }
 
     /// What is wrong at the end of the stream, in zlib's words; nil for nothing.
