@@ -333,6 +333,15 @@ struct ReplayTests {
         #expect(try proxy.finish().status == 0)
     }
 
+    @Test("replay says that an archive has no entries")
+    func withoutEntries() throws {
+        let folder = TemporaryFolder()
+        let empty = try folder.write("empty.har", Self.har([]))
+        let one = try folder.write("one.har", Self.har([Self.entry("http://a.test/", "home")]))
+        let finished = try SubproxyProcess.run(["replay", empty, one, "--ca-dir", "\(folder.path)/ca", "--", "true"])
+        #expect(finished.status == 0 && finished.error == "subproxy: warning: \(empty) has no entries\n")
+    }
+
     @Test("https is answered from what was recorded over http, and its pages ask for https")
     func scheme() throws {
         let folder = TemporaryFolder()

@@ -62,6 +62,9 @@ struct ReplayCommand: ProgramCommand {
         if replay.opensWindow { try ReplayWindow.check(hasNoSandbox: replay.noSandbox) }
         let holder = WindowHolder()
         run.began = { [replay, options] proxy in
+            for archive in proxy.server.map.archives where archive.table.count == 0 {
+                StandardStream.error.writeLine("subproxy: warning: \(archive.archive.name) has no entries")
+            }
             guard isServing else { return }
             if replay.opensWindow {
                 guard let page = replay.page ?? ReplayCommand.firstPage(proxy.server.map) else {
