@@ -49,6 +49,15 @@ import Testing
         #expect(stage.send(.post, "products/99/reviews", "{}").status == 404)
     }
 
+    @Test func `POST to children sets all columns of the foreign key`() throws {
+        let stage = try Stage(ReadingTests.uses)
+        let answer = stage.send(.post, "words/en/house/uses", #"{"w":"house"}"#)
+        #expect(answer.status == 201 && answer.body == #"{"id":5,"w":"house","l":"en"}"#, "\(answer.body)")
+        #expect(answer.fields["Location"] == "http://api.example/uses/5")
+        #expect(stage.send(.post, "words/en/house/uses", #"{"w":"Haus"}"#).status == 400)
+        #expect(stage.send(.post, "words/de/house/uses", "{}").status == 404)
+    }
+
     @Test func `PUT sets what is left out to its default, PATCH leaves it`() throws {
         let stage = try Stage(
             "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT DEFAULT 'd', b INT DEFAULT (1+1), c); INSERT INTO t VALUES(1,'x',9,8);"

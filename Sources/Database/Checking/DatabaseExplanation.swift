@@ -109,30 +109,29 @@ public struct DatabaseExplanation: Sendable {
             status = 200
             remark = "the schema answers"
             return nil
-        case .list(let view): return try list(view, parameters, nil, reader)
+        case .list(let view): return try list(view, parameters, [], reader)
         case .row(let view, let key):
             _ = try reader.joins(ofRow: parameters, view)
             guard let sql = view.row(view.selection, key: key) else { throw Reader.noRow(view, key) }
             return sql
-        case .children(let child, let foreignKey, let parent, let key):
-            guard let target = schema.target(of: foreignKey, in: parent), parent.condition(key: key) != nil,
-                let column = child.table.index(of: foreignKey.column)
-            else { throw Reader.noRow(parent, key) }
-            remark =
-                "the first value is the '\(parent.table.columns[target].name)' that the row of \(parent.table.name) has"
-            return try list(child, parameters, column, reader)
+        case .children(let child, let references, let parent, let key):
+            guard parent.condition(key: key) != nil else { throw Reader.noRow(parent, key) }
+            let names = references.map { "'\(parent.table.columns[$0.target].name)'" }.joined(separator: ", ")
+            let first = references.count == 1 ? "value is" : "\(references.count) values are"
+            remark = "the first \(first) the \(names) that the row of \(parent.table.name) has"
+            return try list(child, parameters, references, reader)
         }
     }
 
     private mutating func list(
-        _ view: TableView, _ parameters: [Parameter], _ reference: Int?, _ reader: Reader
+        _ view: TableView, _ parameters: [Parameter], _ references: [ColumnReference], _ reader: Reader
     ) throws(Problem) -> SQLBuilder {
         let query = try ListQuery(
-            parameters, of: view, reference: reference.map { ($0, .null) },
+            parameters, of: view, referring: references.map { ColumnValue($0.column, .null) },
             ignoresUnknown: reader.schema.rule.ignoresUnknownParameters)
         _ = try reader.joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: reader.schema.rule.limits.rows)
-        status = reference == nil ? 200 : nil
+        status = references.isEmpty ? 200 : nil
         return query.rows(limit: limit, offset: start)
     }
 

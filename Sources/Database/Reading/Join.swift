@@ -24,26 +24,28 @@ struct Join {
         output.append(string: name)
         output.append(byte: UInt8(ascii: ":"))
         prefix = output.bytes
-        if let child = schema.table(name), let key = schema.foreignKey(from: child, to: view),
-            let source = schema.target(of: key, in: view), let column = child.table.index(of: key.column)
-        {
-            self.view = child
-            self.source = source
-            isList = true
-            let order = child.order.isEmpty ? "" : " ORDER BY \(child.order)"
-            sql = "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(column))=?\(order)"
-            return
+        if let child = schema.table(name) {
+            let keys = schema.foreignKeys(from: child, to: view).filter { $0.columns.count == 1 }
+            if keys.count == 1, let reference = schema.reference(by: keys[0], from: child, to: view) {
+                self.view = child
+                source = reference.target
+                isList = true
+                let order = child.order.isEmpty ? "" : " ORDER BY \(child.order)"
+                sql = "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(order)"
+                return
+            }
         }
         let wanted = [name, name + "id", name + "_id"].map(\.asName)
         for key in view.table.foreignKeys {
-            guard key.table.asName == wanted[0] || wanted[1...].contains(key.column.asName),
-                let parent = schema.table(key.table), let target = schema.target(of: key, in: parent),
-                let source = view.table.index(of: key.column)
+            guard let column = key.columns.first,
+                key.table.asName == wanted[0] || wanted[1...].contains(column.asName),
+                let parent = schema.table(key.table),
+                let reference = schema.reference(by: key, from: view, to: parent)
             else { continue }
             self.view = parent
-            self.source = source
+            source = reference.column
             isList = false
-            sql = "SELECT \(parent.selection) FROM \(parent.name) WHERE \(parent.sql(target))=? LIMIT 1"
+            sql = "SELECT \(parent.selection) FROM \(parent.name) WHERE \(parent.sql(reference.target))=? LIMIT 1"
             return
         }
         throw .badValue(

@@ -2,6 +2,17 @@ import Basics
 import Diagnostics
 import SQLite
 
+/// A column's place in its table, and the value that a row has there.
+struct ColumnValue {
+    let column: Int
+    let value: SQLiteValue
+
+    init(_ column: Int, _ value: SQLiteValue) {
+        self.column = column
+        self.value = value
+    }
+}
+
 /// A request for rows of a table: its parameters, read by the table's columns.
 struct ListQuery {
     let view: TableView
@@ -12,11 +23,10 @@ struct ListQuery {
     let controls: Controls
 
     /// - Parameters:
-    ///   - reference: a column whose value the rows have to have, for children.
+    ///   - referring: columns whose values the rows have to have, for children.
     /// - Throws: 400 for what the table hasn't, and what can't be compared.
     init(
-        _ parameters: [Parameter], of view: TableView, reference: (column: Int, value: SQLiteValue)? = nil,
-        ignoresUnknown: Bool
+        _ parameters: [Parameter], of view: TableView, referring: [ColumnValue] = [], ignoresUnknown: Bool
     ) throws(Problem) {
         self.view = view
         var controls = Controls()
@@ -43,7 +53,7 @@ struct ListQuery {
             if parts > 0 { compiler.append(" AND ") }
             parts += 1
         }
-        if let reference {
+        for reference in referring {
             separate()
             compiler.append(view.sql(reference.column) + "=")
             compiler.bind(reference.value)

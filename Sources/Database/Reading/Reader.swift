@@ -54,12 +54,10 @@ struct Reader {
         let parameters = query.isEmpty ? [] : try Parameter.parse(query)
         switch resource {
         case .tables: return tables(parameters)
-        case .list(let view): return try list(view, parameters, reference: nil)
+        case .list(let view): return try list(view, parameters, referring: [])
         case .row(let view, let key): return try row(view, key, parameters)
-        case .children(let child, let foreignKey, let parent, let key):
-            let value = try reference(foreignKey, parent, key)
-            guard let column = child.table.index(of: foreignKey.column) else { throw .noRow(parent.table.name) }
-            return try list(child, parameters, reference: (column, value))
+        case .children(let child, let references, let parent, let key):
+            return try list(child, parameters, referring: try values(references, parent, key))
         }
     }
 
@@ -139,30 +137,31 @@ struct Reader {
         .noRow(view.table.name + "/" + key.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
     }
 
-    /// The value that rows of a child refer to.
-    func reference(
-        _ foreignKey: ForeignKey, _ parent: TableView, _ key: [[UInt8]]
-    ) throws(Problem) -> SQLiteValue {
-        guard let target = schema.target(of: foreignKey, in: parent),
-            let sql = parent.row(parent.sql(target), key: key)
-        else { throw Reader.noRow(parent, key) }
-        var value: SQLiteValue?
+    /// The columns of a child, with the values by which its rows refer to a row.
+    func values(
+        _ references: [ColumnReference], _ parent: TableView, _ key: [[UInt8]]
+    ) throws(Problem) -> [ColumnValue] {
+        let selection = references.map { parent.sql($0.target) }.joined(separator: ",")
+        guard let sql = parent.row(selection, key: key) else { throw Reader.noRow(parent, key) }
+        var values: [ColumnValue] = []
         try run { () throws(SQLiteError) in
             let statement = try session.statement(sql)
-            if try statement.step() { value = statement.value(0) }
+            if try statement.step() {
+                values = references.enumerated().map { ColumnValue($1.column, statement.value($0)) }
+            }
             statement.reset()
         }
-        guard let value else { throw Reader.noRow(parent, key) }
-        return value
+        guard !values.isEmpty else { throw Reader.noRow(parent, key) }
+        return values
     }
 
     // MARK: Lists
 
     private func list(
-        _ view: TableView, _ parameters: [Parameter], reference: (column: Int, value: SQLiteValue)?
+        _ view: TableView, _ parameters: [Parameter], referring: [ColumnValue]
     ) throws(Problem) -> DatabaseAnswer {
         let query = try ListQuery(
-            parameters, of: view, reference: reference, ignoresUnknown: schema.rule.ignoresUnknownParameters)
+            parameters, of: view, referring: referring, ignoresUnknown: schema.rule.ignoresUnknownParameters)
         let joins = try joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: limits.rows)
         var output = JSONOutput(capacity: 4096)

@@ -31,7 +31,7 @@ enum Resource {
     case list(TableView)
     case row(TableView, key: [[UInt8]])
     /// The rows of a table that refer to a row of another.
-    case children(TableView, foreignKey: ForeignKey, of: TableView, key: [[UInt8]])
+    case children(TableView, by: [ColumnReference], of: TableView, key: [[UInt8]])
 
     /// - Throws: 404 where there is none of that name.
     init(_ path: ResourcePath, in schema: SchemaView) throws(Problem) {
@@ -59,13 +59,13 @@ enum Resource {
         }
         let childName = String(decoding: last, as: UTF8.self)
         guard let child = schema.table(childName) else { throw Resource.noTable(childName, schema) }
-        guard let foreignKey = schema.foreignKey(from: child, to: table) else {
+        let keys = schema.foreignKeys(from: child, to: table)
+        guard keys.count == 1, let references = schema.references(by: keys[0], from: child, to: table) else {
             throw Problem(
                 404, "no such row",
-                "\(child.table.name) has not just one foreign key of one column to \(table.table.name), so there is no \(written)"
-            )
+                "\(child.table.name) has not just one foreign key to \(table.table.name), so there is no \(written)")
         }
-        self = .children(child, foreignKey: foreignKey, of: table, key: key)
+        self = .children(child, by: references, of: table, key: key)
     }
 
     private static func noTable(_ name: String, _ schema: SchemaView) -> Problem {

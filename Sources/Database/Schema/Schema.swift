@@ -36,7 +36,7 @@ final class Table: Sendable {
     let primaryKey: [Int]
     /// The name under which the rowid can be asked for; nil where there is no rowid, or columns have all its names.
     let rowID: String?
-    /// Foreign keys of one column, by which tables are joined in answers.
+    /// The foreign keys, in the order that they are declared in.
     let foreignKeys: [ForeignKey]
     /// It is searched by words (https://sqlite.org/fts5.html).
     let isFullText: Bool
@@ -62,12 +62,20 @@ final class Table: Sendable {
     func index(of column: String) -> Int? { indices[column.asName] }
 }
 
-/// A column that refers to a row of a table.
+/// Columns that refer to a row of a table.
 struct ForeignKey: Sendable, Hashable {
-    /// The column that refers.
-    var column: String
-    /// The table that it refers to.
+    /// The columns that refer.
+    var columns: [String] = []
+    /// The table that they refer to.
     var table: String
-    /// The column there; nil for the primary key.
-    var target: String?
+    /// The columns there, in the same order; empty for the primary key.
+    var targets: [String] = []
+}
+
+/// A column that refers, and the one that it refers to.
+struct ColumnReference: Sendable, Hashable {
+    /// The place of the one in its table.
+    var column: Int
+    /// The place of the other in the table that is referred to.
+    var target: Int
 }

@@ -81,13 +81,15 @@ extension Schema {
         _ table: String, _ connection: SQLiteConnection
     ) throws(SQLiteError) -> [ForeignKey] {
         let list = try connection.prepare("PRAGMA main.foreign_key_list(\(table.quotedName))")
-        var keys: [Int64: [ForeignKey]] = [:]
+        var keys: [Int64: ForeignKey] = [:]
         while try list.step() {
-            let target = list.storageClass(4) == .null ? nil : list.string(4)
-            keys[list.integer(0), default: []].append(
-                ForeignKey(column: list.string(3), table: list.string(2), target: target))
+            // A key's columns come in its order.
+            var key = keys[list.integer(0)] ?? ForeignKey(table: list.string(2))
+            key.columns.append(list.string(3))
+            if list.storageClass(4) != .null { key.targets.append(list.string(4)) }
+            keys[list.integer(0)] = key
         }
         // SQLite numbers them from the last one declared.
-        return keys.sorted { $0.key > $1.key }.compactMap { $0.value.count == 1 ? $0.value.first : nil }
+        return keys.sorted { $0.key > $1.key }.map(\.value)
     }
 }

@@ -126,15 +126,21 @@ final class SchemaView: Sendable {
     /// The names of the tables, for problems.
     var names: [String] { tables.map(\.table.name) }
 
-    /// The foreign key by which rows of `child` refer to rows of `parent`, if there is just one.
-    func foreignKey(from child: TableView, to parent: TableView) -> ForeignKey? {
-        let keys = child.table.foreignKeys.filter { $0.table.asName == parent.table.name.asName }
-        return keys.count == 1 ? keys.first : nil
+    /// The foreign keys by which rows of `child` refer to rows of `parent`.
+    func foreignKeys(from child: TableView, to parent: TableView) -> [ForeignKey] {
+        child.table.foreignKeys.filter { $0.table.asName == parent.table.name.asName }
     }
 
-    /// The column that a foreign key refers to.
-    func target(of key: ForeignKey, in parent: TableView) -> Int? {
-        if let target = key.target { return parent.table.index(of: target) }
-        return parent.table.primaryKey.count == 1 ? parent.table.primaryKey.first : nil
+    /// The columns of a foreign key with those that they refer to; nil where there are no such.
+    func references(by key: ForeignKey, from child: TableView, to parent: TableView) -> [ColumnReference]? {
+        let targets = key.targets.isEmpty ? parent.table.primaryKey : key.targets.compactMap(parent.table.index(of:))
+        let columns = key.columns.compactMap(child.table.index(of:))
+        guard columns.count == key.columns.count, columns.count == targets.count, !columns.isEmpty else { return nil }
+        return zip(columns, targets).map { ColumnReference(column: $0, target: $1) }
+    }
+
+    /// The same of a foreign key of one column.
+    func reference(by key: ForeignKey, from child: TableView, to parent: TableView) -> ColumnReference? {
+        key.columns.count == 1 ? references(by: key, from: child, to: parent)?.first : nil
     }
 }

@@ -17,10 +17,10 @@ struct Writer {
         }
         let resource = try Resource(try ResourcePath(request.path), in: schema)
         switch (resource, request.method) {
-        case (.list(let view), .post) where view.table.kind == .table: return try insert(view, reference: nil)
-        case (.children(let child, let key, let parent, let segments), .post) where child.table.kind == .table:
-            let value = try Reader(session, schema, url: request.url, query: []).reference(key, parent, segments)
-            return try insert(child, reference: child.table.index(of: key.column).map { ($0, value) })
+        case (.list(let view), .post) where view.table.kind == .table: return try insert(view, referring: [])
+        case (.children(let child, let references, let parent, let key), .post) where child.table.kind == .table:
+            let reader = Reader(session, schema, url: request.url, query: [])
+            return try insert(child, referring: try reader.values(references, parent, key))
         case (.row(let view, let key), .put) where view.table.kind == .table: return try replace(view, key)
         case (.row(let view, let key), .patch) where view.table.kind == .table: return try patch(view, key)
         case (.row(let view, let key), .delete) where view.table.kind == .table: return try delete(view, key)
@@ -49,9 +49,7 @@ struct Writer {
 
     // MARK: POST
 
-    private func insert(_ view: TableView, reference: (column: Int, value: SQLiteValue)?) throws(Problem)
-        -> DatabaseAnswer
-    {
+    private func insert(_ view: TableView, referring: [ColumnValue]) throws(Problem) -> DatabaseAnswer {
         try refuseParameters()
         let (rows, isArray) = try BodyReader(view, body).rows()
         guard rows.count <= request.rule.limits.rows else {
@@ -61,7 +59,7 @@ struct Writer {
         var bytes = 0
         var written: [FoundRow] = []
         for var row in rows {
-            if let reference {
+            for reference in referring {
                 if let given = row[reference.column], RowKeyText.text(given) != RowKeyText.text(reference.value) {
                     throw .badBody("'\(view.table.columns[reference.column].name)' is another than that of the URL")
                 }

@@ -51,6 +51,16 @@ import Testing
         #expect(explained.remark == "the first value is the 'id' that the row of products has")
     }
 
+    @Test func `Children by several columns are explained without the values that they refer to`() throws {
+        let connection = try SQLiteConnection(path, mode: .create)
+        try Seeding.run([SeedFile(name: "s.sql", bytes: Array(ReadingTests.uses.utf8))], on: connection)
+        let request = DatabaseRequest(.get, rule: DatabaseRule(), path: Array("words/de/Haus/uses".utf8))
+        let explained = DatabaseExplanation(request, path: path, exists: true, name: "shop.db", seeds: [])
+        #expect(explained.sql?.contains(#"WHERE "uses"."l"=? AND "uses"."w"=? ORDER BY"#) == true)
+        #expect(explained.values == "[null,null,10001]")
+        #expect(explained.remark == "the first 2 values are the 'lang', 'word' that the row of words has")
+    }
+
     @Test func `A statement of the rule's is explained as it stands`() throws {
         let explained = try explain("?n=3", captures: [("1", Array("acme".utf8))]) { rule in
             rule.statement = DatabaseRule.Statement(sql: "SELECT id FROM products WHERE brand = $1 LIMIT :n")

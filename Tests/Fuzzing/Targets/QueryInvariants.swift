@@ -35,19 +35,19 @@ enum QueryInvariants {
         guard let parameters = try? Parameter.parse(query), let path = try? ResourcePath(path),
             let resource = try? Resource(path, in: schema)
         else { return [] }
-        let list: (TableView, (column: Int, value: SQLiteValue)?)
+        let list: (TableView, [ColumnValue])
         var statements: [SQLBuilder] = []
         switch resource {
         case .tables: return []
         case .row(let view, let key): return view.row(view.selection, key: key).map { [$0] } ?? []
-        case .list(let view): list = (view, nil)
-        case .children(let child, let foreignKey, let parent, let key):
+        case .list(let view): list = (view, [])
+        case .children(let child, let references, let parent, let key):
             statements += parent.row(parent.selection, key: key).map { [$0] } ?? []
-            list = (child, child.table.index(of: foreignKey.column).map { ($0, .integer(1)) })
+            list = (child, references.map { ColumnValue($0.column, .integer(1)) })
         }
         for ignores in [false, true] {
             guard
-                let query = try? ListQuery(parameters, of: list.0, reference: list.1, ignoresUnknown: ignores)
+                let query = try? ListQuery(parameters, of: list.0, referring: list.1, ignoresUnknown: ignores)
             else { continue }
             let (start, limit) = query.window(upTo: 1000)
             statements += [query.rows(limit: limit, offset: start), query.count]
