@@ -286,7 +286,7 @@ public struct SQLiteAction: Sendable {
 
 /// The kinds of action that an authorizer of this program tells apart.
 public enum SQLiteActionKind: Sendable {
-    case attach, detach, pragma, function, transaction, other
+    case attach, detach, pragma, function, transaction, read, other
 
     public init(_ code: CInt) {
         switch code {
@@ -295,6 +295,7 @@ public enum SQLiteActionKind: Sendable {
         case SQLITE_PRAGMA: self = .pragma
         case SQLITE_FUNCTION: self = .function
         case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: self = .transaction
+        case SQLITE_READ: self = .read
         default: self = .other
         }
     }

@@ -233,8 +233,17 @@ final class Session {
             let name = (action.second ?? "").asciiLowercased
             if Session.volatileFunctions.contains(name) { callsVolatile = true }
             return name != "load_extension"
+        case .read: return isOwn || !isPragma(table: action.first)
         case .other: return true
         }
+    }
+
+    /// Whether a table is what a PRAGMA tells (https://sqlite.org/pragma.html#pragfunc). SQLite would ask for the PRAGMA
+    /// at the first row only, and then the statement would fail that could be prepared.
+    private func isPragma(table: String) -> Bool {
+        guard table.utf8.dropFirst(6).first == UInt8(ascii: "_") else { return false }
+        let name = table.asciiLowercased
+        return name.hasPrefix("pragma_") && name != "pragma_data_version" && schema?.table(table) == nil
     }
 }
 

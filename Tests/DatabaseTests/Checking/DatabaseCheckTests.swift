@@ -47,14 +47,25 @@ import Testing
             ("SELECT 1 FROM nowhere", "'sql': no such table: nowhere", nil),
             ("SELECT 1 AS a, 2 AS a", "'sql' has two columns 'a'; give one another name with AS", nil),
             ("SELECT load_extension('x')", "'sql': not authorized to use function: load_extension", nil),
+            (
+                "SELECT name FROM pragma_table_info('products')",
+                "'sql': access to pragma_table_info.name is prohibited", nil
+            ),
+            ("SELECT count(*) FROM Pragma_Table_List", "'sql': access to Pragma_Table_List. is prohibited", nil),
+            ("SELECT data_version FROM pragma_data_version", nil, nil),
             ("SELECT * FROM products WHERE id = $1", nil, nil), ("DELETE FROM products RETURNING id", nil, nil),
         ] as [(String, String?, Int?)])
     func `A statement that SQLite refuses is an error with its text and place`(
         sql: String, message: String?, offset: Int?
-    ) {
+    ) throws {
         let found = findings { $0.statement = DatabaseRule.Statement(sql: sql) }
         #expect(found.map(\.message) == (message.map { [$0] } ?? []))
         if let offset { #expect(found.first?.offset == offset) }
+        var rule = DatabaseRule()
+        rule.statement = DatabaseRule.Statement(sql: sql)
+        let served = try Stage(Stage.shop, rule: rule).send(.post, "", "{}")
+        #expect((served.status == 502) == (message != nil), "\(served.body)")
+        if let message { #expect(served.body.contains(message), "\(served.body)") }
     }
 
     @Test func `A statement that reads all of many rows is a warning, whatever it calls the table`() {

@@ -92,6 +92,14 @@ import Testing
         #expect(wrong.sql == "SELECT prise FROM products" && wrong.plan.isEmpty)
     }
 
+    @Test func `A statement that asks for a PRAGMA is refused as it would be`() throws {
+        let refused = try explain("") {
+            $0.statement = DatabaseRule.Statement(sql: "SELECT name FROM pragma_table_info('products')")
+        }
+        #expect(
+            refused.problem?.detail == "'sql': access to pragma_table_info.name is prohibited (SQLITE_AUTH)")
+    }
+
     @Test func `A write is not run`() throws {
         let posted = try explain("products", .post) { $0.writes = .file }
         #expect(posted.sql == nil && posted.problem == nil && posted.remark == "the SQL of a write depends on its body")
