@@ -69,7 +69,7 @@ enum AnswerFields {
         if content.bodies.count > 1 {
             fields.append(Field(name: "Vary", value: Array("Accept-Encoding".utf8), isContent: false))
         }
-        for header in options.headers {
+        for header in options.headers where !(content.isProblem && isOfProblem(header.name)) {
             let replaced = fields.first { $0.name.equalsIgnoringASCIICase(header.name) }
             fields.removeAll { $0.name.equalsIgnoringASCIICase(header.name) }
             guard let value = header.value else { continue }
@@ -91,6 +91,11 @@ enum AnswerFields {
             lines.writeImmutableBuffer(identity.viaLine)
         }
         return made
+    }
+
+    /// Whether a field is what makes a problem one: what a rule says of it is about its other answers.
+    private static func isOfProblem(_ name: String) -> Bool {
+        name.equalsIgnoringASCIICase("content-type") || name.equalsIgnoringASCIICase("cache-control")
     }
 
     /// Says that the fields depend on Origin, also to a request without one: whoever stores that response must not give

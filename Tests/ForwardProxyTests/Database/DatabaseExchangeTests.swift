@@ -219,6 +219,27 @@ import Testing
         #expect(Set(tags).count == (options.contains("ETag") ? 1 : 3))
     }
 
+    @Test func `A rule's fields stand in problems too, but not in the place of what makes them problems`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/:
+                sqlite: a.db
+                seed: a.sql
+                headers: { X-A: b, Cache-Control: max-age=60, content-type: text/x, Allow: null }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+        let row = try proxy.exchange("GET", "http://a.test/t")
+        #expect(row.field("Cache-Control") == "max-age=60" && row.field("Content-Type") == "text/x")
+        for (method, url, status) in [
+            ("GET", "http://a.test/t/1", 404), ("GET", "http://a.test/t?x=1", 400), ("BREW", "http://a.test/t", 405),
+        ] {
+            let problem = try proxy.exchange(method, url)
+            #expect(problem.status == status && problem.field("X-A") == "b")
+            #expect(problem.field("Cache-Control") == "no-store")
+            #expect(problem.field("Content-Type") == "application/problem+json" && problem.field("Allow") == nil)
+        }
+    }
+
     @Test func `Other machines and other sites may not write`() throws {
         let map =
             "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: file, origins: [\"http://ok.test\", \"http://Other.test:80\"] }\n"
