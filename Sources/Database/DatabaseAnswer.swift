@@ -18,12 +18,21 @@ public struct DatabaseAnswer: Sendable {
     /// Whether it is what GET asks for, and not what came of a change.
     public internal(set) var isRetrieval = true
 
+    /// What the field Location names, as the path of a resource; nil where there is no such field.
+    public internal(set) var made: [UInt8]?
+
     /// What a problem says; empty for others.
     public private(set) var reason = ""
 
     init(_ status: Int, _ body: [UInt8]) {
         self.status = status
         self.body = body
+    }
+
+    /// Takes the field Location away.
+    public mutating func removeLocation() {
+        made = nil
+        fields.removeAll { $0.name == "Location" }
     }
 
     /// A problem document.

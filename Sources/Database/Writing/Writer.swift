@@ -87,7 +87,7 @@ struct Writer {
             answer = created(written.first?.row ?? [])
             if let row = written.first {
                 addEntityTag(of: row.row, to: &answer)
-                if let key = row.key { answer.fields.append(AnswerField("Location", location(view, key))) }
+                if let key = row.key { addLocation(of: key, in: view, to: &answer) }
             }
         }
         answer.note = "\(view.table.name): \(rows.count) inserted"
@@ -393,20 +393,25 @@ struct Writer {
         answer.fields.append(AnswerField("ETag", String(decoding: entityTag(row), as: UTF8.self)))
     }
 
-    /// The URL of a row of a table.
-    private func location(_ view: TableView, _ key: [UInt8]) -> String {
+    /// Says which URL a row of a table has, if the requests' URLs end with what they name.
+    private func addLocation(of key: [UInt8], in view: TableView, to answer: inout DatabaseAnswer) {
         var url = request.url
         while url.last == UInt8(ascii: "/") { url.removeLast() }
         var path = request.path
         while path.last == UInt8(ascii: "/") { path.removeLast() }
-        if !path.isEmpty, url.count > path.count, url.suffix(path.count).elementsEqual(path),
-            path.contains(UInt8(ascii: "/"))
-        {
+        if path.contains(UInt8(ascii: "/")) {
             // Of children: the table's own URL stands beside that of the parent.
-            url.removeLast(path.count)
-            PercentCoding.appendSegment(view.table.name.utf8, to: &url)
+            var table: [UInt8] = []
+            PercentCoding.appendSegment(view.table.name.utf8, to: &table)
+            if url.count > path.count, url.suffix(path.count).elementsEqual(path) {
+                url.removeLast(path.count)
+                url += table
+            }
+            path = table
         }
-        return String(decoding: url, as: UTF8.self) + "/" + String(decoding: key, as: UTF8.self)
+        let row = [UInt8(ascii: "/")] + key
+        answer.made = path + row
+        answer.fields.append(AnswerField("Location", String(decoding: url + row, as: UTF8.self)))
     }
 }
 

@@ -40,6 +40,22 @@ extension LoopContext {
         return exchange.isOver ? nil : exchange
     }
 
+    /// Whether a rule answers GET of a URL with a resource of a database.
+    ///
+    /// - Parameters:
+    ///   - call: another one of this database.
+    ///   - fields: those of the request, which the conditions of a rule may ask for.
+    func isAnswered(
+        _ url: String, with resource: [UInt8], as call: DatabaseCall, _ use: RuleUse, _ fields: FieldSection
+    ) -> Bool {
+        guard let uri = try? TargetURI(url),
+            let match = use.map.lookup(uri, method: RequestMethod(.get), fields: fields, scratch: &scratch),
+            case .database(let found) = use.map.answer(match, uri: uri, scratch: scratch)
+        else { return false }
+        return found.settings.rule.statement == nil && found.resource == resource && found.path == call.path
+            && Array(found.root.utf8) == Array(call.root.utf8)
+    }
+
     /// The answer to the same GET that this event loop has kept, or another one.
     private func known(_ use: RuleUse) -> ReadyAnswer? {
         if let ready = use.ready, ready.data?.isCurrent == true { return ready }

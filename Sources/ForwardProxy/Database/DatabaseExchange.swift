@@ -168,7 +168,8 @@ final class DatabaseExchange: Exchange {
         guard let client else { return }
         ticket = nil
         switch result {
-        case .answer(let answer, let version):
+        case .answer(var answer, let version):
+            if let made = answer.made, !isFound(made, in: answer) { answer.removeLocation() }
             if !answer.note.isEmpty { client.record?.reason = answer.note }
             let content = AnswerContent.Body(of: answer)
             let data = keeps ? version.flatMap { kept(answer, content, $0) } : nil
@@ -181,6 +182,13 @@ final class DatabaseExchange: Exchange {
         case .refused(let why):
             refuse(Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"))
         }
+    }
+
+    /// Whether GET of an answer's Location gets what was made.
+    private func isFound(_ made: [UInt8], in answer: DatabaseAnswer) -> Bool {
+        if asked.call.isRest { return true }
+        guard let location = answer.fields.first(where: { $0.name == "Location" }) else { return false }
+        return loop.isAnswered(location.value, with: made, as: asked.call, use, request.head.fields)
     }
 
     /// Whether the answer may be given to the same request again.

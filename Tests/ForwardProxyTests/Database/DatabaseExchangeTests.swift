@@ -240,6 +240,36 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("http://a.test/:", "", "http://a.test/t", "http://a.test/t/1"),
+            ("http://a.test/all:", ", resource: t", "http://a.test/all", nil),
+            ("http://a.test/x/:", ", resource: t", "http://a.test/x/y", nil),
+            ("http://a.test/*/list:", ", resource: $1", "http://a.test/t/list", nil),
+            ("http://a.test/v/**:", ", resource: $1", "http://a.test/v/t/", "http://a.test/v/t/1"),
+            ("http://a.test/p/*/c:", ", resource: p/$1/c", "http://a.test/p/7/c", nil),
+            ("http://a.test/p/**:", ", resource: $1", "http://a.test/p/p/7/c", "http://a.test/p/c/1"),
+            ("db://t:", "", "db://t", nil), ("db://*/**:", "", "db://t/", "db://t/1"),
+            ("db://t/:", "", "db://t/", "db://t/1"),
+            ("http://a.test/g:", ", resource: t, methods: [POST]", "http://a.test/g", nil),
+        ] as [(String, String, String, String?)])
+    func `Location is there where a rule answers it with the row`(
+        key: String, options: String, url: String, location: String?
+    ) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  \(key) { sqlite: a.db, seed: a.sql, writes: memory\(options) }\n",
+            files: [
+                "a.sql": """
+                CREATE TABLE t(id INTEGER PRIMARY KEY, a);
+                CREATE TABLE p(id INTEGER PRIMARY KEY); INSERT INTO p VALUES (7);
+                CREATE TABLE c(id INTEGER PRIMARY KEY, p REFERENCES p);
+                """
+            ])
+        let made = try proxy.exchange("POST", url, fields: ["Content-Type: application/json"], body: "{}")
+        #expect(made.status == 201 && made.field("Location") == location, "\(made.head)")
+        if let location { #expect(try proxy.exchange("GET", location).body == made.body) }
+    }
+
     @Test func `Other machines and other sites may not write`() throws {
         let map =
             "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: file, origins: [\"http://ok.test\", \"http://Other.test:80\"] }\n"

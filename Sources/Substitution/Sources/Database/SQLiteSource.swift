@@ -79,7 +79,8 @@ struct SQLiteSource: SourceKind {
         return .database(
             DatabaseCall(
                 root: request.root, path: request.written, settings: settings, resource: resource(settings, request),
-                captures: settings.usesCaptures ? request.captures : []))
+                captures: settings.usesCaptures ? request.captures : [],
+                isRest: settings.resource == nil && request.kind == .folder && request.uri.scheme != .other))
     }
 
     /// TABLE, TABLE/KEY or TABLE/KEY/CHILDREN, as it stands in the URL.
@@ -108,4 +109,6 @@ public struct DatabaseCall: Sendable {
     public let resource: [UInt8]
     /// The captures of the rule's key, by number and by name, decoded.
     public let captures: [(name: String, value: [UInt8])]
+    /// Whether what follows the rule's key, a folder's URL, names the resource.
+    public var isRest = false
 }
