@@ -130,8 +130,20 @@ import Testing
         #expect(ids("_where={\"id\":{\"in\":[\((1...1000).map(String.init).joined(separator: ","))]}}") == "1 2 3 4")
         #expect(ids(#"_where={"anything":{"eq":7}}"#) == "2" && ids(#"_where={"anything":"7"}"#) == "1")
         #expect(ids(#"_where={"brand":null}"#) == "4" && ids(#"_where={"sale":false}"#) == "2")
+        #expect(ids(#"_where={"id":true}"#) == "1" && ids(#"_where={"stock":{"eq":false}}"#) == "2")
+        #expect(ids(#"_where={"stock":{"ne":false}}"#) == "1 3 4" && ids(#"_where={"id":{"in":[true,3]}}"#) == "1 3")
+        #expect(ids(#"_where={"extra":{"ok":true}}"#) == "1" && ids(#"_where={"extra.ok":false}"#) == "")
+        #expect(ids("stock=false") == "")
         #expect(stage.get(#"products?_where=[1]"#).status == 400)
         #expect(ids("extra.a%22b=1") == "" && ids("extra.%00:ne=1") == "1 2 3 4")
+    }
+
+    @Test func `True in a condition is no text of that name, and no number in JSON`() throws {
+        let stage = try Stage(
+            #"CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON); INSERT INTO t VALUES (1,'{"a":true}'),(2,'{"a":"true"}'),(3,'{"a":1}')"#
+        )
+        #expect(stage.get(#"t?_where={"j":{"a":true}}"#).body == #"[{"id":1,"j":{"a":true}}]"#)
+        #expect(stage.get(#"t?_where={"j":{"a":{"ne":true}}}"#).fields["X-Total-Count"] == "2")
     }
 
     @Test func `Pages come with links, or in an object`() {

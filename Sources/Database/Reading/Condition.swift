@@ -121,10 +121,15 @@ struct ConditionCompiler {
         }
         if let type = operand.booleanType(value) {
             sql.append(" OR ")
-            operand.sqlOfType(&sql)
-            sql.append(type ? "='true'" : "='false'")
+            append(operand, isOfType: type ? "true" : "false")
         }
         sql.append(")")
+    }
+
+    /// Appends that a member of a JSON value has a type (https://sqlite.org/json1.html#jtype).
+    mutating func append(_ operand: Operand, isOfType type: StaticString) {
+        operand.sqlOfType(&sql)
+        sql.append("='\(type)'")
     }
 
     private mutating func append(_ operand: Operand, isIn list: [UInt8]) throws(Problem) {

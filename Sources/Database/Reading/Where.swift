@@ -120,6 +120,12 @@ extension ConditionCompiler {
             append(operand)
             append("=")
             bind(value)
+        case .bool(let bool) where operand.form == .plain || operand.form == .text:
+            // As a body's, where they are 1 and 0; of a JSON value they are no numbers.
+            guard path.members.isEmpty else { return append(operand, isOfType: bool ? "true" : "false") }
+            append(operand)
+            append("=")
+            bind(.integer(bool ? 1 : 0))
         case .array, .object:
             throw .badValue(
                 "'\(path.written)' is compared with a text, a number, true, false or null, not \(json.kind)")
