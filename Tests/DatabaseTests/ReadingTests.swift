@@ -146,6 +146,22 @@ import Testing
         #expect(stage.get(#"t?_where={"j":{"a":{"ne":true}}}"#).fields["X-Total-Count"] == "2")
     }
 
+    @Test func `Rows that are added count, and what has too many is never cut`() {
+        var stage = stage
+        stage.rule.limits.rows = 4
+        #expect(stage.get("products?_embed=reviews&_limit=1").status == 200)
+        let list = stage.get("products?_embed=reviews")
+        #expect(list.status == 400)
+        #expect(list.body.contains("more than 4 rows with those that are added; ask for pages"), "\(list.body)")
+        stage.rule.limits.rows = 2
+        #expect(stage.get("products").body.contains("4 rows; ask for pages, as ?_page=1&_limit=100"))
+        let row = stage.get("products/1?_embed=reviews")
+        #expect(row.status == 400 && row.body.contains("too many rows"), "\(row.body)")
+        #expect(row.body.contains("more than 2 rows with those that are added"), "\(row.body)")
+        stage.rule.limits.rows = 3
+        #expect(stage.get("products/1?_embed=reviews").status == 200)
+    }
+
     @Test func `Pages come with links, or in an object`() {
         let array = stage.get("products?_page=2&_limit=1&brand=acme")
         #expect(array.fields["X-Total-Count"] == "2")

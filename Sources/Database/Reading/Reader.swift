@@ -110,6 +110,7 @@ struct Reader {
         let sql = values == nil ? view.row(view.selection, key: key) : nil
         guard values != nil || sql != nil else { throw Reader.noRow(view, key) }
         var output = JSONOutput()
+        var rows = 1
         try run {
             () throws(SQLiteError) in
             let statement: SQLiteStatement
@@ -123,10 +124,16 @@ struct Reader {
             if joins.isEmpty {
                 output.append(row: statement, of: view)
             } else {
-                try append(statement, of: view, joins, to: &output, rows: 1)
+                rows = try append(statement, of: view, joins, to: &output, rows: rows)
             }
         }
         guard output.count > 0 else { throw Reader.noRow(view, key) }
+        guard rows <= limits.rows || joins.isEmpty else {
+            throw Problem(
+                400, "too many rows",
+                "more than \(limits.rows) rows with those that are added; ask for these by a list of their own, in pages"
+            )
+        }
         try checkSize(output.count)
         var answer = DatabaseAnswer(200, output.bytes)
         answer.note = view.rowNote
@@ -188,12 +195,11 @@ struct Reader {
         }
         // All rows that match are here unless a part of them was asked for.
         let isWhole = start == 0 && joins.isEmpty && Int64(rows) < limit && !tooLarge
-        let total = isWhole ? Int64(rows) : try count(query)
         if tooLarge {
             guard rows > limits.rows else { throw tooManyBytes }
-            throw Problem(
-                400, "too many rows", "\(total) rows; ask for pages, as ?_page=1&_limit=100")
+            throw tooManyRows(joins.isEmpty ? try count(query) : nil)
         }
+        let total = isWhole ? Int64(rows) : try count(query)
         try checkSize(output.count)
         let pages = Pages(query.controls.part, total: total)
         var answer: DatabaseAnswer
@@ -251,7 +257,6 @@ struct Reader {
     /// Writes a row with what is added to it.
     ///
     /// - Returns: the number of rows with those that were added.
-    @discardableResult
     private func append(
         _ statement: SQLiteStatement, of view: TableView, _ joins: [Join], to output: inout JSONOutput, rows: Int
     ) throws(SQLiteError) -> Int {
@@ -296,7 +301,7 @@ struct Reader {
             isFirst = false
             rows += 1
             output.append(row: statement, of: join.view)
-            // The list ends the reading: it looks after each of its rows.
+            // Whoever asked for it refuses what has too many.
             guard rows <= limits.rows, output.count <= limits.bytes else { break }
         }
         output.append("]")
@@ -304,6 +309,12 @@ struct Reader {
     }
 
     // MARK: Errors
+
+    /// - Parameter total: how many there are; nil where those that are added make them too many.
+    private func tooManyRows(_ total: Int64?) -> Problem {
+        let rows = total.map { "\($0) rows" } ?? "more than \(limits.rows) rows with those that are added"
+        return Problem(400, "too many rows", "\(rows); ask for pages, as ?_page=1&_limit=100")
+    }
 
     private var tooManyBytes: Problem {
         Problem(
