@@ -162,6 +162,23 @@ import Testing
         #expect(stage.get("products/1?_embed=reviews").status == 200)
     }
 
+    @Test func `What is not UTF-8 is replaced as everywhere in Swift`() throws {
+        let bytes: [UInt8] = [0x41, 0x80, 0xC2, 0xE0, 0xA0, 0xED, 0xE2, 0x82, 0xF0, 0x9F, 0xF4, 0x8F, 0xFF]
+        for first in bytes {
+            for second in bytes {
+                for third in bytes {
+                    for last in bytes {
+                        let text = [first, second, third, last]
+                        var output = JSONOutput()
+                        text.withUnsafeBufferPointer { output.append(string: $0) }
+                        let expected = "\"" + String(decoding: text, as: UTF8.self) + "\""
+                        #expect(output.bytes == Array(expected.utf8), "\(text)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `Pages come with links, or in an object`() {
         let array = stage.get("products?_page=2&_limit=1&brand=acme")
         #expect(array.fields["X-Total-Count"] == "2")

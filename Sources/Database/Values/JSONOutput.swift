@@ -124,8 +124,7 @@ struct JSONOutput: ~Copyable {
             append(bytes: UnsafeBufferPointer(rebasing: string[begin..<index]))
             // One U+FFFD for each longest beginning of a sequence, as Swift and the URL standard replace.
             append("\u{FFFD}")
-            index &+= 1
-            while index < count, string[index] & 0xC0 == 0x80 { index &+= 1 }
+            index &+= JSONOutput.brokenLength(string, at: index)
             begin = index
         }
         append(bytes: UnsafeBufferPointer(rebasing: string[begin..<count]))
@@ -178,6 +177,22 @@ struct JSONOutput: ~Copyable {
             return first == 0xF4 && byte(1) >= 0x90 ? 0 : 4
         default: return 0
         }
+    }
+
+    /// The length of the longest beginning of a UTF-8 sequence at a place where no whole one stands; at least 1.
+    private static func brokenLength(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
+        func byte(_ offset: Int) -> UInt8 { index &+ offset < text.count ? text[index &+ offset] : 0 }
+        let second: ClosedRange<UInt8>
+        switch text[index] {
+        case 0xE0: second = 0xA0...0xBF
+        case 0xED: second = 0x80...0x9F
+        case 0xE1...0xEF, 0xF1...0xF3: second = 0x80...0xBF
+        case 0xF0: second = 0x90...0xBF
+        case 0xF4: second = 0x80...0x8F
+        default: return 1
+        }
+        guard second.contains(byte(1)) else { return 1 }
+        return text[index] >= 0xF0 && byte(2) & 0xC0 == 0x80 ? 3 : 2
     }
 }
 
