@@ -32,6 +32,8 @@ final class Worker {
         let session: Session
         /// The seeds' state where it was made from them; nil for a copy of the file.
         let seeds: [UInt64]?
+        /// It has what no file and no seed has.
+        var isWritten = false
     }
 
     /// - Parameter former: the nice value that a thread of its own would have, where the one that makes it has stepped
@@ -125,7 +127,7 @@ final class Worker {
             throw .problem(outgrown(error, session))
         }
         database.version.change()
-        if memory == nil { noteLog() }
+        if memory == nil { noteLog() } else { memory?.isWritten = true }
         answer.isRetrieval = false
         return .answer(answer, version: nil)
     }
@@ -236,13 +238,26 @@ final class Worker {
         return try open(identity, writes: false, guardian)
     }
 
-    /// What is in memory, made anew where its seeds have changed; nil where nothing is.
+    /// What is in memory, made anew where its seeds have changed; nil where nothing is, or what is there was made from
+    /// seeds alone and there is a file by now.
     private func inMemory(_ guardian: Guardian) throws(Failure) -> Session? {
         guard let memory else { return nil }
-        if let seeds = memory.seeds, let source = database.seeds, source.state != seeds {
-            try fillMemory(source, guardian)
+        guard let seeds = memory.seeds, let source = database.seeds else { return memory.session }
+        let hasChanged = source.state != seeds
+        guard hasChanged || !memory.isWritten else { return memory.session }
+        guard !hasFile else {
+            self.memory = nil
+            database.setInMemory(false, isFixed: false)
+            return nil
         }
+        if hasChanged { try fillMemory(source, guardian) }
         return self.memory?.session
+    }
+
+    /// Whether something stands at the file's place.
+    private var hasFile: Bool {
+        do throws(DatabaseFileProblem) { _ = try database.file.look() } catch { return error != .missing }
+        return true
     }
 
     private func failure(_ problem: DatabaseFileProblem) -> Failure {

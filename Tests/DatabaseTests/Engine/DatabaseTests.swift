@@ -404,6 +404,44 @@ final class Folder: Sendable {
         #expect(await ask(database, .get, "t", writes: .memory).body == #"[{"id":1,"a":"new"},{"id":2,"a":2}]"#)
     }
 
+    @Test(arguments: [DatabaseRule.Writes.off, .memory])
+    func `A file that appears takes the place of its seeds until something is written to memory`(
+        writes: DatabaseRule.Writes
+    ) async throws {
+        let seeds = TestSeeds("CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'seed');")
+        let database = database(seeds: SeedSource(seeds))
+        defer { database.close() }
+        let seeded = await ask(database, .get, "t/1", writes: writes)
+        #expect(seeded.body == #"{"id":1,"a":"seed"}"#)
+        try make()
+        let before = database.version.current
+        await check(database)
+        #expect(database.version.current != before)
+        #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"x"}"#)
+        unlink(path)
+        #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"seed"}"#)
+        guard writes == .memory else { return }
+        #expect(await ask(database, .patch, "t/1", #"{"a":"y"}"#, writes: writes).status == 200)
+        try make()
+        await check(database)
+        #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"y"}"#)
+        await reset(database)
+        #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"x"}"#)
+    }
+
+    @Test func `The first write to memory is made in a copy of the file that has appeared`() async throws {
+        let seeds = TestSeeds("CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'seed');")
+        let database = database(seeds: SeedSource(seeds))
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1", writes: .memory).body == #"{"id":1,"a":"seed"}"#)
+        #expect(await ask(database, .patch, "t/9", #"{"a":"y"}"#, writes: .memory).status == 404)
+        try make()
+        #expect(await ask(database, .post, "t", #"{"a":"y"}"#, writes: .memory).status == 201)
+        #expect(
+            await ask(database, .get, "t", writes: .memory).body == #"[{"id":1,"a":"x"},{"id":2,"a":"y"}]"#)
+        #expect(try SQLiteConnection(path, mode: .readOnly).integer("SELECT count(*) FROM t") == 1)
+    }
+
     @Test func `A request that waited longer than it may is not begun`() async throws {
         try make()
         let database = database()
