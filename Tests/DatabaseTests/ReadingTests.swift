@@ -164,6 +164,7 @@ import Testing
 
     @Test func `What is not UTF-8 is replaced as everywhere in Swift`() throws {
         let bytes: [UInt8] = [0x41, 0x80, 0xC2, 0xE0, 0xA0, 0xED, 0xE2, 0x82, 0xF0, 0x9F, 0xF4, 0x8F, 0xFF]
+        var different: [[UInt8]] = []
         for first in bytes {
             for second in bytes {
                 for third in bytes {
@@ -172,11 +173,12 @@ import Testing
                         var output = JSONOutput()
                         text.withUnsafeBufferPointer { output.append(string: $0) }
                         let expected = "\"" + String(decoding: text, as: UTF8.self) + "\""
-                        #expect(output.bytes == Array(expected.utf8), "\(text)")
+                        if output.bytes != Array(expected.utf8) { different.append(text) }
                     }
                 }
             }
         }
+        #expect(different.isEmpty)
     }
 
     @Test func `Pages come with links, or in an object`() {

@@ -51,7 +51,7 @@ import Testing
                 "SELECT name FROM pragma_table_info('products')",
                 "'sql': access to pragma_table_info.name is prohibited", nil
             ),
-            ("SELECT count(*) FROM Pragma_Table_List", "'sql': access to Pragma_Table_List. is prohibited", nil),
+            ("SELECT count(*) FROM Pragma_Table_List", "'sql': not authorized", nil),
             ("SELECT data_version FROM pragma_data_version", nil, nil),
             ("SELECT * FROM products WHERE id = $1", nil, nil), ("DELETE FROM products RETURNING id", nil, nil),
         ] as [(String, String?, Int?)])
