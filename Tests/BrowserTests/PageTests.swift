@@ -164,13 +164,15 @@ extension BrowserTests {
             #expect(result.requests.contains { $0.url == site.url("/from-worker") })
         }
 
-        @Test("are not loaded where the connection ends within them, however long they have")
-        func cutOff() throws {
-            var answer = Site.Answer("<p>half")
+        @Test(
+            "are not loaded where the connection ends within them, whatever their status",
+            arguments: [("200 OK", false), ("404 Not Found", true)])
+        func cutOff(status: String, allowsAnyStatus: Bool) throws {
+            var answer = Site.Answer("<p>half", status: status)
             answer.missing = 100
             let site = try Site(["/": answer])
             var capture = PageCapture(url: site.url("/"))
-            capture.time = 600_000
+            capture.allowsAnyStatus = allowsAnyStatus
             let failure = #expect(throws: BrowserFailure.self) { try capture.capture(in: BrowserTests.shared()) }
             #expect(failure?.kind == .notLoaded)
             #expect(failure?.message == "\(site.url("/")): net::ERR_CONTENT_LENGTH_MISMATCH")

@@ -13,13 +13,15 @@ public struct PageLoad: Sendable, Hashable {
     public var failure: String?
     /// Whether the browser would have kept it as a file, and shows nothing.
     public var isDownload: Bool
+    /// Whether the connection ended within it.
+    public var isCutOff = false
 
     /// Why it is not to be saved; nil where it is.
     ///
     /// - Parameter allowsAnyStatus: whether a status of 400 and above is as good as another.
     public func refusal(allowsAnyStatus: Bool) -> BrowserFailure? {
         if let status, status >= 400, !allowsAnyStatus { return BrowserFailure(.notLoaded, "\(url): status \(status)") }
-        if status == nil || failure != nil && !isDownload && (status ?? 0) < 400 {
+        if status == nil || isCutOff || failure != nil && !isDownload && (status ?? 0) < 400 {
             return BrowserFailure(.notLoaded, "\(url): \(failure ?? "there is no response")")
         }
         return nil
@@ -53,7 +55,7 @@ extension BrowserPage {
         if let text = answer["errorText"]?.stringValue, !text.isEmpty {
             let isDownload = answer["isDownload"]?.boolValue == true
             let document = answer["loaderId"]?.stringValue.flatMap { network.documents[$0] }
-            if document?.status == nil || isDownload || text != "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
+            if document?.status == nil || isDownload || text != NetworkActivity.statusFailure {
                 return PageLoad(
                     url: url, status: document?.status, mediaType: document?.mediaType ?? "", failure: text,
                     isDownload: isDownload)
@@ -72,7 +74,8 @@ extension BrowserPage {
         let document = network.documents[loader]
         return PageLoad(
             url: self.url.hasPrefix("chrome-error:") ? url : self.url, status: document?.status,
-            mediaType: document?.mediaType ?? "", failure: document?.failure, isDownload: false)
+            mediaType: document?.mediaType ?? "", failure: document?.failure, isDownload: false,
+            isCutOff: document?.isCutOff == true)
     }
 
     /// How the document that is shown came, which may be another one than was loaded.
@@ -83,6 +86,7 @@ extension BrowserPage {
             current.status = document.status ?? current.status
             current.mediaType = document.mediaType
             current.failure = document.failure
+            current.isCutOff = document.isCutOff
         }
         return current
     }

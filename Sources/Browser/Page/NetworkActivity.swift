@@ -10,6 +10,9 @@ struct NetworkActivity {
         "EventSource", "WebSocket", "WebTransport", "DirectSocket", "Media", "Ping", "CSPViolationReport",
     ]
 
+    /// What the browser says of an error status without a body, in whose place it shows a page of its own.
+    static let statusFailure = "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
+
     private struct Pending {
         var session: String?
         var isCounted: Bool
@@ -44,7 +47,8 @@ struct NetworkActivity {
             let text = event.parameters["errorText"]?.stringValue ?? "net::ERR_FAILED"
             if let index = pending[id]?.index { requests[index].failure = text }
             documents[id]?.failure = text
-            documents[id]?.isCutOff = event.parameters["canceled"]?.boolValue != true
+            let isRefused = event.parameters["canceled"]?.boolValue == true || text == NetworkActivity.statusFailure
+            documents[id]?.isCutOff = !isRefused
             end(id, now)
         default: break
         }
