@@ -94,16 +94,19 @@ final class Inflater: Decompressor {
     /// Of gzip: some writers leave the checksum and the length at the end out, or cut them. What there is of them has to
     /// be right.
     var isWhole: Bool {
-        // Behind the last block zlib takes up to eight bytes, whatever they are, and gives none.
-        guard let check, let copy = try? Inflater(copying: self) else { return false }
-        copy.check = nil
-        let step = withUnsafeTemporaryAllocation(byteCount: 9, alignment: 1) { bytes in
-            bytes.initializeMemory(as: UInt8.self, repeating: 0)
-            return copy.decode(
-                UnsafeRawBufferPointer(rebasing: bytes[..<8]),
-                into: UnsafeMutableRawBufferPointer(rebasing: bytes[8...]))
+        guard let check else { return false }
+        // Behind the last block zlib takes what is missing, and gives no byte. Before 1.2.12 it compares the length.
+        return (1...8).contains { missing in
+            guard check.agrees(missing: missing), let copy = try? Inflater(copying: self) else { return false }
+            copy.check = nil
+            var room: UInt8 = 0
+            let step = withUnsafeBytes(of: check.expected.littleEndian) { end in
+                withUnsafeMutableBytes(of: &room) { room in
+                    copy.decode(UnsafeRawBufferPointer(rebasing: end[(8 - missing)...]), into: room)
+                }
+            }
+            return step.state == .complete && step.produced == 0 && step.consumed == missing
         }
-        return step.state == .complete && step.produced == 0 && check.agrees(missing: step.consumed)
     }
 }
 
@@ -124,11 +127,13 @@ private struct GzipCheck {
         for byte in input { end = end &>> 8 | UInt64(byte) &<< 56 }
     }
 
+    /// What the end is if it is right, as a little-endian number.
+    var expected: UInt64 { UInt64(crc.value) | UInt64(length) &<< 32 }
+
     /// Whether the end is right as far as it is there.
     ///
     /// - Parameter count: how many of its eight bytes are missing.
     func agrees(missing count: Int) -> Bool {
-        let expected = UInt64(crc.value) | UInt64(length) &<< 32
         // A shift by 64 gives 0.
         return end >> UInt64(8 * count) == (expected << UInt64(8 * count)) >> UInt64(8 * count)
     }
