@@ -81,12 +81,16 @@ private struct MissLook {
     private let asked: SplitQuery
     private let effort = Effort()
 
-    /// How much is looked at for one miss, all in all.
+    /// How much is looked at for the reason of a miss, and as much for what comes nearest.
     private final class Effort {
         /// About the bytes of queries that may be taken apart, which is what takes the most time: some 10 ns each.
-        private var left = 256 << 10
+        private static let most = 256 << 10
+        private var left = Effort.most
 
         var isLeft: Bool { left > 0 }
+
+        /// Begins anew, for another question.
+        func renew() { left = Effort.most }
 
         /// Spends what it takes to look at an entry, and to compare some bytes.
         func look(comparing bytes: Int) { left -= 8 + bytes / 64 }
@@ -198,6 +202,7 @@ private struct MissLook {
     // MARK: What comes nearest
 
     func nearest() -> [ArchiveMiss.Nearest] {
+        effort.renew()
         var scored: [(number: Int, score: Int)] = []
         var known: Set<Int> = []
         forEachOfPath { place in
