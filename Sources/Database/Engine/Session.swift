@@ -243,8 +243,18 @@ final class Session {
     private func isPragma(table: String) -> Bool {
         guard table.utf8.dropFirst(6).first == UInt8(ascii: "_") else { return false }
         let name = table.asciiLowercased
-        return name.hasPrefix("pragma_") && name != "pragma_data_version" && schema?.table(table) == nil
+        return name != "pragma_data_version" && Session.pragmaTables.contains(name) && schema?.table(table) == nil
     }
+
+    /// The names of such tables.
+    private static let pragmaTables: Set<String> = {
+        var names: Set<String> = []
+        // By a connection of its own: the authorizer of one may not use it.
+        if let connection = try? SQLiteConnection("", mode: .memory), let list = try? connection.prepare("PRAGMA pragma_list") {
+            while (try? list.step()) == true { names.insert("pragma_" + list.string(0).asciiLowercased) }
+        }
+        return names
+    }()
 }
 
 /// A statement that is kept prepared.

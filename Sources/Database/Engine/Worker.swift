@@ -243,14 +243,15 @@ final class Worker {
     private func inMemory(_ guardian: Guardian) throws(Failure) -> Session? {
         guard let memory else { return nil }
         guard let seeds = memory.seeds, let source = database.seeds else { return memory.session }
-        let hasChanged = source.state != seeds
-        guard hasChanged || !memory.isWritten else { return memory.session }
-        guard !hasFile else {
+        let isWritten = memory.isWritten
+        guard isWritten || !hasFile else {
             self.memory = nil
             database.setInMemory(false, isFixed: false)
             return nil
         }
-        if hasChanged { try fillMemory(source, guardian) }
+        guard source.state != seeds else { return memory.session }
+        try fillMemory(source, guardian)
+        self.memory?.isWritten = isWritten
         return self.memory?.session
     }
 

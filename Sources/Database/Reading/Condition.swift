@@ -240,9 +240,11 @@ struct Operand {
     /// Appends the type of a member.
     func sqlOfType(_ sql: inout SQLBuilder) {
         guard JSONPath.canName(path.members) else { return sql.append("NULL") }
-        sql.append("CASE WHEN json_valid(\(column)) THEN json_type(\(column),")
+        sql.append("CASE WHEN json_valid(\(column)) THEN coalesce(json_type(\(column),")
         sql.bind(.text(JSONPath.text(path.members, indices: true)))
-        sql.append(") END")
+        sql.append("),json_type(\(column),")
+        sql.bind(.text(JSONPath.text(path.members, indices: false)))
+        sql.append(")) END")
     }
 
     /// Whether a value means true or false of a member.

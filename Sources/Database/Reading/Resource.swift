@@ -59,7 +59,9 @@ enum Resource {
         }
         let childName = String(decoding: last, as: UTF8.self)
         guard let child = schema.table(childName) else { throw Resource.noTable(childName, schema) }
-        let keys = schema.foreignKeys(from: child, to: table)
+        let all = schema.foreignKeys(from: child, to: table)
+        // As for _embed, a key of one column is taken before those of several.
+        let keys = all.count == 1 ? all : all.filter { $0.columns.count == 1 }
         guard keys.count == 1, let references = schema.references(by: keys[0], from: child, to: table) else {
             throw Problem(
                 404, "no such row",

@@ -100,6 +100,9 @@ extension ConditionCompiler {
             guard let text = json.scalarText else {
                 throw .badValue("'\(operation.rawValue)' of '\(path.written)' is a text or a number, not \(json.kind)")
             }
+            if case .bool = json, Operand(path, in: view).form != .boolean {
+                throw .badValue("'\(operation.rawValue)' of '\(path.written)' is a text or a number, not \(json.kind)")
+            }
             try append(path, operation, text)
         }
     }

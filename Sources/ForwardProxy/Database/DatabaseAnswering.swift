@@ -52,7 +52,12 @@ extension LoopContext {
             let match = use.map.lookup(uri, method: RequestMethod(.get), fields: fields, scratch: &scratch),
             case .database(let found) = use.map.answer(match, uri: uri, scratch: scratch)
         else { return false }
-        return found.settings.rule.statement == nil && found.resource == resource && found.path == call.path
+        // A table's name has any case, and is in lower case where it was a host.
+        let name = resource.prefix { $0 != UInt8(ascii: "/") }
+        return found.settings.rule.statement == nil && found.path == call.path
+            && found.resource.count == resource.count
+            && found.resource.prefix(name.count).map(\.asciiLowercased) == name.map(\.asciiLowercased)
+            && found.resource.dropFirst(name.count).elementsEqual(resource.dropFirst(name.count))
             && Array(found.root.utf8) == Array(call.root.utf8)
     }
 
