@@ -27,11 +27,11 @@ enum CachedState {
         }
     }
 
-    /// How long the kernel is taken to have in memory what a look has found there: 5 s.
+    /// How long the kernel is taken to have in memory what a look has found there: 1 s.
     ///
     /// A look costs half as much where it asks for no promise, and does not follow the path again as strictly as a
-    /// folder's look does.
-    static let staysFor: UInt64 = 5_000_000_000
+    /// folder's look does. It waits for the disk only where the kernel has dropped what it had within that second.
+    static let staysFor: UInt64 = 1_000_000_000
 
     /// The state of a name that is longer than a path by a suffix.
     ///
