@@ -120,6 +120,56 @@ try_home() {
     ok "the documented drop-ins show the service folders in a home of mode 0700, which it does not see without"
 }
 
+# A map of a database in folder $1, which the rule's seed makes.
+serve_shop() {
+    echo 'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT);' >"$1/schema.sql"
+    chmod 644 "$1/schema.sql"
+    printf 'root: %s\nsubstitutions:\n  http://shop.test/: { sqlite: shop.db, writes: file, seed: schema.sql }\n' \
+        "$2" >"$system/srv/shop.yaml"
+    chmod 644 "$system/srv/shop.yaml"
+    restart "a database in $2"
+}
+adds() {
+    ask -o "$folder/added" -w '%{http_code}' -x http://127.0.0.1:8888 -H 'Content-Type: application/json' \
+        -d "{\"name\":\"$1\"}" http://shop.test/products
+}
+try_databases() {
+    local before='[{"id":1,"name":"Axe"}]' all='[{"id":1,"name":"Axe"},{"id":2,"name":"Saw"}]'
+    cp -p "$system/etc/default/subproxy" "$folder/default"
+    echo 'SUBPROXY_OPTIONS=--map /srv/map.yaml --map /srv/shop.yaml' >>"$system/etc/default/subproxy"
+
+    # systemd makes the folder.
+    printf 'substitutions: {}\n' >"$system/srv/shop.yaml"
+    documented docs/service.md ini 'StateDirectory=subproxy subproxy/shop' | drop_in
+    restart "a folder for databases"
+    serve_shop "$system/var/lib/private/subproxy/shop" /var/lib/subproxy/shop
+    [ "$(adds Axe)" = 201 ] || fail "no row with docs/service.md's folder of the service: $(cat "$folder/added")"
+    restart "its database"
+    gets http://shop.test/products "$before" || fail "a row is gone after a restart"
+
+    # A folder that others write to.
+    commands docs/service.md 'groupadd shop'
+    printf '[Service]\nSupplementaryGroups=shop\nUMask=0007\n' | drop_in
+    serve_shop "$system/srv/shop" /srv/shop
+    [ "$(adds Axe)" != 201 ] || fail "the service writes where ReadWritePaths= does not let it"
+    grep -qi 'read.only' "$folder/added" || fail "the answer has no reason: $(cat "$folder/added")"
+    documented docs/service.md ini ReadWritePaths=/srv/shop | drop_in
+    restart "a database of a group"
+    [ "$(adds Axe)" = 201 ] || fail "no row with docs/service.md's folder of a group: $(cat "$folder/added")"
+    [ "$(beside stat -c '%G %a' /srv/shop/shop.db)" = 'shop 660' ] ||
+        fail "the database is $(beside stat -c '%U %G %a' /srv/shop/shop.db)"
+    beside setpriv --reuid u --regid u --groups shop sqlite3 /srv/shop/shop.db \
+        "INSERT INTO products (name) VALUES ('Saw')" || fail "another program of the group can't write"
+    awaits gets http://shop.test/products "$all" || fail "what another program wrote does not show"
+
+    cp -p "$folder/default" "$system/etc/default/subproxy"
+    drop_in </dev/null
+    restart "no database"
+    rm -r "$system/srv/shop" "$system/srv/shop.yaml" "$system/var/lib/private/subproxy/shop"
+    beside groupdel shop
+    ok "the documented drop-ins let the service write databases, alone and beside other programs of a group"
+}
+
 try_addresses() {
     local drop_ins=$system/etc/systemd/system/subproxy.socket.d
     documented docs/service.md ini 'ListenStream=/run/subproxy.sock' | drop_in

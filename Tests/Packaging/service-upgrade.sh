@@ -39,8 +39,8 @@ make_older "$older" "$package"
 cp "$older.deb" "$system/srv/older.deb"
 cp "$package" "$system/srv/package.deb"
 inside apt-get update -qq
-# The last two for managers of users.
-inside apt-get install -y -qq --no-install-recommends systemd /srv/older.deb dbus libpam-systemd \
+# dbus and libpam-systemd for managers of users, sqlite3 for one who writes to the service's database.
+inside apt-get install -y -qq --no-install-recommends systemd /srv/older.deb dbus libpam-systemd sqlite3 \
     >"$folder/upgrade.log" 2>&1 ||
     { cat "$folder/upgrade.log"; fail "the older package does not install"; }
 enabled=$(find "$system/etc/systemd" -path '*.wants/subproxy.*')
@@ -173,6 +173,7 @@ ok "the authority, the options and what was enabled are as before"
 . "$tests/service-trials.sh"
 try_reload
 try_home
+try_databases
 try_addresses
 try_tls
 try_watchdog

@@ -48,7 +48,9 @@ class Chromium:
                 time.sleep(0.05)
 
     def url(self):
-        return self.entries()[1][self.entries()[0]]
+        # At once: the history may change between two questions.
+        index, urls = self.entries()
+        return urls[index]
 
     def entries(self):
         deadline = time.monotonic() + 20
