@@ -250,7 +250,9 @@ final class Session {
     private static let pragmaTables: Set<String> = {
         var names: Set<String> = []
         // By a connection of its own: the authorizer of one may not use it.
-        if let connection = try? SQLiteConnection("", mode: .memory), let list = try? connection.prepare("PRAGMA pragma_list") {
+        if let connection = try? SQLiteConnection("", mode: .memory),
+            let list = try? connection.prepare("PRAGMA pragma_list")
+        {
             while (try? list.step()) == true { names.insert("pragma_" + list.string(0).asciiLowercased) }
         }
         return names
