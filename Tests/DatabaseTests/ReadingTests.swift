@@ -144,6 +144,34 @@ import Testing
         )
         #expect(stage.get(#"t?_where={"j":{"a":true}}"#).body == #"[{"id":1,"j":{"a":true}}]"#)
         #expect(stage.get(#"t?_where={"j":{"a":{"ne":true}}}"#).fields["X-Total-Count"] == "2")
+        #expect(stage.get(#"t?_where={"id":{"gt":false}}"#).status == 400)
+        #expect(stage.get(#"t?_where={"j":{"a":{"lt":true}}}"#).status == 400)
+    }
+
+    @Test func `True is found in a member whose name is a number`() throws {
+        let stage = try Stage(
+            #"CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON); INSERT INTO t VALUES (1,'{"1":true}'),(2,'[0,true]')"#)
+        #expect(stage.get(#"t?_where={"j":{"1":true}}"#).fields["X-Total-Count"] == "2")
+        #expect(stage.get(#"t?_where={"j":{"1":{"ne":true}}}"#).body == "[]")
+    }
+
+    @Test func `Tables whose names only begin as those of PRAGMAs are read`() throws {
+        let stage = try Stage(
+            "CREATE VIRTUAL TABLE pragma_fts USING fts5(a); INSERT INTO pragma_fts VALUES ('some words')")
+        #expect(stage.get("pragma_fts?q=words").body == #"[{"a":"some words"}]"#)
+        var rule = DatabaseRule()
+        rule.statement = DatabaseRule.Statement(sql: "WITH pragma_x AS (SELECT 1) SELECT count(*) AS n FROM pragma_x")
+        #expect(try Stage(Stage.shop, rule: rule).send(.post, "", "{}").body.contains(#""n":1"#))
+    }
+
+    @Test func `A foreign key of one column is taken before those of several`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE p(id INTEGER PRIMARY KEY, l TEXT, UNIQUE(id, l)); INSERT INTO p VALUES (1,'de');
+            CREATE TABLE c(id INTEGER PRIMARY KEY, p REFERENCES p, l, FOREIGN KEY(p, l) REFERENCES p(id, l));
+            INSERT INTO c VALUES (5,1,NULL);
+            """)
+        #expect(stage.get("p/1/c").body == #"[{"id":5,"p":1,"l":null}]"#)
     }
 
     @Test func `Rows that are added count, and what has too many is never cut`() {

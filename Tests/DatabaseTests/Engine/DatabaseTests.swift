@@ -425,8 +425,23 @@ final class Folder: Sendable {
         try make()
         await check(database)
         #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"y"}"#)
+        seeds.text.withLock { $0 = "CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'new');" }
+        await check(database)
+        #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"new"}"#)
         await reset(database)
         #expect(await ask(database, .get, "t/1", writes: writes).body == #"{"id":1,"a":"x"}"#)
+    }
+
+    @Test func `The file that seeds make may be written to by whom the umask lets`() async throws {
+        let database = database(seeds: SeedSource(TestSeeds("CREATE TABLE t(id INTEGER PRIMARY KEY, a);")))
+        defer { database.close() }
+        #expect(await ask(database, .post, "t", #"{"a":1}"#, writes: .file).status == 201)
+        let other = path + ".other"
+        close(open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0o666))
+        defer { unlink(other) }
+        var modes = (stat(), stat())
+        #expect(stat(path, &modes.0) == 0 && stat(other, &modes.1) == 0)
+        #expect(modes.0.st_mode == modes.1.st_mode)
     }
 
     @Test func `The first write to memory is made in a copy of the file that has appeared`() async throws {

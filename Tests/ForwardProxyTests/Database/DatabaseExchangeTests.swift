@@ -250,7 +250,7 @@ import Testing
             ("http://a.test/p/*/c:", ", resource: p/$1/c", "http://a.test/p/7/c", nil),
             ("http://a.test/p/**:", ", resource: $1", "http://a.test/p/p/7/c", "http://a.test/p/c/1"),
             ("db://t:", "", "db://t", nil), ("db://*/**:", "", "db://t/", "db://t/1"),
-            ("db://t/:", "", "db://t/", "db://t/1"),
+            ("db://t/:", "", "db://t/", "db://t/1"), ("db://*/**:", "", "db://p/7/Notes", "db://Notes/1"),
             ("http://a.test/g:", ", resource: t, methods: [POST]", "http://a.test/g", nil),
         ] as [(String, String, String, String?)])
     func `Location is there where a rule answers it with the row`(
@@ -263,6 +263,7 @@ import Testing
                 CREATE TABLE t(id INTEGER PRIMARY KEY, a);
                 CREATE TABLE p(id INTEGER PRIMARY KEY); INSERT INTO p VALUES (7);
                 CREATE TABLE c(id INTEGER PRIMARY KEY, p REFERENCES p);
+                CREATE TABLE Notes(id INTEGER PRIMARY KEY, p REFERENCES p);
                 """
             ])
         let made = try proxy.exchange("POST", url, fields: ["Content-Type: application/json"], body: "{}")
