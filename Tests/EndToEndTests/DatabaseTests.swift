@@ -19,6 +19,7 @@ struct DatabaseTests {
     private static let hammer = #"{"id":1,"name":"Hammer","brand":"acme","price":19.9}"#
     private static let saw = #"{"id":2,"name":"Saw","brand":"borg","price":24.0}"#
     private static let tape = #"{"id":3,"name":"Tape","brand":"acme","price":3.2}"#
+    private static let all = "[\(hammer),\(saw),\(tape)]"
     private static let json = "Content-Type: application/json"
 
     /// Serves a rule for `http://shop.test/` whose database is `shop.db`, made by `sqlite3`.
@@ -645,21 +646,9 @@ struct DatabaseTests {
         "The shop's page lists, searches, adds, edits and deletes in Chromium, without a network",
         .program(InstalledProgram.chromium, of: "chromium"))
     func chromium() throws {
-        struct Shown: Decodable {
-            var rows: [String]
-            var page: String
-            var message: String
-        }
-        let shop = EndToEndTests.folder(of: EndToEndTests.folder(of: EndToEnd.folder)) + "/config/shop/shop.yaml"
+        let shop = DatabaseTests.shop + "/shop.yaml"
         let binary = try RunningBinary(map: shop, ["--offline"])
-        let profile = TemporaryFolder()
-        let browser = try ChildProcess.run(
-            [
-                "python3", "-B", "\(EndToEnd.scripts)/chromiumshop.py", "--chromium", InstalledProgram.chromium,
-                "--proxy", "127.0.0.1:\(binary.port)", "--profile", profile.at("profile"),
-            ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""])
-        try #require(browser.status == 0, "\(browser.error)")
-        let shown = try JSONDecoder().decode([String: Shown].self, from: Data(browser.outputBytes))
+        let shown = try JSONDecoder().decode([String: Shown].self, from: browse("chromiumshop.py", binary))
         #expect(shown["list"]?.rows.first == "Chisel borg 9.80 25")
         #expect(shown["list"]?.page == "page 1 of 3, 12 products")
         #expect(shown["next"]?.rows.first == "Ladder corax 129.00 2")
@@ -673,6 +662,102 @@ struct DatabaseTests {
         #expect(shown["reload"]?.rows.first == "Axe acme 2.00 3")
         #expect(shown["reload"]?.page == "page 1 of 3, 12 products")
         // It is in memory alone.
-        #expect(access(EndToEndTests.folder(of: shop) + "/shop.db", F_OK) != 0)
+        #expect(access(DatabaseTests.shop + "/shop.db", F_OK) != 0)
+    }
+
+    @Test(
+        "With 'when: origin-fails' the shop's page goes on in Chromium as its origin goes away, comes back and fails",
+        .program(InstalledProgram.chromium, of: "chromium"))
+    func originGoesAndComes() throws {
+        struct Report: Decodable {
+            var shown: [String: Shown]
+            var origin: [String]
+        }
+        let files = try ["index.html", "schema.sql", "products.csv", "reviews.json"].map { name in
+            (name, try String(contentsOfFile: "\(DatabaseTests.shop)/\(name)", encoding: .utf8))
+        }
+        // The stars stand for the origin's port, and for what follows it.
+        let fallback = "sqlite: shop.db, seed: [schema.sql, products.csv, reviews.json], writes: memory, when: origin-fails"
+        let served = try ServedMap(
+            """
+            http://127.0.0.1:*/: { file: index.html }
+            http://127.0.0.1:*/api/products: { \(fallback), resource: products }
+            http://127.0.0.1:*/api/products/*: { \(fallback), resource: products/$2 }
+            """, files: Dictionary(uniqueKeysWithValues: files))
+        let report = try JSONDecoder().decode(Report.self, from: browse("chromiumfallback.py", served.binary))
+        let shown = report.shown
+        #expect(shown["from origin"]?.rows == ["Anvil origin 1.00 1", "Bellows origin 1.00 1"])
+        #expect(shown["added there"]?.rows.last == "Vise origin 50.00 1")
+        #expect(shown["gone"]?.rows.first == "Chisel borg 9.80 25")
+        #expect(shown["added here"]?.rows.first == "Adze acme 30.00 3")
+        #expect(shown["edited here"]?.rows.first == "Adze acme 31.00 3")
+        #expect(shown["deleted here"]?.rows.contains("Chisel borg 9.80 25") == false)
+        #expect(shown["back"]?.rows.last == "Vise origin 50.00 1")
+        #expect(shown["deleted there"]?.page == "page 1 of 1, 2 products")
+        // What was changed here is still there when the origin fails again.
+        #expect(shown["failing"]?.rows.first == "Adze acme 31.00 3")
+        #expect(shown["failing"]?.rows.contains("Chisel borg 9.80 25") == false)
+        #expect(shown["well"]?.rows.first == "Anvil origin 1.00 1")
+        #expect(report.origin == ["Anvil", "Bellows"])
+    }
+
+    /// What the shop's page shows.
+    private struct Shown: Decodable {
+        var rows: [String]
+        var page: String
+        var message: String
+    }
+
+    private static let shop = EndToEndTests.folder(of: EndToEndTests.folder(of: EndToEnd.folder)) + "/config/shop"
+
+    /// Runs a script that uses the page in Chromium through the proxy; what it prints.
+    private func browse(_ script: String, _ binary: RunningBinary) throws -> Data {
+        let profile = TemporaryFolder()
+        let browser = try ChildProcess.run(
+            [
+                "python3", "-B", "\(EndToEnd.scripts)/\(script)", "--chromium", InstalledProgram.chromium,
+                "--proxy", "127.0.0.1:\(binary.port)", "--profile", profile.at("profile"),
+            ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""])
+        try #require(browser.status == 0, "\(browser.error)")
+        return Data(browser.outputBytes)
+    }
+
+    // MARK: subproxy run
+
+    @Test("Each run of 'subproxy run' begins with the same rows, whatever the one before has changed")
+    func runs() throws {
+        let folder = TemporaryFolder()
+        try sqlite(folder, DatabaseTests.schema + DatabaseTests.rows)
+        try folder.write("seed.sql", DatabaseTests.schema + DatabaseTests.rows)
+        try folder.write(
+            "m.yaml",
+            ServedMap.text(
+                """
+                http://file.test/: { sqlite: shop.db, writes: memory, limits: { time: 10m } }
+                http://seed.test/: { sqlite: other.db, seed: seed.sql, writes: memory, limits: { time: 10m } }
+                """))
+        // What a team's test does: it adds a row, whose id it knows, changes one and deletes one.
+        let test = """
+            set -e
+            for site in file seed; do
+              ask() { curl -sS --fail "$@"; }
+              test "$(ask http://$site.test/products)" = '\(DatabaseTests.all)'
+              ask http://$site.test/products --json '{"name":"Axe"}'
+              ask -X PATCH http://$site.test/products/2 --json '{"price":1}'
+              ask -X DELETE http://$site.test/products/3
+              ask http://$site.test/products
+            done
+            """
+        let runs = try (0..<3).map { _ in
+            try SubproxyProcess.run(
+                ["run", "--map", "m.yaml", "--offline", "--", "sh", "-c", test], folder: folder.path)
+        }
+        for run in runs {
+            #expect(run.status == 0, "\(run.error)")
+            #expect(run.output.contains(#"{"id":4,"name":"Axe","brand":null,"price":null}"#))
+            #expect(run.output == runs.first?.output)
+        }
+        #expect(try sqlite(folder, "SELECT count(*), sum(price) FROM products") == "3|47.1")
+        #expect(access(folder.at("other.db"), F_OK) != 0)
     }
 }

@@ -66,9 +66,9 @@ def wait(browser, session, condition, step):
         time.sleep(0.02)
 
 
-def load(browser, session):
+def load(browser, session, url=PAGE):
     browser.events = []
-    browser.call('Page.navigate', session, url=PAGE)
+    browser.call('Page.navigate', session, url=url)
     browser.wait('Page.loadEventFired')
 
 

@@ -234,4 +234,19 @@ struct ArchiveMatchingTests {
         // Two hundred million steps would be minutes in a debug build.
         #expect(try stage.find("https://a.example/s?\(query)").hasPrefix("miss"))
     }
+
+    @Test("The nearest one is looked for among as many bytes of queries as the loop has time for")
+    func nearestAmongMany() throws {
+        let long = String(repeating: "x", count: 6000)
+        // All have 'a' and 'b' of the request, one has 'c' too.
+        func place(ofNearest place: Int) throws -> String {
+            let stage = try ArchiveStage(
+                (1...1000).map { Recorded("https://a.example/s?a=1&b=1&c=\($0 == place ? 1 : 0)&\($0)=\(long)") },
+                "match: nearest")
+            return try stage.find("https://a.example/s?a=1&b=1&c=1&d=\(long)")
+        }
+        #expect(try place(ofNearest: 300) == "#300 nearest 0.75")
+        // The bound is 4 MiB.
+        #expect(try place(ofNearest: 900) == "#1 nearest 0.50")
+    }
 }
