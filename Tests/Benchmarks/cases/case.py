@@ -58,7 +58,8 @@ class Comparison(Case):
             result.failures.append(str(error))
         if result.rows:
             result.verdicts = [verdict for goal in self.goals if (verdict := goal.judge(result.rows))]
-            result.figures = self.figures(result)
+            # Figures compare with the peers.
+            result.figures = [] if setting.beside else self.figures(result)
             result.verdicts += verdicts(result.figures)
         return result
 
