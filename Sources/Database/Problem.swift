@@ -64,6 +64,10 @@ public struct Problem: Error, Sendable, Equatable {
         Problem(503, "busy", "256 requests wait for \(name)")
     }
 
+    static func reloaded(_ name: String) -> Problem {
+        Problem(503, "busy", "the map was loaded anew, and says something else of \(name): ask again")
+    }
+
     /// The file isn't there.
     public static func missing(_ path: String, rule: String) -> Problem {
         Problem(502, "database missing", "\(rule): \(path) does not exist")

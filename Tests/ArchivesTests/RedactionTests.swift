@@ -23,6 +23,10 @@ struct RedactionTests {
             ("https://a.example/?a=token=1", "https://a.example/?a=token=1"),
             ("https://a.example/token=1", "https://a.example/token=1"),
             ("https://a.example/?SAMLResponse=PHM%2B", "https://a.example/?SAMLResponse=REDACTED"),
+            ("https://u:PW@p.test/cred", "https://p.test/cred"), ("https://u@p.test", "https://p.test"),
+            ("https://u:p@w@p.test:8443?token=x", "https://p.test:8443?token=REDACTED"),
+            ("//u:PW@p.test/", "//p.test/"), ("https://p.test/a//u@b", "https://p.test/a//u@b"),
+            ("https://p.test/@u?to=u@b#@", "https://p.test/@u?to=u@b#@"), ("mailto:u@p.test", "mailto:u@p.test"),
         ])
     func urls(url: String, redacted: String) {
         #expect(String(decoding: Self.standard.url(Array(url.utf8)), as: UTF8.self) == redacted)
@@ -55,6 +59,12 @@ struct RedactionTests {
                 "report-uri /r?token=REDACTED; default-src 'self'"
             ),
             ("X-Original-URL", "/a?x=1&api_key=k", "/a?x=1&api_key=REDACTED"),
+            ("Location", "https://u:PW@p.test/", "https://p.test/"),
+            ("Referer", "https://u@p.test/a@b", "https://p.test/a@b"),
+            ("Link", "<https://u:PW@p.test/>; rel=next, <//u@q.test>", "<https://p.test/>; rel=next, <//q.test>"),
+            ("Refresh", "0;url=https://u:PW@p.test", "0;url=https://p.test"),
+            ("From", "u@p.test", "u@p.test"),
+            ("User-Agent", "a (+https://p.test/; u@p.test)", "a (+https://p.test/; u@p.test)"),
             ("X-Next", "/a?x=1&token", "/a?x=1&token"), ("ETag", "\"token=1\"", "\"token=1\""),
         ])
     func urlsInFields(name: String, value: String, redacted: String) {
@@ -181,6 +191,33 @@ struct RedactionTests {
         #expect(try Self.standard.redacted(coded(#"{"a":1}"#, "br")).requestBody == nil)
     }
 
+    @Test(
+        "keeps no body of a request in UTF-16 or UTF-32, which it can't look into",
+        arguments: [
+            ("application/json", [0xFF, 0xFE, 0x7B, 0x00], false), ("text/plain", [0xFE, 0xFF, 0x00, 0x7B], false),
+            ("", [0xFF, 0xFE, 0x00, 0x00, 0x7B, 0x00, 0x00, 0x00], false),
+            ("", [0x00, 0x00, 0xFE, 0xFF, 0x00, 0x00, 0x00, 0x7B], false),
+            ("application/json", [0x7B, 0x00, 0x7D, 0x00], false),
+            ("application/x-www-form-urlencoded", [0x00, 0x61, 0x00, 0x3D], false),
+            ("text/plain; charset=UTF-16LE", [0x7B, 0x00], false),
+            ("text/plain; charset=\"utf-32be\"", [0x00, 0x00, 0x00, 0x7B], false),
+            ("application/json", [0x7B, 0x7D], true), ("application/octet-stream", [0x00, 0x61, 0x73, 0x6D], true),
+        ] as [(String, [UInt8], Bool)])
+    func wideRequests(type: String, body: [UInt8], isKept: Bool) throws {
+        var exchange = RecordedExchange()
+        exchange.requestFields = [RecordedField("Content-Type", type)]
+        exchange.requestBody = body
+        #expect(Self.standard.redacted(exchange).requestBody == (isKept ? body : nil))
+        #expect(Redaction.ofFields.redacted(exchange).requestBody == body)
+        let encoder = try GzipEncoder()
+        var bytes: [UInt8] = []
+        encoder.encode(body, into: &bytes)
+        encoder.finish(into: &bytes)
+        exchange.requestFields.append(RecordedField("Content-Encoding", "gzip"))
+        exchange.requestBody = bytes
+        #expect(Self.standard.redacted(exchange).requestBody == (isKept ? bytes : nil))
+    }
+
     @Test("looks in responses for the names alone that were named")
     func responses() {
         let body = Array(#"{"token":"t","pin":"1"}"#.utf8)
@@ -196,5 +233,6 @@ struct RedactionTests {
         let redaction = Redaction(names: ["pin"])
         #expect(redaction.requestField(RecordedField("Cookie", "a=b")) == RecordedField("Cookie", "a=b"))
         #expect(redaction.url(Array("http://a/?PIN=1&token=2".utf8)) == Array("http://a/?PIN=REDACTED&token=2".utf8))
+        #expect(redaction.url(Array("http://u:p@a/".utf8)) == Array("http://u:p@a/".utf8))
     }
 }

@@ -9,8 +9,11 @@ import Testing
     private func ids(_ query: String) -> String {
         let answer = stage.get("products?" + query)
         guard answer.status == 200 else { return "\(answer.status) \(answer.body)" }
-        return answer.body.split(separator: "{\"id\":").dropFirst().map { String($0.prefix { $0.isNumber }) }
-            .joined(separator: " ")
+        return ReadingTests.numbers(in: answer.body)
+    }
+
+    private static func numbers(in body: String) -> String {
+        body.split(separator: "{\"id\":").dropFirst().map { String($0.prefix { $0.isNumber }) }.joined(separator: " ")
     }
 
     @Test func `A row is an object in the order of its columns`() {
@@ -146,6 +149,54 @@ import Testing
         #expect(stage.get(#"t?_where={"j":{"a":{"ne":true}}}"#).fields["X-Total-Count"] == "2")
         #expect(stage.get(#"t?_where={"id":{"gt":false}}"#).status == 400)
         #expect(stage.get(#"t?_where={"j":{"a":{"lt":true}}}"#).status == 400)
+    }
+
+    @Test func `A number in a condition is neither true nor false in JSON`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON);
+            INSERT INTO t VALUES (1,'{"a":true}'),(2,'{"a":1}'),(3,'{"a":false}'),(4,'{"a":0}'),(5,'{"a":null}'),
+              (6,'no JSON'),(7,NULL),(8,'{"a":"1"}');
+            """)
+        func ids(_ query: String) -> String { ReadingTests.numbers(in: stage.get("t?" + query).body) }
+        #expect(ids("j.a=1") == "2 8" && ids("j.a=1.0") == "2" && ids("j.a=0") == "4")
+        #expect(ids("j.a:ne=1") == "1 3 4 5 6 7" && ids("j.a:ne=0") == "1 2 3 5 6 7 8")
+        #expect(ids("j.a:in=0,1") == "2 4 8" && ids("j.a:in=null,0") == "4 5 6 7" && ids("j.a:in=7") == "")
+        #expect(ids("j.a:gte=0") == "2 4 8" && ids("j.a:lt=1") == "4")
+        #expect(ids("j.a=true") == "1" && ids("j.a:ne=true") == "2 3 4 5 6 7 8")
+        #expect(ids(#"_where={"j":{"a":1}}"#) == "2" && ids(#"_where={"j":{"a":0.0}}"#) == "4")
+        #expect(ids(#"_where={"j":{"a":{"ne":1}}}"#) == "1 3 4 5 6 7 8")
+        #expect(ids(#"_where={"j":{"a":{"in":[1,false]}}}"#) == "2 3")
+        #expect(ids(#"_where={"j":{"a":{"gt":0}}}"#) == "2 8")
+    }
+
+    @Test func `A column of any type in a strict table keeps texts and numbers apart`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a ANY) STRICT;
+            INSERT INTO t VALUES (1,42),(2,'42'),(3,'1.0'),(4,7.5);
+            CREATE TABLE u(id INTEGER PRIMARY KEY, a ANY); INSERT INTO u VALUES (1,42),(2,'42'),(3,'x');
+            """)
+        func ids(_ target: String) -> String { ReadingTests.numbers(in: stage.get(target).body) }
+        #expect(ids("t?a=42") == "1 2" && ids("t?a=7.5") == "4" && ids("t?a=1.0") == "3" && ids("t?a:ne=42") == "3 4")
+        #expect(ids("t?a:gt=7") == "1 4" && ids(#"t?_where={"a":42}"#) == "1" && ids(#"t?_where={"a":"42"}"#) == "2")
+        #expect(ids("u?a=42") == "1 2" && ids("u?a=42.0") == "1 2")
+    }
+
+    @Test func `Names of one column in any case are one parameter`() {
+        #expect(ids("id=1&ID=2") == "1 2" && ids("id=1&Id:eq=2") == "1 2" && ids("id:ne=1&ID:ne=2") == "3 4")
+        #expect(ids("extra.color=red&EXTRA.color=dark%20red") == "1 3" && ids("extra.color=red&extra.Color=red") == "")
+    }
+
+    @Test func `Several foreign keys of a table are told`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE p(id INTEGER PRIMARY KEY); INSERT INTO p VALUES (1);
+            CREATE TABLE c(id INTEGER PRIMARY KEY, a REFERENCES p, b REFERENCES p);
+            """)
+        let answer = stage.get("p?_embed=c")
+        #expect(answer.status == 400)
+        #expect(answer.body.contains("added to p: c has several foreign keys to it: 'a', 'b'"), "\(answer.body)")
     }
 
     @Test func `True is found in a member whose name is a number`() throws {

@@ -627,6 +627,92 @@ struct DatabaseTests {
         #expect(part.status == 206 && part.text == "PNG")
     }
 
+    @Test("A file made from seeds takes nothing in of the log that the one before has left")
+    func leftLog() throws {
+        let served = try serve(
+            ", writes: file, seed: schema.sql", schema: "", files: ["schema.sql": DatabaseTests.schema])
+        #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
+        #expect(try served.binary.get("http://shop.test/products").text.contains("Axe"))
+        // As 'rm shop.db' does, which is what people type.
+        #expect(unlink(served.folder.at("shop.db")) == 0 && access(served.folder.at("shop.db-wal"), F_OK) == 0)
+        try served.folder.write("schema.sql", "CREATE TABLE first(id INTEGER PRIMARY KEY);\n" + DatabaseTests.schema)
+        #expect(try served.binary.get("http://shop.test/products").text == "[]")
+        #expect(try served.binary.get("http://shop.test/first").text == "[]")
+        #expect(try post(served, #"{"name":"Saw"}"#).status == 201)
+        #expect(try sqlite(served, "PRAGMA integrity_check; SELECT name FROM products") == "ok\nSaw")
+        // Of one that another process has left nobody knows whether it is wanted.
+        served.binary.process.send(SIGKILL)
+        try served.binary.process.finish()
+        #expect(unlink(served.folder.at("shop.db")) == 0 && access(served.folder.at("shop.db-wal"), F_OK) == 0)
+        let next = try RunningBinary(map: served.mapPath)
+        let refused = try next.get("http://shop.test/products")
+        #expect(refused.status == 502)
+        #expect(
+            try problem(refused).detail
+                == "shop.db is gone, and shop.db-wal is left of it: remove that too, or bring shop.db back")
+        #expect(access(served.folder.at("shop.db"), F_OK) != 0)
+        #expect(unlink(served.folder.at("shop.db-wal")) == 0)
+        #expect(try next.get("http://shop.test/products").text == "[]")
+    }
+
+    @Test("A write that waits for the origin as the map changes brings nothing back of what the old one said")
+    func reload() throws {
+        let origin = try ListeningSocket()
+        func rules(_ seed: String) -> String {
+            """
+            http://127.0.0.1:\(origin.port)/: { sqlite: shop.db, seed: \(seed), writes: memory, when: origin-fails }
+            http://shop.test/: { sqlite: shop.db, seed: \(seed), writes: memory }
+            """
+        }
+        let served = try ServedMap(
+            rules("old.sql"),
+            files: [
+                "old.sql": DatabaseTests.schema + DatabaseTests.rows, "new.sql": DatabaseTests.schema,
+            ])
+        let writer = try served.binary.connect()
+        try writer.sendRequest(
+            "POST", "http://127.0.0.1:\(origin.port)/products", fields: [DatabaseTests.json], body: #"{"name":"Axe"}"#)
+        let asked = origin.accept()
+        #expect(asked >= 0)
+        // One that has sent half of its body too.
+        let half = try served.binary.connect()
+        try half.send("POST http://shop.test/products HTTP/1.1\r\nHost: shop.test\r\n\(DatabaseTests.json)\r\n")
+        try half.send("Content-Length: 14\r\n\r\n{\"name\"")
+        #expect(try served.binary.get("http://shop.test/products").field("X-Total-Count") == "3")
+        try served.folder.write("m.yaml", ServedMap.text(rules("new.sql")))
+        served.binary.process.send(SIGHUP)
+        #expect(Wait.holds { served.binary.process.error.contains("loaded anew") })
+        close(asked)
+        try half.send(":\"Saw\"}")
+        for client in [writer, half] {
+            let response = try client.receiveResponse()
+            #expect(response.status == 503 && response.field("Retry-After") == "1")
+            #expect(
+                try problem(response).detail
+                    == "the map was loaded anew, and says something else of shop.db: ask again")
+        }
+        #expect(try served.binary.get("http://shop.test/products").text == "[]")
+        #expect(try post(served, #"{"name":"Tape"}"#).status == 201)
+        #expect(try served.binary.get("http://shop.test/products").field("X-Total-Count") == "1")
+    }
+
+    @Test("A write is sent to a failing origin once, also where a missing database leaves it to the origin")
+    func oneWrite() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            _ = try connection.readBody(of: request)
+            try connection.respond("503 Service Unavailable")
+            return true
+        }
+        let served = try ServedMap(
+            "http://127.0.0.1:\(origin.port)/: "
+                + "{ sqlite: shop.db, writes: memory, missing: forward, when: origin-fails }")
+        let response = try served.binary.exchange(
+            "POST", "http://127.0.0.1:\(origin.port)/products", fields: [DatabaseTests.json], body: #"{"name":"Axe"}"#)
+        #expect(response.status == 502)
+        #expect(try problem(response).title == "database missing")
+        #expect(origin.requests.count == 1)
+    }
+
     @Test("A stop leaves one file, with all rows in it")
     func stop() throws {
         let served = try serve(
@@ -677,7 +763,8 @@ struct DatabaseTests {
             (name, try String(contentsOfFile: "\(DatabaseTests.shop)/\(name)", encoding: .utf8))
         }
         // The stars stand for the origin's port, and for what follows it.
-        let fallback = "sqlite: shop.db, seed: [schema.sql, products.csv, reviews.json], writes: memory, when: origin-fails"
+        let fallback =
+            "sqlite: shop.db, seed: [schema.sql, products.csv, reviews.json], writes: memory, when: origin-fails"
         let served = try ServedMap(
             """
             http://127.0.0.1:*/: { file: index.html }

@@ -23,11 +23,13 @@ public struct Redaction: Sendable {
     /// Takes the values of fields out alone, and leaves URLs and bodies as they are.
     public static let ofFields = Redaction(
         fields: FieldNames(Set(standardFields.map { Array($0.utf8) })), parameters: RedactedNames([]),
-        ownParameters: RedactedNames([]))
+        ownParameters: RedactedNames([]), takesUsers: false)
 
     private let fields: FieldNames
     let parameters: RedactedNames
     private let ownParameters: RedactedNames
+    /// Whether names and passwords go that stand before hosts in URLs, as in `https://user:password@host/`.
+    private let takesUsers: Bool
 
     /// - Parameter names: of fields, parameters and members of JSON, in any case; `default` stands for the standard ones.
     ///   Those that are named beside it are looked for in JSON of responses too.
@@ -41,10 +43,12 @@ public struct Redaction: Sendable {
         fields = FieldNames(joined(Redaction.standardFields))
         parameters = RedactedNames(joined(Redaction.standardParameters))
         ownParameters = RedactedNames(own)
+        takesUsers = hasStandard
     }
 
-    private init(fields: FieldNames, parameters: RedactedNames, ownParameters: RedactedNames) {
+    private init(fields: FieldNames, parameters: RedactedNames, ownParameters: RedactedNames, takesUsers: Bool) {
         (self.fields, self.parameters, self.ownParameters) = (fields, parameters, ownParameters)
+        self.takesUsers = takesUsers
     }
 
     /// Whether bodies of responses are changed: what is JSON of them has to be in memory for that.
@@ -70,34 +74,50 @@ public struct Redaction: Sendable {
         if let body = exchange.requestBody {
             let codings = ContentDecoder.codings(of: exchange.requestFields)
             let type = Redaction.type(exchange.requestFields)
-            let isKept = codings.isEmpty || body.isEmpty || isHarmless(body, codings, type: type)
+            let isReadable = codings.isEmpty && !isWide(body, type: type)
+            let isKept = isReadable || body.isEmpty || isHarmless(body, codings, type: type)
             exchange.requestBody = isKept ? requestBody(body, type: type) : nil
         }
     }
 
-    /// Whether nothing is to be taken out of a coded body of a request. One that can't be decoded may have anything.
+    /// Whether nothing is to be taken out of a coded body of a request. One that can't be decoded may have anything, as one
+    /// in UTF-16 or UTF-32 may.
     private func isHarmless(_ body: [UInt8], _ codings: [String], type: [UInt8]) -> Bool {
         do throws(ArchiveProblem) {
             var stream = try ContentDecoder.stream(
                 MemoryStream(body), codings: codings, storedBytes: body.count, limits: ArchiveLimits())
             let decoded = try stream.readAll(limit: 16 << 20)
-            return requestBody(decoded, type: type) == decoded
+            return !isWide(decoded, type: type) && requestBody(decoded, type: type) == decoded
         } catch {
             return false
         }
+    }
+
+    /// Whether a body is a text in UTF-16 or UTF-32, in which nothing is found: it begins with the byte order mark of one, or
+    /// has a zero byte at its beginning where its label says JSON, a form, or one of these.
+    private func isWide(_ body: [UInt8], type: [UInt8]) -> Bool {
+        guard !parameters.isEmpty else { return false }
+        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x00, 0x00, 0xFE, 0xFF]]
+        if marks.contains(where: { body.starts(with: $0) }) { return true }
+        guard body.prefix(4).contains(0) else { return false }
+        let label = String(decoding: type, as: UTF8.self).lowercased()
+        return ["json", "form", "utf-16", "utf-32"].contains { label.contains($0) }
     }
 
     static func type(_ fields: [RecordedField]) -> [UInt8] { fields.first { $0.isNamed("content-type") }?.value ?? [] }
 
     // MARK: URLs and fields
 
-    /// A URL without the values of some parameters in its query, and in its fragment, where a redirect may have one.
+    /// A URL without its user information, and without the values of some parameters in its query, and in its fragment,
+    /// where a redirect may have one.
     public func url(_ url: [UInt8]) -> [UInt8] { changed(url) ?? url }
 
-    /// The same; nil where it has neither query nor fragment.
-    private func changed(_ url: [UInt8]) -> [UInt8]? {
+    /// The same; nil where it has neither user information, nor query, nor fragment.
+    private func changed(_ whole: [UInt8]) -> [UInt8]? {
+        let bare = withoutUser(whole)
+        let url = bare ?? whole
         guard let start = url.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
-            return nil
+            return bare
         }
         var result = Array(url[...start])
         var rest = url[(start + 1)...]
@@ -108,9 +128,40 @@ public struct Redaction: Sendable {
         return result + parameters.redactedPairs(rest)
     }
 
-    /// Whether a field has one of the names, or may have a URL with parameters.
-    private func mayChange(_ field: RecordedField) -> Bool {
-        field.value.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } || isNamed(field)
+    /// A URL without the user information in its authority (RFC 3986 §3.2.1); nil where it has none.
+    private func withoutUser(_ url: [UInt8]) -> [UInt8]? {
+        guard takesUsers, let slash = url.firstIndex(where: { "/?#".utf8.contains($0) }),
+            url[slash...].starts(with: "//".utf8), slash == 0 || url[slash - 1] == UInt8(ascii: ":")
+        else { return nil }
+        let authority = url[(slash + 2)...].prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        return Array(url[..<(slash + 2)]) + Array(url[(at + 1)...])
+    }
+
+    /// A text without the user information in the URLs that it has.
+    private func withoutUsers(_ text: [UInt8]) -> [UInt8] {
+        guard takesUsers, text.contains(UInt8(ascii: "@")) else { return text }
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var index = 0
+        while index < text.count {
+            result.append(text[index])
+            index += 1
+            guard text[..<index].suffix(2).elementsEqual("//".utf8),
+                index == 2 || ":<\"'=(,; ".utf8.contains(text[index - 3])
+            else { continue }
+            let authority = text[index...].prefix { $0 > 0x20 && !"/?#<>\"".utf8.contains($0) }
+            if let at = authority.lastIndex(of: UInt8(ascii: "@")) { index = at + 1 }
+        }
+        return result
+    }
+
+    /// Whether a field has one of the names, or may have a URL with parameters or user information.
+    private func mayChange(_ field: RecordedField) -> Bool { Redaction.mayHaveURL(field) || isNamed(field) }
+
+    /// Whether a field may have a URL with parameters or user information.
+    private static func mayHaveURL(_ field: RecordedField) -> Bool {
+        field.value.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@") }
     }
 
     func requestField(_ field: RecordedField) -> RecordedField {
@@ -125,9 +176,10 @@ public struct Redaction: Sendable {
 
     /// Any field may have a URL: Location, Referer, Link, Refresh, and those that servers make up.
     private func withoutParameters(_ field: RecordedField) -> RecordedField {
-        guard field.value.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else { return field }
+        guard Redaction.mayHaveURL(field) else { return field }
         let isURL = field.isNamed("location") || field.isNamed("content-location") || field.isNamed("referer")
-        return RecordedField(field.name, isURL ? url(field.value) : parameters.redactedURLs(field.value))
+        return RecordedField(
+            field.name, isURL ? url(field.value) : parameters.redactedURLs(withoutUsers(field.value)))
     }
 
     private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name) }

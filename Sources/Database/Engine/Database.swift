@@ -127,7 +127,7 @@ public final class Database: @unchecked Sendable {
             lock.wakeAll()
             return waiting
         }
-        for job in waiting { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
+        for job in waiting { job.completion(.answer(DatabaseAnswer(.reloaded(file.name)), version: nil)) }
     }
 
     /// Waits until the threads of a database that is closed have ended, and with them its connections: the last one of
@@ -147,10 +147,11 @@ public final class Database: @unchecked Sendable {
 
     @discardableResult
     private func enqueue(_ job: Job) -> DatabaseTicket {
-        enum Next { case wait, startReader, startWriter, refuse }
+        enum Next { case wait, startReader, startWriter, refuse(Problem) }
         let next = lock.locked { () -> Next in
-            guard !isClosed, readQueue.count + writeQueue.count < Database.maximumWaitingCount || job.isReset else {
-                return .refuse
+            guard !isClosed else { return .refuse(.reloaded(file.name)) }
+            guard readQueue.count + writeQueue.count < Database.maximumWaitingCount || job.isReset else {
+                return .refuse(.busy(file.name))
             }
             usedAt = now()
             if job.isWrite || isInMemory {
@@ -172,7 +173,7 @@ public final class Database: @unchecked Sendable {
         }
         switch next {
         case .wait: break
-        case .refuse: job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil))
+        case .refuse(let problem): job.completion(.answer(DatabaseAnswer(problem), version: nil))
         case .startReader: startThread(writes: false)
         case .startWriter: startThread(writes: true)
         }
@@ -319,6 +320,9 @@ public final class Database: @unchecked Sendable {
         lock.locked { lastLog = (file, log) }
     }
 
+    /// Whether a log is that of the file that was read last.
+    func isLog(_ log: LogIdentity) -> Bool { lock.locked { lastLog?.log == log } }
+
     /// Whether a log belongs to another file than the one that stands at the path now.
     func isForeign(log: LogIdentity?, of file: DatabaseFileIdentity) -> Bool {
         lock.locked {
@@ -342,7 +346,8 @@ public final class Database: @unchecked Sendable {
 
 /// Jobs in the order that they came in.
 struct JobQueue {
-    private var jobs: [Job] = []
+    /// Those before the first one are taken, and nil: what a request has brought isn't kept behind its end.
+    private var jobs: [Job?] = []
     private var first = 0
 
     var count: Int { jobs.count - first }
@@ -352,6 +357,7 @@ struct JobQueue {
     mutating func removeFirst() -> Job? {
         guard first < jobs.count else { return nil }
         let job = jobs[first]
+        jobs[first] = nil
         first += 1
         if first > 64, first * 2 > jobs.count {
             jobs.removeFirst(first)
@@ -361,7 +367,7 @@ struct JobQueue {
     }
 
     mutating func removeAll() -> [Job] {
-        let waiting = Array(jobs[first...])
+        let waiting = jobs[first...].compactMap { $0 }
         jobs = []
         first = 0
         return waiting

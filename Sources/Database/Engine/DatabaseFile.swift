@@ -18,10 +18,14 @@ public protocol DatabaseFile: Sendable {
 public struct DatabaseFileIdentity: Sendable, Hashable {
     public var device: UInt64
     public var inode: UInt64
+    /// When the file was made, in nanoseconds since 1970, since the inode of one that is gone is free for the next; 0
+    /// where that was not asked for, or the file system doesn't keep it.
+    public var birth: Int64
 
-    public init(device: UInt64, inode: UInt64) {
+    public init(device: UInt64, inode: UInt64, birth: Int64 = 0) {
         self.device = device
         self.inode = inode
+        self.birth = birth
     }
 }
 

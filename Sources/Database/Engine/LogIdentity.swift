@@ -24,3 +24,10 @@ struct LogIdentity: Sendable, Hashable {
             birth: birth == 0 ? nil : birth)
     }
 }
+
+extension DatabaseFileIdentity {
+    /// The same with when the file at a path was made. Blocks.
+    func born(at path: String) -> DatabaseFileIdentity {
+        DatabaseFileIdentity(device: device, inode: inode, birth: linux_birth_time(path))
+    }
+}

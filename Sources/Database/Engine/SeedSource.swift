@@ -50,6 +50,25 @@ public struct SeedSource: Sendable {
 }
 
 extension Worker {
+    /// Sees to it that nothing lies beside the place of a file that is gone: SQLite would read it into the next one. The
+    /// log that this process knows to be that of the file is removed.
+    ///
+    /// - Throws: 502 for any other one: nobody knows whether it is wanted.
+    static func clear(_ path: String, of database: Database, isGone: () -> Bool) throws(Problem) {
+        for suffix in ["-wal", "-journal"] {
+            // What is beside another process's new file is that one's.
+            guard let left = LogIdentity(ofFile: path + suffix), isGone() else { continue }
+            guard suffix == "-wal", database.isLog(left) else {
+                let name = database.file.name
+                throw Problem(
+                    502, "database error",
+                    "\(name) is gone, and \(name)\(suffix) is left of it: remove that too, or bring \(name) back")
+            }
+            unlink(path + "-wal")
+            unlink(path + "-shm")
+        }
+    }
+
     /// Makes a database's file from seeds beside its place, and puts it there when it is complete.
     ///
     /// - Throws: 502 or 507. Another one that was put there meanwhile stays.

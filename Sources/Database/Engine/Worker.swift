@@ -21,6 +21,8 @@ final class Worker {
     private struct Opened {
         let session: Session
         let identity: DatabaseFileIdentity
+        /// The same with when it was made.
+        let born: DatabaseFileIdentity
         let path: String
         /// It is opened for writing.
         let writes: Bool
@@ -280,7 +282,8 @@ final class Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let log = LogIdentity(ofFile: path + "-wal")
-        guard !database.isForeign(log: log, of: identity) else {
+        let born = identity.born(at: path)
+        guard !database.isForeign(log: log, of: born) else {
             let name = database.file.name
             throw .problem(
                 Problem(502, "database error", "\(name) is another file now, and \(name)-wal is that of the one before")
@@ -295,7 +298,8 @@ final class Worker {
             // What is known of the data before it was opened is nothing.
             _ = try session.own(.dataVersion).map { dataVersion = $0 }
             database.version.change()
-            opened = Opened(session: session, identity: identity, path: path, writes: writes, isFrozen: isFrozen)
+            opened = Opened(
+                session: session, identity: identity, born: born, path: path, writes: writes, isFrozen: isFrozen)
             noteLog()
             return session
         } catch {
@@ -336,7 +340,7 @@ final class Worker {
     /// Notes the log that belongs to the file that is open.
     private func noteLog() {
         guard let opened else { return }
-        database.note(log: LogIdentity(ofFile: opened.path + "-wal"), of: opened.identity)
+        database.note(log: LogIdentity(ofFile: opened.path + "-wal"), of: opened.born)
     }
 
     // MARK: Writing
@@ -363,6 +367,7 @@ final class Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         do throws(Problem) {
+            try Worker.clear(path, of: database) { !hasFile }
             try Worker.makeFile(path, seeds, name: database.file.name, guardian)
         } catch {
             throw .problem(error)

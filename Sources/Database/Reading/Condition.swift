@@ -115,15 +115,28 @@ struct ConditionCompiler {
         sql.append("(")
         for (index, alternative) in try operand.alternatives(value).enumerated() {
             if index > 0 { sql.append(" OR ") }
-            operand.sql(&sql)
-            sql.append("=")
-            sql.bind(alternative)
+            append(operand, equalsValue: alternative)
         }
         if let type = operand.booleanType(value) {
             sql.append(" OR ")
             append(operand, isOfType: type ? "true" : "false")
         }
         sql.append(")")
+    }
+
+    /// Appends that an operand equals a value as it is stored; `AND` is its weakest operator.
+    mutating func append(_ operand: Operand, equalsValue value: SQLiteValue) {
+        operand.sql(&sql)
+        sql.append("=")
+        sql.bind(value)
+        if operand.mayBeBoolean(value) { appendIsNoBoolean(operand) }
+    }
+
+    /// Appends `AND …`: that a member which equals a number is neither true nor false, which SQLite gives as 1 and 0.
+    private mutating func appendIsNoBoolean(_ operand: Operand) {
+        sql.append(" AND ")
+        operand.sqlOfType(&sql)
+        sql.append(" NOT IN ('true','false')")
     }
 
     /// Appends that a member of a JSON value has a type (https://sqlite.org/json1.html#jtype).
@@ -141,22 +154,37 @@ struct ConditionCompiler {
             )
         }
         let values = items.filter { !$0.elementsEqual("null".utf8) }
-        sql.append("(")
-        operand.sql(&sql)
-        sql.append(" IN (")
-        var isFirst = true
+        var (alternatives, numbers): ([SQLiteValue], [SQLiteValue]) = ([], [])
         for item in values {
             for alternative in try operand.alternatives(item) {
-                if !isFirst { sql.append(",") }
-                isFirst = false
-                sql.bind(alternative)
+                if operand.mayBeBoolean(alternative) {
+                    numbers.append(alternative)
+                } else {
+                    alternatives.append(alternative)
+                }
             }
         }
-        sql.append(")")
+        sql.append("(")
+        append(operand, isOneOf: alternatives)
+        if !numbers.isEmpty {
+            sql.append(" OR ")
+            append(operand, isOneOf: numbers)
+            appendIsNoBoolean(operand)
+        }
         if values.count < items.count {
             sql.append(" OR ")
             operand.sql(&sql)
             sql.append(" IS NULL")
+        }
+        sql.append(")")
+    }
+
+    private mutating func append(_ operand: Operand, isOneOf values: [SQLiteValue]) {
+        operand.sql(&sql)
+        sql.append(" IN (")
+        for (index, value) in values.enumerated() {
+            if index > 0 { sql.append(",") }
+            sql.bind(value)
         }
         sql.append(")")
     }
@@ -193,6 +221,7 @@ struct ConditionCompiler {
             operand.sql(&sql)
             sql.append(comparison)
             sql.bind(number.value)
+            if !operand.path.members.isEmpty { appendIsNoBoolean(operand) }
         }
         sql.append(")")
     }
@@ -252,6 +281,16 @@ struct Operand {
         guard !path.members.isEmpty else { return nil }
         if value.elementsEqual("true".utf8) { return true }
         return value.elementsEqual("false".utf8) ? false : nil
+    }
+
+    /// Whether true or false of a member would equal a value.
+    func mayBeBoolean(_ value: SQLiteValue) -> Bool {
+        guard !path.members.isEmpty else { return false }
+        switch value {
+        case .integer(let integer): return integer == 0 || integer == 1
+        case .real(let real): return real == 0 || real == 1
+        case .null, .text, .blob: return false
+        }
     }
 
     /// The values that equal a value of the query.

@@ -24,6 +24,7 @@ struct Join {
         output.append(string: name)
         output.append(byte: UInt8(ascii: ":"))
         prefix = output.bytes
+        var reason = "no foreign key of one column joins them"
         if let child = schema.table(name) {
             let keys = schema.foreignKeys(from: child, to: view).filter { $0.columns.count == 1 }
             if keys.count == 1, let reference = schema.reference(by: keys[0], from: child, to: view) {
@@ -33,6 +34,10 @@ struct Join {
                 let order = child.order.isEmpty ? "" : " ORDER BY \(child.order)"
                 sql = "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(order)"
                 return
+            }
+            if keys.count > 1 {
+                let columns = keys.compactMap(\.columns.first).map { "'\($0)'" }.joined(separator: ", ")
+                reason = "\(child.table.name) has several foreign keys to it: \(columns)"
             }
         }
         let wanted = [name, name + "id", name + "_id"].map(\.asName)
@@ -48,7 +53,6 @@ struct Join {
             sql = "SELECT \(parent.selection) FROM \(parent.name) WHERE \(parent.sql(reference.target))=? LIMIT 1"
             return
         }
-        throw .badValue(
-            "'\(name)' can't be added to \(view.table.name): no foreign key of one column joins them")
+        throw .badValue("'\(name)' can't be added to \(view.table.name): \(reason)")
     }
 }

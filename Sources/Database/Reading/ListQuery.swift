@@ -35,7 +35,8 @@ struct ListQuery {
             switch try ListQuery.meaning(of: parameter.name, in: view) {
             case .filter(let path, let operation):
                 if let index = filters.firstIndex(where: {
-                    $0.path.written.hasBytes(of: path.written) && $0.operation == operation
+                    $0.path.column == path.column && $0.path.members.hasBytes(of: path.members)
+                        && $0.operation == operation
                 }) {
                     filters[index].values.append(parameter.value)
                 } else {

@@ -120,9 +120,7 @@ extension ConditionCompiler {
             bind(.text(string))
         case .number(let number) where operand.hasNoAffinity:
             guard let value = number.sqlValue else { throw .badValue("a number beyond a double's range") }
-            append(operand)
-            append("=")
-            bind(value)
+            append(operand, equalsValue: value)
         case .bool(let bool) where operand.form == .plain || operand.form == .text:
             // As a body's, where they are 1 and 0; of a JSON value they are no numbers.
             guard path.members.isEmpty else { return append(operand, isOfType: bool ? "true" : "false") }

@@ -12,13 +12,19 @@ struct Column: Sendable, Hashable {
     let isGenerated: Bool
     let affinity: Affinity
 
-    init(name: String, declaredType: String, isNotNull: Bool, defaultValue: String?, isGenerated: Bool) {
+    /// - Parameter isStrict: whether the table is STRICT.
+    init(
+        name: String, declaredType: String, isNotNull: Bool, defaultValue: String?, isGenerated: Bool,
+        isStrict: Bool = false
+    ) {
         self.name = name
         self.declaredType = declaredType
         self.isNotNull = isNotNull
         self.defaultValue = defaultValue
         self.isGenerated = isGenerated
-        affinity = Affinity(declaredType: declaredType)
+        // What is ANY elsewhere has NUMERIC affinity (https://sqlite.org/stricttables.html §2).
+        affinity =
+            isStrict && declaredType.asciiUppercased == "ANY" ? .none : Affinity(declaredType: declaredType)
     }
 
     /// The default in SQL, for a statement that sets it: what INSERT takes for a text, a bare word or one in double
@@ -47,7 +53,7 @@ struct Column: Sendable, Hashable {
 /// What SQLite does with values that are put into a column, and compared with one ("Datatypes In SQLite" §3.1).
 enum Affinity: Sendable, Hashable {
     case integer, real, numeric, text, blob
-    /// No declared type: values stay what they are.
+    /// No declared type, or ANY in a STRICT table: values stay what they are.
     case none
 
     init(declaredType: String) {

@@ -8,13 +8,15 @@ extension Schema {
     static func read(_ connection: SQLiteConnection) throws(SQLiteError) -> Schema {
         let version = try connection.integer("PRAGMA main.schema_version") ?? 0
         let list = try connection.prepare("PRAGMA main.table_list")
-        var found: [(name: String, type: String, hasRowID: Bool)] = []
+        var found: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
+        // SQLite has told of it since it has STRICT tables.
+        let tellsStrict = list.columnCount > 5
         while try list.step() {
             let name = list.string(1)
             guard list.string(0) == "main", !name.asciiLowercased.hasPrefix("sqlite_") else { continue }
             let type = list.string(2)
             guard type != "shadow" else { continue }
-            found.append((name, type, list.integer(4) == 0))
+            found.append((name, type, list.integer(4) == 0, tellsStrict && list.integer(5) != 0))
         }
         found.sort { $0.name < $1.name }
         let fullText = try fullTextTables(connection)
@@ -45,7 +47,8 @@ extension Schema {
     }
 
     private static func read(
-        _ entry: (name: String, type: String, hasRowID: Bool), isFullText: Bool, _ connection: SQLiteConnection
+        _ entry: (name: String, type: String, hasRowID: Bool, isStrict: Bool), isFullText: Bool,
+        _ connection: SQLiteConnection
     ) throws(SQLiteError) -> Table? {
         let information = try connection.prepare("PRAGMA main.table_xinfo(\(entry.name.quotedName))")
         var columns: [Column] = []
@@ -64,7 +67,7 @@ extension Schema {
                 Column(
                     name: name, declaredType: information.string(2), isNotNull: information.integer(3) != 0,
                     defaultValue: information.storageClass(4) == .null ? nil : information.string(4),
-                    isGenerated: kind > 1))
+                    isGenerated: kind > 1, isStrict: entry.isStrict))
         }
         guard !columns.isEmpty else { return nil }
         key.sort { $0.order < $1.order }

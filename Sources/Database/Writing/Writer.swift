@@ -131,7 +131,11 @@ struct Writer {
         let found =
             session.connection.changes > 0 || table.isFullText
             ? try read(view, view.ownCondition, values, kind: .written) : nil
-        guard let found else { throw Problem(409, "constraint", "a trigger of \(table.name) dropped the row") }
+        guard let found else {
+            throw Problem(
+                409, "constraint",
+                "the row was not stored: a trigger of \(table.name), or a conflict clause of its schema, dropped it")
+        }
         return found
     }
 

@@ -133,7 +133,7 @@ final class ArchiveExchange: Exchange {
     private func take(_ choice: EntryChoosing.Choice) {
         asking.candidates = choice.candidates
         guard !choice.chosen.isEmpty else {
-            if !choice.candidates.entries.isEmpty { hasOtherBody = true }
+            if !choice.candidates.areParts { hasOtherBody = true }
             return lookOn()
         }
         guard asking.archive.settings.isSequence else { return load(choice.steady) }

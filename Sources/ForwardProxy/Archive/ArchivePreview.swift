@@ -39,6 +39,7 @@ public struct ArchivePreview: Sendable {
     ) throws(ArchiveProblem) {
         var from = 0
         var last: MapArchive?
+        var hasOtherBody = false
         while true {
             let finding = map.findArchived(
                 uri, method: method, hasBody: body != nil, hasRange: fields.contains(.range), from: from)
@@ -47,7 +48,7 @@ public struct ArchivePreview: Sendable {
                 if missed == nil, case .missed(let archive) = finding { missed = archive }
                 guard let missed else { return nil }
                 self.found = nil
-                miss = map.archiveMiss(uri, method: method, of: missed, hasCandidates: last != nil)
+                miss = map.archiveMiss(uri, method: method, of: missed, hasCandidates: hasOtherBody)
                 archive = missed
                 return
             }
@@ -61,6 +62,7 @@ public struct ArchivePreview: Sendable {
                 for: ArchiveRequest(fields, isHead: method.known == .head, body: body), details)
             guard !chosen.isEmpty else {
                 last = last ?? candidates.archive
+                if !candidates.areParts { hasOtherBody = true }
                 from = candidates.place + 1
                 continue
             }

@@ -10,9 +10,10 @@ extension LoopContext {
     /// - Parameters:
     ///   - revalidates: whether an answer that is kept may be older than the data.
     ///   - body: what the request has brought, where another exchange has read it.
+    ///   - originHasFailed: whether the origin was asked, and is not to be asked again.
     func answer(
         _ call: DatabaseCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient,
-        body: [UInt8]? = nil
+        body: [UInt8]? = nil, originHasFailed: Bool = false
     ) -> (any Exchange)? {
         let asked = DatabaseAsking(call, request, use.uri)
         let database = proxy.databases.database(call, in: folder(call.root), use.map)
@@ -21,6 +22,7 @@ extension LoopContext {
             return serve(make(problem, use), request, client)
         }
         let exchange = DatabaseExchange(asked, use, database, request, client)
+        exchange.originHasFailed = originHasFailed
         exchange.begin(body: body, ready: asked.isRetrieval && !revalidates && !asked.usesBody ? known(use) : nil)
         return exchange.isOver ? nil : exchange
     }

@@ -36,6 +36,9 @@ final class DatabaseExchange: Exchange {
         body = HeldBody(limit: asked.bodyLimit)
     }
 
+    /// Whether the origin was asked, and is not to be asked again.
+    var originHasFailed = false
+
     /// Whether nothing is left to serve.
     var isOver: Bool { client == nil }
 
@@ -104,7 +107,8 @@ final class DatabaseExchange: Exchange {
                 client.record?.reason = failure.failure
                 client.record?.outcome = .substituted
                 client.resume {
-                    loop.answer(asked.call, use, revalidates: false, request, client, body: body)
+                    loop.answer(
+                        asked.call, use, revalidates: false, request, client, body: body, originHasFailed: true)
                 }
             }
             guard let exchange, request.hasBody else { return exchange }
@@ -207,7 +211,8 @@ final class DatabaseExchange: Exchange {
         let rule = use.rule
         // What came of a body that was not read is gone.
         let mayForward =
-            rule.options.missing == .forward && (!request.hasBody || hasRead) && !loop.proxy.configuration.isOffline
+            rule.options.missing == .forward && (!request.hasBody || hasRead) && !originHasFailed
+            && !loop.proxy.configuration.isOffline
         switch rule.options.missing {
         case .notFound:
             self.client = nil

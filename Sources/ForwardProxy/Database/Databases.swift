@@ -18,6 +18,11 @@ final class Databases: Sendable {
         var byPlace: [ByBytes<String>: (database: Database, plan: DatabasePlan)] = [:]
         /// The same, by what rules call them: the map in force says which place a name is.
         var byName: [Key: Database] = [:]
+        /// The map in force; nil as long as there was only one.
+        var map: SubstitutionMap?
+        /// Those that the map in force doesn't name, or says something else of, for event loops that still have the one
+        /// before.
+        var leaving: [ByBytes<String>: (database: Database, plan: DatabasePlan)] = [:]
     }
 
     private let opened = Mutex(Opened())
@@ -36,24 +41,35 @@ final class Databases: Sendable {
     }
 
     /// The database of a rule.
+    ///
+    /// A request that began before a reload gets it only where the map in force says the same of it: else what that map
+    /// says would not hold. Otherwise it gets one that is closed, whose answer is to ask again.
     func database(_ call: DatabaseCall, in folder: FolderRoot, _ map: SubstitutionMap) -> Database {
         let key = Key(root: call.root, path: call.path)
         return opened.withLock { opened in
-            if let found = opened.byName[key] { return found }
+            let isInForce = opened.map.map { $0 === map } ?? true
+            if isInForce, let found = opened.byName[key] { return found }
             let place = map.databasePlace(root: call.root, path: call.path)
-            if let found = opened.byPlace[ByBytes(place)] {
-                opened.byName[key] = found.database
+            let plan = map.databasePlan(at: place)
+            if let found = opened.byPlace[ByBytes(place)], found.plan == plan {
+                if isInForce { opened.byName[key] = found.database }
                 return found.database
             }
-            let plan = map.databasePlan(at: place)
+            if !isInForce, let found = opened.leaving[ByBytes(place)], found.plan == plan { return found.database }
             let file = FolderDatabaseFile(folder: folder, relativePath: call.path)
             let seeds =
                 plan.seeds.isEmpty
                 ? nil : SeedSource(FolderSeeds(folder: FolderRoot(path: plan.seedRoot), paths: plan.seeds))
             let database = Database(
                 file, seeds: seeds, writes: plan.writes, memoryLimit: plan.memory, entityTag: { ContentTag.make($0) })
+            if let current = opened.map, !isInForce,
+                !current.databasePlaces.contains(ByBytes(place)) || current.databasePlan(at: place) != plan
+            {
+                database.close()
+                return database
+            }
             opened.byPlace[ByBytes(place)] = (database, plan)
-            opened.byName[key] = database
+            if isInForce { opened.byName[key] = database }
             return database
         }
     }
@@ -68,25 +84,34 @@ final class Databases: Sendable {
         for database in databases { database.reset { counter.countDown() } }
     }
 
-    /// Closes those that a map doesn't name, or says something else of.
-    func keep(only map: SubstitutionMap) {
+    /// Puts a map in force: requests by it get no database of which the one before said something else.
+    func adopt(_ map: SubstitutionMap) {
         let named = map.databasePlaces
-        let dropped = opened.withLock { opened -> [Database] in
-            let gone = opened.byPlace.filter { place, opened in
-                !named.contains(place) || map.databasePlan(at: place.wrappedValue) != opened.plan
-            }
-            for place in gone.keys { opened.byPlace[place] = nil }
+        opened.withLock { opened in
+            opened.map = map
             opened.byName = [:]
-            return gone.values.map(\.database)
+            for (place, found) in opened.byPlace
+            where !named.contains(place) || map.databasePlan(at: place.wrappedValue) != found.plan {
+                opened.byPlace[place] = nil
+                opened.leaving[place] = found
+            }
         }
-        for database in dropped { database.close() }
+    }
+
+    /// Closes those that no request is to begin with any more, since every event loop has the map in force.
+    func closeLeaving() {
+        let leaving = opened.withLock { opened -> [Database] in
+            defer { opened.leaving = [:] }
+            return opened.leaving.values.map(\.database)
+        }
+        for database in leaving { database.close() }
     }
 
     /// Closes all of them, and waits for that: at most a second for each, where a statement goes on.
     func close() {
         let all = opened.withLock { opened -> [Database] in
             defer { opened = Opened() }
-            return opened.byPlace.values.map(\.database)
+            return opened.byPlace.values.map(\.database) + opened.leaving.values.map(\.database)
         }
         for database in all { database.close() }
         for database in all { database.waitForEnd(limit: 1_000_000_000) }

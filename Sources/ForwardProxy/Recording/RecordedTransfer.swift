@@ -35,8 +35,9 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     private var hasHead = false
     private var isRecorded = false
     private var body = Body.held([])
-    /// Bytes of the body so far.
+    /// Bytes of the body so far, and how many it has; nil where that shows at its end only.
     private var count = 0
+    private var announced: Int?
     /// Bytes that the client, and the recorder, have taken, and those of them that were acknowledged.
     private var takenByClient = 0
     private var takenByRecorder = 0
@@ -102,8 +103,12 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     func cancel() {
         guard sink != nil else { return }
         sink = nil
+        if !isRecorded {
+            // A client that has all bytes may be gone before the origin's end is known.
+            let isWhole = hasHead && exchange.status >= 200 && count == announced
+            if isWhole { _ = record() } else { recorder.passOver(.cutOff) }
+        }
         body = .none
-        if !isRecorded { recorder.passOver(.cutOff) }
         transport.cancel()
     }
 
@@ -124,7 +129,12 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     func originSentHead(_ head: ResponseHead) {
         hasHead = true
         exchange.setResponse(head)
-        if let length = head.contentLength, !exchange.isHead, length > recorder.bodyLimit { body = .none }
+        switch head.framing(for: exchange.isHead ? .head : .get) {
+        case .none: announced = 0
+        case .length(let length): announced = length
+        default: break
+        }
+        if let announced, announced > recorder.bodyLimit { body = .none }
         sink?.originSentHead(head)
     }
 
@@ -172,11 +182,18 @@ final class RecordedTransfer: OriginTransport, OriginSink {
             recorder.passOver(.failed)
             return end(failure)
         }
+        if record() { end(nil) }
+    }
+
+    /// Hands over what has come whole.
+    ///
+    /// - Returns: whether the recorder has room for more; else ``goOn()`` is called when it has.
+    private func record() -> Bool {
         let pieces: RecordedPieces
         switch body {
         case .none:
             recorder.passOver(.tooLong)
-            return end(failure)
+            return true
         case .held(let held): pieces = .memory(held)
         case .spooled(let spool): pieces = .spooled(spool)
         }
@@ -186,10 +203,9 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         exchange.storedBytes = count
         exchange.duration = Int64(clamping: (monotonicNanoseconds() &- startedAt) / 1_000_000)
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let hasRoom = recorder.record(exchange, body: pieces) { [eventLoop = loop.eventLoop] in
+        return recorder.record(exchange, body: pieces) { [eventLoop = loop.eventLoop] in
             eventLoop.execute { bound.value.goOn() }
         }
-        if hasRoom { end(nil) }
     }
 
     /// The recorder has room again.

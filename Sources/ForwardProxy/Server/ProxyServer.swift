@@ -105,8 +105,9 @@ public final class ProxyServer: Sendable {
     public func adopt(_ map: SubstitutionMap) {
         state.withLockedValue { $0.map = map }
         let policy = TunnelPolicy(map, core.configuration)
+        core.databases.adopt(map)
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
-        core.databases.keep(only: map)
+        core.databases.closeLeaving()
         core.turns.keep(only: map.answerIdentities)
         core.sequences.reset()
         let named = NamedFiles(map)

@@ -15,9 +15,10 @@ extension LoopContext {
     ///   - body: what the request has brought, where another exchange has read it.
     func answer(
         _ call: TemplateCall, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient,
-        body: [UInt8]? = nil
+        body: [UInt8]? = nil, originHasFailed: Bool = false
     ) -> (any Exchange)? {
         let exchange = TemplateExchange(call, use, request, client, revalidates: revalidates)
+        exchange.originHasFailed = originHasFailed
         exchange.begin(body: body)
         return exchange.isOver ? exchange.successor : exchange
     }
@@ -77,6 +78,9 @@ final class TemplateExchange: Exchange {
         self.revalidates = revalidates
         takesKept = !revalidates && (request.head.method == .get || request.isHead)
     }
+
+    /// Whether the origin was asked, and is not to be asked again.
+    fileprivate var originHasFailed = false
 
     /// Whether nothing is left to serve.
     var isOver: Bool { client == nil }
@@ -189,7 +193,7 @@ final class TemplateExchange: Exchange {
     private func forwardHeld() {
         let (loop, call, use, request, body) = (loop, call, use, request, body.bytes)
         handToOrigin([ByteBuffer(bytes: body)]) { client in
-            loop.answer(call, use, revalidates: false, request, client, body: body)
+            loop.answer(call, use, revalidates: false, request, client, body: body, originHasFailed: true)
         }
     }
 
@@ -197,7 +201,7 @@ final class TemplateExchange: Exchange {
     private func forward() {
         let (loop, call, use, request) = (loop, call, use, request)
         handToOrigin(early) { client in
-            loop.answer(call, use, revalidates: false, request.withoutBody, client)
+            loop.answer(call, use, revalidates: false, request.withoutBody, client, originHasFailed: true)
         }
     }
 
@@ -363,7 +367,7 @@ final class TemplateExchange: Exchange {
             if refusal == .notFound, use.rule.options.missing == .notFound {
                 return fail(.noSuchFile(rule: use.rule.position))
             }
-            if refusal == .notFound, use.rule.options.missing == .forward, !request.hasBody,
+            if refusal == .notFound, use.rule.options.missing == .forward, !request.hasBody, !originHasFailed,
                 !loop.proxy.configuration.isOffline, let client
             {
                 self.client = nil

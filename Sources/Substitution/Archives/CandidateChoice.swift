@@ -36,6 +36,9 @@ extension ArchiveCandidates {
         return best?.number ?? chosen.first ?? 0
     }
 
+    /// Whether all are parts of responses, which only requests for the same parts get.
+    public var areParts: Bool { entries.allSatisfy { table($0).isPartial } }
+
     private func table(_ number: Int) -> EntryTable.Entry { archive.table[number] }
 
     private func withEqualBody(_ entries: [EntryDetails], _ request: ArchiveRequest) -> [EntryDetails] {

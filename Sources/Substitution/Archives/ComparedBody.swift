@@ -12,6 +12,8 @@ struct ComparedBody: Sendable {
     let json: JSONValue?
     let isTooLarge: Bool
     private let type: [UInt8]
+    /// Whether it begins as JSON does, whatever follows.
+    private let mayBeJSON: Bool
     /// The body cut at its boundary; nil where it is no multipart one.
     private let parts: [ArraySlice<UInt8>]?
     private let graphQL: GraphQL?
@@ -27,7 +29,7 @@ struct ComparedBody: Sendable {
         self.type = type
         self.isTooLarge = isTooLarge
         let first = bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) }
-        let mayBeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        mayBeJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
         json = mayBeJSON ? try? JSONReader.value(bytes) : nil
         parts = ComparedBody.parts(bytes, type)
         graphQL = ComparedBody.graphQL(json)
@@ -52,9 +54,12 @@ struct ComparedBody: Sendable {
         }
     }
 
-    /// Whether a text in which something was taken out, and that is none of the kinds below, is the same but for that.
+    /// Whether a text in which something was taken out, and that is none of the kinds below, is the same but for that. What
+    /// begins as JSON is no form, though it may be labelled one.
     private func equalsBetweenMarks(_ asked: ComparedBody) -> Bool {
-        guard json == nil, parts == nil, !isForm, asked.bytes.count >= bytes.count / 2 else { return false }
+        guard json == nil, parts == nil, !isForm || mayBeJSON, asked.bytes.count >= bytes.count / 2 else {
+            return false
+        }
         let pieces = bytes.cut(at: ParameterRules.redactedValue)
         guard pieces.count > 1, let first = pieces.first, let last = pieces.last, asked.bytes.starts(with: first) else {
             return false

@@ -69,7 +69,7 @@ extension SubstitutionMap {
     /// Why no archive answers a request, and what comes nearest.
     ///
     /// - Parameters:
-    ///   - hasCandidates: whether there were entries whose body was another.
+    ///   - hasCandidates: whether there were entries whose body was another; parts of responses are none.
     ///   - isTold: whether anybody reads what comes nearest, which takes time.
     public func archiveMiss(
         _ uri: TargetURI, method: RequestMethod, of archive: MapArchive, hasCandidates: Bool = false,

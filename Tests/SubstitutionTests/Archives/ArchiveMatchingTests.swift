@@ -93,6 +93,10 @@ struct ArchiveMatchingTests {
             ("application/json", #"{"a":1.0,"b":2}"#, "miss body"),
             ("application/json", #"{"password":"x","a":1}"#, "#2"),
             ("application/x-www-form-urlencoded", "y=2&x=1&_=123", "#3"),
+            ("application/x-www-form-urlencoded", #"{"a":1,"password":"x y"} z"#, "#9"),
+            ("application/x-www-form-urlencoded", #"{"a":2,"password":"x y"} z"#, "miss body"),
+            ("application/x-www-form-urlencoded", "user=v&password=x", "#10"),
+            ("application/x-www-form-urlencoded", "user=v&password=x&more=1", "miss body"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nv\r\n--zz--\r\n", "#4"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: c\r\n\r\nsecret\r\n--zz--\r\n", "#6"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nsecret\r\n--zz--\r\n", "miss body"),
@@ -128,6 +132,10 @@ struct ArchiveMatchingTests {
             .with(type: "multipart/form-data; boundary=aa"),
             Recorded("POST", "https://a.example/c", body: "--aa\r\nA: e\r\n\r\na=1&sig=REDACTED\r\n--aa--\r\n")
                 .with(type: "multipart/form-data; boundary=aa"),
+            Recorded("POST", "https://a.example/c", body: #"{"a":1,"password":"REDACTED"} z"#)
+                .with(type: "application/x-www-form-urlencoded"),
+            Recorded("POST", "https://a.example/c", body: "user=v&password=REDACTED")
+                .with(type: "application/x-www-form-urlencoded"),
         ])
         #expect(try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: body) == found)
     }
@@ -168,6 +176,17 @@ struct ArchiveMatchingTests {
         #expect(try stage.find("https://a.example/items?page=2") == "miss query")
         #expect(try stage.find("https://a.example/other") == "miss path")
         #expect(try stage.find("POST", "https://a.example/post", body: "y") == "miss body")
+    }
+
+    @Test("A part that was recorded is not recorded for requests for another one, and for the whole")
+    func parts() throws {
+        let stage = try ArchiveStage([
+            Recorded("https://a.example/film", status: 206).with(
+                fields: [("Range", "bytes=0-0")], answer: [("Content-Range", "bytes 0-0/5")])
+        ])
+        #expect(try stage.find("https://a.example/film", fields: [("Range", "bytes=0-0")]) == "#1")
+        #expect(try stage.find("https://a.example/film", fields: [("Range", "bytes=1-2")]) == "miss not recorded")
+        #expect(try stage.find("https://a.example/film") == "miss not recorded")
     }
 
     @Test("An archive that can't be opened says why in the system's words")

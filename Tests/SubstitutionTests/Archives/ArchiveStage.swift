@@ -120,7 +120,8 @@ final class ArchiveStage {
             let request = ArchiveRequest(section, isHead: method == "HEAD", body: body.map { Array($0.utf8) })
             let chosen = candidates.chosen(for: request, details)
             guard let first = chosen.first else {
-                let miss = map.archiveMiss(uri, method: asked, of: candidates.archive, hasCandidates: true)
+                let miss = map.archiveMiss(
+                    uri, method: asked, of: candidates.archive, hasCandidates: !candidates.areParts)
                 return "miss \(miss.reason.rawValue)"
             }
             let tolerance = uri.withBytes { candidates.tolerance(first, url: $0, pathEnd: uri.pathEnd) }
