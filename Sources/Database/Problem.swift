@@ -64,8 +64,8 @@ public struct Problem: Error, Sendable, Equatable {
         Problem(503, "busy", "256 requests wait for \(name)")
     }
 
-    static func reloaded(_ name: String) -> Problem {
-        Problem(503, "busy", "the map was loaded anew, and says something else of \(name): ask again")
+    static func closed(_ name: String) -> Problem {
+        Problem(503, "busy", "the map of \(name) has changed, or the proxy ends: ask again")
     }
 
     /// The file isn't there.

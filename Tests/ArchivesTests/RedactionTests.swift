@@ -201,6 +201,8 @@ struct RedactionTests {
             ("application/x-www-form-urlencoded", [0x00, 0x61, 0x00, 0x3D], false),
             ("text/plain; charset=UTF-16LE", [0x7B, 0x00], false),
             ("text/plain; charset=\"utf-32be\"", [0x00, 0x00, 0x00, 0x7B], false),
+            ("application/connect+json", [0x00, 0x00, 0x00, 0x00, 0x02, 0x7B, 0x7D], true),
+            ("application/grpc+json", [0x00, 0x00, 0x00, 0x20, 0x01, 0x7B, 0x22, 0x61], true),
             ("application/json", [0x7B, 0x7D], true), ("application/octet-stream", [0x00, 0x61, 0x73, 0x6D], true),
         ] as [(String, [UInt8], Bool)])
     func wideRequests(type: String, body: [UInt8], isKept: Bool) throws {

@@ -94,12 +94,22 @@ public struct Redaction: Sendable {
     }
 
     /// Whether a body is a text in UTF-16 or UTF-32, in which nothing is found: it begins with the byte order mark of one, or
-    /// has a zero byte at its beginning where its label says JSON, a form, or one of these.
+    /// with two letters of one where its label says JSON, a form, or one of these.
     private func isWide(_ body: [UInt8], type: [UInt8]) -> Bool {
         guard !parameters.isEmpty else { return false }
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x00, 0x00, 0xFE, 0xFF]]
         if marks.contains(where: { body.starts(with: $0) }) { return true }
-        guard body.prefix(4).contains(0) else { return false }
+        // Frames of gRPC, which may be labelled JSON too, begin with zeros and a length.
+        func isLetter(_ byte: UInt8) -> Bool { [0x09, 0x0A, 0x0D].contains(byte) || (0x20...0x7E).contains(byte) }
+        let beginnings: [[Bool]] = [
+            [false, true, false, true], [true, false, true, false],
+            [false, false, false, true, false, false, false, true],
+            [true, false, false, false, true, false, false, false],
+        ]
+        let isOne = beginnings.contains { beginning in
+            zip(beginning, body).allSatisfy { $0 ? isLetter($1) : $1 == 0 }
+        }
+        guard body.count > 1, isOne else { return false }
         let label = String(decoding: type, as: UTF8.self).lowercased()
         return ["json", "form", "utf-16", "utf-32"].contains { label.contains($0) }
     }

@@ -127,7 +127,7 @@ public final class Database: @unchecked Sendable {
             lock.wakeAll()
             return waiting
         }
-        for job in waiting { job.completion(.answer(DatabaseAnswer(.reloaded(file.name)), version: nil)) }
+        for job in waiting { job.completion(.answer(DatabaseAnswer(.closed(file.name)), version: nil)) }
     }
 
     /// Waits until the threads of a database that is closed have ended, and with them its connections: the last one of
@@ -149,7 +149,7 @@ public final class Database: @unchecked Sendable {
     private func enqueue(_ job: Job) -> DatabaseTicket {
         enum Next { case wait, startReader, startWriter, refuse(Problem) }
         let next = lock.locked { () -> Next in
-            guard !isClosed else { return .refuse(.reloaded(file.name)) }
+            guard !isClosed else { return .refuse(.closed(file.name)) }
             guard readQueue.count + writeQueue.count < Database.maximumWaitingCount || job.isReset else {
                 return .refuse(.busy(file.name))
             }
@@ -319,9 +319,6 @@ public final class Database: @unchecked Sendable {
     func note(log: LogIdentity?, of file: DatabaseFileIdentity) {
         lock.locked { lastLog = (file, log) }
     }
-
-    /// Whether a log is that of the file that was read last.
-    func isLog(_ log: LogIdentity) -> Bool { lock.locked { lastLog?.log == log } }
 
     /// Whether a log belongs to another file than the one that stands at the path now.
     func isForeign(log: LogIdentity?, of file: DatabaseFileIdentity) -> Bool {

@@ -2,6 +2,7 @@ import Basics
 import Diagnostics
 import Glibc
 import SQLite
+import Synchronization
 
 /// The files that a database is made from where its own does not exist.
 public protocol SeedFiles: Sendable {
@@ -49,23 +50,20 @@ public struct SeedSource: Sendable {
     }
 }
 
+private let drafts = Atomic<Int>(0)
+
 extension Worker {
-    /// Sees to it that nothing lies beside the place of a file that is gone: SQLite would read it into the next one. The
-    /// log that this process knows to be that of the file is removed.
+    /// Sees to it that nothing lies beside the place of a file that is gone which SQLite would read into the next one.
     ///
-    /// - Throws: 502 for any other one: nobody knows whether it is wanted.
-    static func clear(_ path: String, of database: Database, isGone: () -> Bool) throws(Problem) {
+    /// - Throws: 502 where something does: it may have rows that are in no file yet, and the file may have been moved.
+    static func refuseLeftLog(_ path: String, name: String, isGone: () -> Bool) throws(Problem) {
         for suffix in ["-wal", "-journal"] {
+            var status = stat()
             // What is beside another process's new file is that one's.
-            guard let left = LogIdentity(ofFile: path + suffix), isGone() else { continue }
-            guard suffix == "-wal", database.isLog(left) else {
-                let name = database.file.name
-                throw Problem(
-                    502, "database error",
-                    "\(name) is gone, and \(name)\(suffix) is left of it: remove that too, or bring \(name) back")
-            }
-            unlink(path + "-wal")
-            unlink(path + "-shm")
+            guard lstat(path + suffix, &status) == 0, status.st_size > 0, isGone() else { continue }
+            throw Problem(
+                502, "database error",
+                "\(name) is gone, and \(name)\(suffix) is left of it: remove that too, or bring \(name) back")
         }
     }
 
@@ -73,7 +71,8 @@ extension Worker {
     ///
     /// - Throws: 502 or 507. Another one that was put there meanwhile stays.
     static func makeFile(_ path: String, _ seeds: SeedSource, name: String, _ guardian: Guardian) throws(Problem) {
-        let draft = path + ".\(getpid()).new"
+        // Two databases of one place may be filled at once, where the map has changed meanwhile.
+        let draft = path + ".\(getpid()).\(drafts.wrappingAdd(1, ordering: .relaxed).newValue).new"
         defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) } }
         unlink(draft)
         // SQLite's own would never let a group write to it; this one is as the umask has it, as are the files beside it.

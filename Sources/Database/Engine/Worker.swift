@@ -282,8 +282,7 @@ final class Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let log = LogIdentity(ofFile: path + "-wal")
-        let born = identity.born(at: path)
-        guard !database.isForeign(log: log, of: born) else {
+        guard !database.isForeign(log: log, of: identity.born(at: path)) else {
             let name = database.file.name
             throw .problem(
                 Problem(502, "database error", "\(name) is another file now, and \(name)-wal is that of the one before")
@@ -299,7 +298,8 @@ final class Worker {
             _ = try session.own(.dataVersion).map { dataVersion = $0 }
             database.version.change()
             opened = Opened(
-                session: session, identity: identity, born: born, path: path, writes: writes, isFrozen: isFrozen)
+                session: session, identity: identity, born: identity.born(at: path), path: path, writes: writes,
+                isFrozen: isFrozen)
             noteLog()
             return session
         } catch {
@@ -367,7 +367,7 @@ final class Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         do throws(Problem) {
-            try Worker.clear(path, of: database) { !hasFile }
+            try Worker.refuseLeftLog(path, name: database.file.name) { !hasFile }
             try Worker.makeFile(path, seeds, name: database.file.name, guardian)
         } catch {
             throw .problem(error)

@@ -29,10 +29,10 @@ struct KnownTargets {
         }
 
         /// About the bytes of memory that it takes, its lines included.
-        fileprivate var cost: Int { 768 &+ bytes.count &* 3 &+ url.readableBytes &* 2 }
+        fileprivate var cost: Int { KnownTargets.cost &+ bytes.count &* 3 &+ url.readableBytes &* 2 }
     }
 
-    /// Four of them are as much as the processor reads at once.
+    /// Four of them are 64 bytes: one or two lines of the processor's cache.
     private struct Place {
         var hash: UInt64 = 0
         var target: Target?
@@ -44,11 +44,18 @@ struct KnownTargets {
     private static let largestCapacity = 65_536
     private static let ways = 4
     private static let longest = 512
+    /// What the shortest target takes, in bytes.
+    private static let cost = 768
 
     /// Bytes of memory for targets; beyond it others go for one that comes.
     private let limit: Int
+    /// Places at the most: about as many as there may be targets, so that they take a small part of that memory.
+    private let largest: Int
     private(set) var bytes = 0
     private(set) var count = 0
+
+    /// How many places there are.
+    var capacity: Int { places.count }
 
     private var places = ContiguousArray<Place>(repeating: Place(), count: KnownTargets.capacity)
     /// The hash of the target that was last seen for each four places: one is kept when it is seen again.
@@ -59,7 +66,10 @@ struct KnownTargets {
     /// Where memory is taken back next.
     private var hand = 0
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) {
+        self.limit = limit
+        largest = min(KnownTargets.largestCapacity, limit / KnownTargets.cost)
+    }
 
     @inline(__always)
     func find(_ target: UnsafeRawBufferPointer) -> Target? {
@@ -80,7 +90,7 @@ struct KnownTargets {
         guard seen[group] == hash else {
             if seen[group] != 0 { missed &+= 1 }
             seen[group] = hash
-            if missed >= places.count, places.count < KnownTargets.largestCapacity { grow() }
+            if missed >= places.count, places.count &* 2 <= largest { grow() }
             return
         }
         let made = Target(target, url: url, place: answer, number: number)

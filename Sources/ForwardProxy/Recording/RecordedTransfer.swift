@@ -33,6 +33,8 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     }
 
     private var hasHead = false
+    /// Who learns of the head may have another answer take the place of this one.
+    private var isTellingHead = false
     private var isRecorded = false
     private var body = Body.held([])
     /// Bytes of the body so far, and how many it has; nil where that shows at its end only.
@@ -105,7 +107,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         sink = nil
         if !isRecorded {
             // A client that has all bytes may be gone before the origin's end is known.
-            let isWhole = hasHead && exchange.status >= 200 && count == announced
+            let isWhole = hasHead && !isTellingHead && requestHasEnded && exchange.status >= 200 && count == announced
             if isWhole { _ = record() } else { recorder.passOver(.cutOff) }
         }
         body = .none
@@ -135,7 +137,9 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         default: break
         }
         if let announced, announced > recorder.bodyLimit { body = .none }
+        isTellingHead = true
         sink?.originSentHead(head)
+        isTellingHead = false
     }
 
     func originSentBody(_ bytes: ByteBuffer) {

@@ -273,16 +273,21 @@ final class TemplateExchange: Exchange {
         let templates = loop.proxy.templates
         let position = call.position
         let asked = TemplateRequest(
-            request: request, uri: use.uri, call: call, body: body.bytes, wall: wallNanoseconds(),
+            request: request, uri: use.uri, call: call, wall: wallNanoseconds(),
             number: { templates.count(position) })
-        // Read on the event loop: what it reads of the request isn't for other threads.
-        let requestValue = page.page.usesRequest ? asked.value(page.page.members) : nil
+        // Read on the event loop: what it reads of the request isn't for other threads. The body is.
+        let used = page.page.members
+        let ofHead = page.page.usesRequest ? asked.members(used) : nil
+        let body = body.bytes
         templates.countRendering()
         loop.onFilePool(
             { () throws(TemplateFailure) -> [UInt8] in
+                let asked = ofHead.map { members in
+                    MustacheValue.mapping(MustacheMapping(members + TemplateRequest.members(ofBody: body, used)))
+                }
                 do throws(TemplateError) {
                     return try page.page.page.render(
-                        TemplateExchange.contexts(requestValue, settings, rows), escaping: escaping, answerBytes: limit)
+                        TemplateExchange.contexts(asked, settings, rows), escaping: escaping, answerBytes: limit)
                 } catch {
                     throw .template(error)
                 }

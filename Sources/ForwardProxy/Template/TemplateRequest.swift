@@ -10,21 +10,47 @@ struct TemplateRequest {
     let request: Request
     let uri: TargetURI
     let call: TemplateCall
-    let body: [UInt8]
     /// Nanoseconds since 1970.
     let wall: UInt64
     /// How many answers the rule has given, with this one.
     let number: () -> Int
 
-    /// The members that a page uses.
+    /// Members and their values.
+    typealias Members = [(name: [UInt8], value: MustacheValue)]
+
+    /// The members that a page uses, but for those of the body.
     ///
     /// - Parameter used: their names; nil for all.
-    func value(_ used: Set<String>?) -> MustacheValue {
-        var members: [(name: [UInt8], value: MustacheValue)] = []
+    func members(_ used: Set<String>?) -> Members {
+        var members: Members = []
         for name in TemplateCall.requestMembers where used?.contains(name) ?? true {
+            guard !TemplateRequest.bodyMembers.contains(name) else { continue }
             members.append((Array(name.utf8), member(name)))
         }
-        return .mapping(MustacheMapping(members))
+        return members
+    }
+
+    private static let bodyMembers: Set<String> = ["body", "json", "form"]
+
+    /// Those of the body that a page uses. A long one takes its time: not for event loops.
+    ///
+    /// - Parameter used: their names; nil for all.
+    static func members(ofBody body: [UInt8], _ used: Set<String>?) -> Members {
+        bodyMembers.filter { used?.contains($0) ?? true }.map { name in
+            let value: MustacheValue =
+                switch name {
+                case "json": (try? JSONReader.value(body)).map(MustacheValue.init) ?? .null
+                case "form":
+                    .mapping(
+                        MustacheMapping(
+                            firsts(
+                                ((try? FormReader.fields(body, allowsRepetition: true)) ?? []).map {
+                                    ($0.name, $0.value)
+                                })))
+                default: .text(valid(body))
+                }
+            return (Array(name.utf8), value)
+        }
     }
 
     private func member(_ name: String) -> MustacheValue {
@@ -37,19 +63,13 @@ struct TemplateRequest {
         case "path": .text(path)
         case "segments":
             .list(path.split(separator: UInt8(ascii: "/")).map { .text(TemplateRequest.decoded(Array($0))) })
-        case "query": .mapping(MustacheMapping(firsts(query)))
+        case "query": .mapping(MustacheMapping(TemplateRequest.firsts(query)))
         case "query-all": .mapping(MustacheMapping(lists(query)))
         case "captures":
             .mapping(
                 MustacheMapping(call.captures.map { (Array($0.name.utf8), .text(TemplateRequest.valid($0.value))) }))
         case "headers": .mapping(MustacheMapping(headers))
         case "cookies": .mapping(MustacheMapping(cookies))
-        case "body": .text(TemplateRequest.valid(body))
-        case "json": (try? JSONReader.value(body)).map(MustacheValue.init) ?? .null
-        case "form":
-            .mapping(
-                MustacheMapping(
-                    firsts(((try? FormReader.fields(body, allowsRepetition: true)) ?? []).map { ($0.name, $0.value) })))
         case "time": time
         case "id": .text(TemplateRequest.identifier())
         case "number": .integer(Int64(number()))
@@ -60,8 +80,6 @@ struct TemplateRequest {
     private var path: [UInt8] {
         uri.withBytes { Array($0[min(uri.pathStart, $0.count)..<min(uri.pathEnd, $0.count)]) }
     }
-
-    private typealias Members = [(name: [UInt8], value: MustacheValue)]
 
     private var query: [(name: [UInt8], value: [UInt8])] {
         let bytes = uri.withBytes { Array($0[min(uri.pathEnd + 1, $0.count)...]) }
@@ -74,10 +92,10 @@ struct TemplateRequest {
     }
 
     /// Of each name the first value.
-    private func firsts(_ pairs: [(name: [UInt8], value: [UInt8])]) -> Members {
+    private static func firsts(_ pairs: [(name: [UInt8], value: [UInt8])]) -> Members {
         var seen: Set<[UInt8]> = []
         return pairs.compactMap {
-            seen.insert($0.name).inserted ? ($0.name, .text(TemplateRequest.valid($0.value))) : nil
+            seen.insert($0.name).inserted ? ($0.name, .text(valid($0.value))) : nil
         }
     }
 
@@ -114,7 +132,7 @@ struct TemplateRequest {
                 pairs.append((Array(trimmed[..<end]), Array(trimmed[end...].dropFirst())))
             }
         }
-        return firsts(pairs)
+        return TemplateRequest.firsts(pairs)
     }
 
     private var time: MustacheValue {

@@ -54,7 +54,7 @@ struct ArchiveFinder {
 
     /// The most entries of one step that are looked at.
     private static let most = 10_000
-    /// About the bytes of queries that steps 4 and 5 take apart, since other requests wait meanwhile: some 10 ns each.
+    /// About the bytes of queries that steps 4 and 5 take apart, since other requests wait meanwhile.
     private static let mostQueryBytes = 4 << 20
 
     private var index: ArchiveIndex { archive.index }

@@ -64,6 +64,9 @@ struct KnownTargetsTableTests {
             #expect(isKnown(targets, "http://new.test/\(number)"))
             #expect(targets.bytes <= 1 << 20)
         }
+        // Targets that come once take no memory, however many they are.
+        for number in 0..<100_000 { note("http://once.test/\(number)", in: &targets) }
+        #expect(targets.capacity * 768 <= 1 << 20)
         var none = KnownTargets(limit: 0)
         for _ in 0..<3 { note("http://a.test/x", in: &none) }
         #expect(none.bytes == 0 && !isKnown(none, "http://a.test/x"))

@@ -51,8 +51,10 @@ struct RecordedTransferTests {
     }
 
     private final class Client: OriginSink {
+        var whenHeadHasCome: () -> Void = {}
+
         func originSentInterim(_ head: ResponseHead) {}
-        func originSentHead(_ head: ResponseHead) {}
+        func originSentHead(_ head: ResponseHead) { whenHeadHasCome() }
         func originSentBody(_ body: ByteBuffer) {}
         func originSentTrailers(_ fields: FieldSection) {}
         func originWantsBody() {}
@@ -96,5 +98,25 @@ struct RecordedTransferTests {
         transfer.cancel()
         transfer.originFinished(nil)
         #expect(recorder.recorded + recorder.passedOver.count == 1)
+    }
+
+    @Test(
+        "is not recorded where its head had another answer take its place, or the request's body had not come whole",
+        arguments: [true, false])
+    func discarded(isReplaced: Bool) throws {
+        let stage = try LoopStage("substitutions:\n  http://m.test/: { text: mapped }\n")
+        let recorder = Counter(bodyLimit: 1 << 20)
+        let client = Client()
+        let transfer = RecordedTransfer(
+            Silence(), PackedExchange(RecordedExchange()), hasBody: !isReplaced, by: recorder, loop: stage.context)
+        if isReplaced { client.whenHeadHasCome = { transfer.cancel() } }
+        transfer.start(sink: client)
+        if !isReplaced { _ = transfer.upload(ByteBuffer(string: "the first of many")) }
+        transfer.originSentHead(
+            ResponseHead(
+                status: 503, version: .http1_1, reasonRange: 0..<0, fields: FieldSection(), contentLength: 0,
+                isChunked: false))
+        transfer.cancel()
+        #expect(recorder.recorded == 0 && recorder.passedOver == [.cutOff])
     }
 }
