@@ -97,6 +97,9 @@ public final class BrowserSession {
     }
 
     /// Opens a page, which shows nothing yet.
+    ///
+    /// - Throws: ``BrowserFailure``: `timedOut` where the browser does not answer in time, `ended` where it is gone,
+    ///   `interrupted`, and `misunderstood` where it refuses.
     public func openPage(_ options: PageOptions) throws(BrowserFailure) -> BrowserPage {
         let deadline = Deadline(milliseconds: BrowserSession.commandTime)
         var parameters: [(String, JSONValue)] = [("url", "about:blank")]

@@ -51,6 +51,9 @@ public struct FieldBlockDecoder: Sendable {
     }
 
     /// Decompresses one block into `fields`, whose storage is used again.
+    ///
+    /// - Throws: ``Failure`` where the block is no well-formed one; the connection can't go on then. One that is too
+    ///   large is no failure: `fields` knows.
     public mutating func decode(_ block: UnsafeRawBufferPointer, into fields: inout FieldBlock) throws(Failure) {
         fields.clear()
         var cursor = Cursor(bytes: block)

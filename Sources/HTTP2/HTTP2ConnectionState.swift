@@ -74,6 +74,9 @@ public struct HTTP2ConnectionState: Sendable {
     public mutating func receivedPreface() { phase = .settings }
 
     /// The header of a frame has come: SETTINGS are the first, and nothing comes inside of a header block.
+    ///
+    /// - Throws: PROTOCOL_ERROR of the connection where another frame has to come, for CONTINUATION outside of a block, and
+    ///   for PUSH_PROMISE.
     public mutating func received(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
         if phase == .settings {
             guard header.kind == .settings, !header.flags.contains(.acknowledgement) else {
@@ -93,6 +96,7 @@ public struct HTTP2ConnectionState: Sendable {
     /// A DATA frame takes room in the connection's window (RFC 9113 §6.9), whatever becomes of it.
     ///
     /// - Returns: the increment of a WINDOW_UPDATE; nil where none is due.
+    /// - Throws: An error of the connection: PROTOCOL_ERROR on stream 0, FLOW_CONTROL_ERROR beyond the window.
     public mutating func receivedData(_ header: HTTP2FrameHeader) throws(HTTP2Violation) -> Int? {
         guard header.stream != 0 else { throw .connection(.protocolError) }
         receiveWindow.take(header.length)
@@ -110,9 +114,14 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// A DATA frame on a stream that is open has no content, and doesn't end it.
+    ///
+    /// - Throws: ENHANCE_YOUR_CALM of the connection where there are too many such frames.
     public mutating func receivedEmptyData(now: UInt64) throws(HTTP2Violation) { try floods.emptyFrames.count(at: now) }
 
     /// A DATA frame is for a stream that is not open; where nothing is thrown, it is thrown away.
+    ///
+    /// - Throws: PROTOCOL_ERROR of the connection on a stream that was never open, STREAM_CLOSED of a stream that the
+    ///   client has ended, ENHANCE_YOUR_CALM of the connection where there are too many such frames.
     public mutating func receivedData(onAbsent id: UInt32, now: UInt64) throws(HTTP2Violation) {
         switch absence(of: id) {
         case .idle: throw .connection(.protocolError)
@@ -124,6 +133,8 @@ public struct HTTP2ConnectionState: Sendable {
     /// A HEADERS frame begins a header block.
     ///
     /// - Returns: the block, where it is whole.
+    /// - Throws: An error of the connection: PROTOCOL_ERROR where no client opens such a stream, or the padding is
+    ///   longer than the frame; FRAME_SIZE_ERROR where a field of the frame is missing.
     public mutating func receivedHeaders(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64
     ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
@@ -136,6 +147,8 @@ public struct HTTP2ConnectionState: Sendable {
     /// A CONTINUATION frame goes on with the block that is open.
     ///
     /// - Returns: the block, where it is whole.
+    /// - Throws: An error of the connection: PROTOCOL_ERROR where no block is open, ENHANCE_YOUR_CALM where it has too
+    ///   many frames or bytes.
     public mutating func receivedContinuation(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer
     ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
@@ -153,6 +166,9 @@ public struct HTTP2ConnectionState: Sendable {
     ///
     /// - Parameter openStreams: how many are open.
     /// - Returns: whether it opens the stream; else it is thrown away.
+    /// - Throws: Of the connection: STREAM_CLOSED where the client has ended the stream, PROTOCOL_ERROR where it has passed
+    ///   it over, ENHANCE_YOUR_CALM where there are too many blocks for streams that this side has reset. Of the stream:
+    ///   REFUSED_STREAM where too many are open, PROTOCOL_ERROR where it depends on itself.
     public mutating func receivedRequest(
         _ block: HTTP2HeaderBlock, openStreams: Int, now: UInt64
     ) throws(HTTP2Violation) -> Bool {
@@ -177,7 +193,12 @@ public struct HTTP2ConnectionState: Sendable {
         return true
     }
 
+    /// A PRIORITY frame, which changes nothing (RFC 9113 §6.3).
+    ///
     /// - Parameter isOpen: whether the frame's stream is open, here and below.
+    /// - Throws: An error of the stream where it is open, else of the connection: FRAME_SIZE_ERROR at another length
+    ///   than 5, PROTOCOL_ERROR where the stream depends on itself. Of the connection: PROTOCOL_ERROR on stream 0,
+    ///   ENHANCE_YOUR_CALM where there are too many such frames.
     public mutating func receivedPriority(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, isOpen: Bool, now: UInt64
     ) throws(HTTP2Violation) {
@@ -192,6 +213,9 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// An RST_STREAM frame; where nothing is thrown, a stream that is open is closed by it.
+    ///
+    /// - Throws: An error of the connection: FRAME_SIZE_ERROR at another length than 4, PROTOCOL_ERROR on a stream that
+    ///   was never open, ENHANCE_YOUR_CALM where there are too many on streams that are not open.
     public mutating func receivedReset(_ header: HTTP2FrameHeader, isOpen: Bool, now: UInt64) throws(HTTP2Violation) {
         guard header.length == 4 else { throw .connection(.frameSizeError) }
         guard !isOpen else { return }
@@ -200,11 +224,16 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// A stream that was open has been closed by RST_STREAM.
+    ///
+    /// - Throws: ENHANCE_YOUR_CALM of the connection where the client resets too many.
     public mutating func closedByReset(now: UInt64) throws(HTTP2Violation) { try floods.resets.count(at: now) }
 
     /// A SETTINGS frame, which is acknowledged unless it is an acknowledgement itself.
     ///
     /// - Returns: by how much the windows of all open streams change; nil for an acknowledgement.
+    /// - Throws: An error of the connection: PROTOCOL_ERROR on another stream than 0 or for a value that none can have,
+    ///   FRAME_SIZE_ERROR for a length that is none of SETTINGS, FLOW_CONTROL_ERROR for too large a window,
+    ///   ENHANCE_YOUR_CALM where there are too many such frames.
     public mutating func receivedSettings(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, now: UInt64
     ) throws(HTTP2Violation) -> Int? {
@@ -220,7 +249,11 @@ public struct HTTP2ConnectionState: Sendable {
         return settings.initialWindowSize &- before
     }
 
+    /// A PING frame.
+    ///
     /// - Returns: whether the frame is to be sent back.
+    /// - Throws: An error of the connection: PROTOCOL_ERROR on another stream than 0, FRAME_SIZE_ERROR at another
+    ///   length than 8, ENHANCE_YOUR_CALM where there are too many such frames.
     public mutating func receivedPing(_ header: HTTP2FrameHeader, now: UInt64) throws(HTTP2Violation) -> Bool {
         guard header.stream == 0 else { throw .connection(.protocolError) }
         guard header.length == 8 else { throw .connection(.frameSizeError) }
@@ -229,13 +262,21 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// A GOAWAY frame: the client opens no more streams.
+    ///
+    /// - Throws: An error of the connection: PROTOCOL_ERROR on another stream than 0, FRAME_SIZE_ERROR where it is
+    ///   shorter than 8 bytes.
     public mutating func receivedGoAway(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
         guard header.stream == 0 else { throw .connection(.protocolError) }
         guard header.length >= 8 else { throw .connection(.frameSizeError) }
         clientIsLeaving = true
     }
 
+    /// A WINDOW_UPDATE frame (RFC 9113 §6.9).
+    ///
     /// - Returns: the increment for the frame's stream, where that is open.
+    /// - Throws: An error of the connection: FRAME_SIZE_ERROR at another length than 4, PROTOCOL_ERROR on a stream that
+    ///   was never open or for an increment of 0, FLOW_CONTROL_ERROR where the connection's window grows beyond 2^31-1,
+    ///   ENHANCE_YOUR_CALM where there are too many such frames.
     public mutating func receivedWindowUpdate(
         _ header: HTTP2FrameHeader, _ payload: ByteBuffer, isOpen: Bool, now: UInt64
     ) throws(HTTP2Violation) -> Int? {
@@ -255,6 +296,8 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// A frame of a type that means nothing here (RFC 9113 §5.5).
+    ///
+    /// - Throws: ENHANCE_YOUR_CALM of the connection where there are too many such frames.
     public mutating func receivedUnknown(now: UInt64) throws(HTTP2Violation) { try floods.idleFrames.count(at: now) }
 
     // MARK: What is sent, and ends
@@ -269,6 +312,8 @@ public struct HTTP2ConnectionState: Sendable {
     }
 
     /// The client has made an error on one stream; too many of them are one of the connection.
+    ///
+    /// - Throws: ENHANCE_YOUR_CALM of the connection where there are too many errors.
     public mutating func failedStream(
         _ id: UInt32, _ code: HTTP2ErrorCode, isOpen: Bool, now: UInt64
     ) throws(HTTP2Violation) {

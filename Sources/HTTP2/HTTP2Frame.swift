@@ -36,6 +36,9 @@ public struct HTTP2FrameHeader: Equatable, Sendable {
     }
 
     /// What a payload holds without its padding (RFC 9113 §6.1, §6.2).
+    ///
+    /// - Throws: An error of the connection: FRAME_SIZE_ERROR where the length of the padding is missing,
+    ///   PROTOCOL_ERROR where the padding is longer than the payload.
     public func content(of payload: ByteBuffer) throws(HTTP2Violation) -> ByteBuffer {
         guard flags.contains(.padded) else { return payload }
         var content = payload

@@ -44,7 +44,11 @@ public enum HTTP2RequestHead {
         }
     }
 
+    /// Makes the head of a request.
+    ///
     /// - Parameter hasContent: whether the stream goes on behind the header section.
+    /// - Throws: ``HTTP2RequestError``: `malformed` for what breaks a rule of RFC 9113 §8, `tooLarge` and
+    ///   `targetTooLong` beyond the limits, `connect` for CONNECT.
     public static func make(
         _ block: FieldBlock, hasContent: Bool, maxTargetBytes: Int
     ) throws(HTTP2RequestError) -> RequestHead {
@@ -119,6 +123,8 @@ public enum HTTP2RequestHead {
     }
 
     /// The fields of a trailer section: no pseudo-header fields, and no more than HTTP/1 may have.
+    ///
+    /// - Throws: ``HTTP2RequestError``: `malformed` for what no trailer section may have, `tooLarge` beyond the limits.
     public static func trailers(_ block: FieldBlock, limits: MessageLimits) throws(HTTP2RequestError) -> FieldSection {
         guard !block.isTooLarge, block.lines.count <= limits.trailerFieldCount,
             block.writtenSize <= limits.trailerSectionBytes

@@ -149,6 +149,8 @@ public struct HTTP2StreamState: Equatable, Sendable {
     /// - Parameters:
     ///   - content: bytes of it that are the body's.
     ///   - frame: bytes of it that count for the window, its padding among them.
+    /// - Throws: An error of the stream: STREAM_CLOSED behind the request's end, FLOW_CONTROL_ERROR beyond the window,
+    ///   PROTOCOL_ERROR where the body has another length than Content-Length says.
     public mutating func receivedData(
         _ content: Int, frame: Int, isLast: Bool, now: UInt64
     ) throws(HTTP2Violation) -> BodyAction {
@@ -165,6 +167,9 @@ public struct HTTP2StreamState: Equatable, Sendable {
     }
 
     /// A second header block has come, which has to be the trailer section and the request's end.
+    ///
+    /// - Throws: An error of the stream: STREAM_CLOSED behind the request's end, PROTOCOL_ERROR where it isn't the end,
+    ///   or the body has another length than Content-Length says.
     public func receivedTrailers(isLast: Bool) throws(HTTP2Violation) {
         guard !requestIsComplete else { throw .stream(id, .streamClosed) }
         guard isLast else { throw .stream(id, .protocolError) }
@@ -178,6 +183,8 @@ public struct HTTP2StreamState: Equatable, Sendable {
     }
 
     /// The trailer section is more than is taken.
+    ///
+    /// - Throws: PROTOCOL_ERROR of the stream where its response is under way, so that nothing else tells the client.
     public mutating func refusedEnd() throws(HTTP2Violation) -> RefusalAction {
         requestIsComplete = true
         if responseIsComplete { return .discard }
@@ -303,12 +310,17 @@ public struct HTTP2StreamState: Equatable, Sendable {
     // MARK: Windows, ends and time
 
     /// A WINDOW_UPDATE frame has come (RFC 9113 §6.9).
+    ///
+    /// - Throws: An error of the stream: PROTOCOL_ERROR for an increment of 0, FLOW_CONTROL_ERROR where the window
+    ///   grows beyond 2^31-1.
     public mutating func receivedWindowUpdate(_ increment: Int) throws(HTTP2Violation) {
         guard increment > 0 else { throw .stream(id, .protocolError) }
         guard sendWindow.grow(by: increment) else { throw .stream(id, .flowControlError) }
     }
 
     /// A SETTINGS frame has changed the windows of all streams (RFC 9113 §6.9.2).
+    ///
+    /// - Throws: FLOW_CONTROL_ERROR of the connection where the window grows beyond 2^31-1.
     public mutating func changeWindow(by change: Int) throws(HTTP2Violation) {
         guard sendWindow.grow(by: change) else { throw .connection(.flowControlError) }
     }

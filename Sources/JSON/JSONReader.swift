@@ -44,6 +44,8 @@ public struct JSONReader {
     }
 
     /// A reader that stands at the beginning, for values that are read piece by piece.
+    ///
+    /// - Throws: ``JSONError`` at a byte-order mark that is refused, or at the first byte that is not UTF-8.
     public init(
         _ bytes: [UInt8], byteOrderMark: ByteOrderMark, loneSurrogates: LoneSurrogates = .refused,
         levels: Int = JSONReader.maximumLevels
@@ -62,6 +64,9 @@ public struct JSONReader {
     // MARK: Values
 
     /// Reads the next value.
+    ///
+    /// - Throws: ``JSONError`` at what is no value, at a member that comes twice, at a lone surrogate that is refused,
+    ///   and where the levels are too many.
     public mutating func value() throws(JSONError) -> JSONValue {
         switch peek() {
         case UInt8(ascii: "{"):
@@ -97,6 +102,8 @@ public struct JSONReader {
     }
 
     /// Checks that nothing but blanks follows.
+    ///
+    /// - Throws: ``JSONError`` at what follows.
     public mutating func end() throws(JSONError) {
         guard peek() == nil else { throw JSONError("something follows the value", at: offset) }
     }
@@ -137,6 +144,8 @@ public struct JSONReader {
     // MARK: Arrays and objects, piece by piece
 
     /// Reads the `[` or `{` that is next.
+    ///
+    /// - Throws: ``JSONError`` where the levels are too many.
     public mutating func open() throws(JSONError) {
         guard levels < mostLevels else {
             throw JSONError("more than \(mostLevels) levels", at: offset)
@@ -146,6 +155,8 @@ public struct JSONReader {
     }
 
     /// Whether another element of an array follows, or its end, which is read.
+    ///
+    /// - Throws: ``JSONError`` where neither a comma nor `]` is next.
     public mutating func nextElement(isFirst: Bool) throws(JSONError) -> Bool {
         try goesOn(isFirst: isFirst, to: UInt8(ascii: "]"))
     }
@@ -153,6 +164,8 @@ public struct JSONReader {
     /// Reads the name of an object's next member and the colon, or the object's end.
     ///
     /// - Returns: the name and where it stands; nil at the end.
+    /// - Throws: ``JSONError`` where neither a comma nor `}` is next, and where the name or its colon is missing or
+    ///   wrong.
     public mutating func nextName(isFirst: Bool) throws(JSONError) -> (name: [UInt8], offset: Int)? {
         guard try goesOn(isFirst: isFirst, to: UInt8(ascii: "}")) else { return nil }
         guard peek() == UInt8(ascii: "\"") else {

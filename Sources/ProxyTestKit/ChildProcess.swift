@@ -45,6 +45,7 @@ public final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - environment: set over this process's; an empty value removes a variable.
     ///   - descriptors: those that it gets as 3, 4 and so on.
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where the program is not there, or can't be started.
     public init(_ arguments: [String], environment: [String: String] = [:], descriptors: [CInt] = []) throws {
         let output = try ChildProcess.makePipe()
         let error = try ChildProcess.makePipe()
@@ -153,6 +154,8 @@ public final class ChildProcess: Sendable {
     }
 
     /// Runs a program to its end and returns what it printed.
+    ///
+    /// - Throws: ``Socket/Failure``: `failed` where it can't be started, `timedOut` where it does not end in time.
     public static func run(
         _ arguments: [String], environment: [String: String] = [:], seconds: Double = 2 * Wait.limit
     ) throws -> ChildProcess {

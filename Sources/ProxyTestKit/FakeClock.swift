@@ -19,6 +19,7 @@ public enum FakeClock {
     /// Ends what a wrapper has started, and waits.
     ///
     /// - Returns: the program's exit status.
+    /// - Throws: ``Socket/Failure/timedOut`` where it does not end.
     public static func end(_ wrapper: ChildProcess) throws -> Int32 {
         let path = "/proc/\(wrapper.identifier)/task/\(wrapper.identifier)/children"
         let children = try ChildProcess.run(["cat", path]).output.split(separator: " ").compactMap { pid_t($0) }

@@ -46,6 +46,8 @@ public final class FaultInjection: Sendable {
     }
 
     /// Detaches; the process goes on undisturbed.
+    ///
+    /// - Throws: ``Socket/Failure/timedOut`` where strace does not end.
     public func end() throws {
         tracer.send(SIGTERM)
         try tracer.finish()

@@ -9,6 +9,7 @@ public enum NetworkNamespace {
     /// Starts another machine: a namespace that the calling thread's is joined with, and that has an address.
     ///
     /// - Returns: a process there, with which it ends.
+    /// - Throws: ``Socket/Failure`` where it can't be made or joined with.
     public static func neighbour(at address: String) throws -> ChildProcess {
         let other = try ChildProcess(wrapper + ["sh", "-c", "echo ready; exec sleep 280"])
         try Wait.until(seconds: 20) { other.output.contains("ready") }
@@ -54,6 +55,8 @@ public enum NetworkNamespace {
 
     /// Runs `body` with the calling thread in the network namespace of a process: the sockets that it opens are there,
     /// and the threads and processes that it starts.
+    ///
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where the thread can't go there or back, and what `body` throws.
     public static func inside<Result>(_ process: ChildProcess, _ body: () throws -> Result) throws -> Result {
         let home = try openNamespace("/proc/thread-self/ns/net")
         defer { close(home) }

@@ -7,6 +7,7 @@ public final class NotifySocket {
     /// Listens from now on.
     ///
     /// - Parameter name: a path, or `@` and a name in the abstract namespace.
+    /// - Throws: ``SystemCallError`` where the name can't be listened at.
     public init(_ name: String) throws {
         descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()

@@ -7,6 +7,8 @@ public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
     public var isRecursive: Bool { true }
 
     /// Runs a test's function.
+    ///
+    /// - Throws: What the test throws.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -30,6 +32,8 @@ final class ThreadExecutor: TaskExecutor {
 }
 
 /// Performs `body` so many times at once, each time on a thread of its own, and returns the results in order.
+///
+/// - Throws: What one of them throws.
 public func atOnce<Result: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) throws -> Result
 ) async throws -> [Result] {

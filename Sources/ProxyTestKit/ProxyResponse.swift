@@ -28,6 +28,8 @@ public struct ProxyResponse: Sendable {
 
 extension Socket {
     /// Sends a request in absolute-form, with a Host field and, for a body, its length.
+    ///
+    /// - Throws: ``Failure`` where it can't be sent, or not in time.
     public func sendRequest(
         _ method: String, _ url: String, version: String = "1.1", fields: [String] = [], body: String? = nil
     ) throws {
@@ -38,6 +40,8 @@ extension Socket {
     }
 
     /// Reads the head of a response, and of the interim ones before it.
+    ///
+    /// - Throws: ``NoResponse`` where the connection ends before, ``Failure`` where it fails or nothing comes in time.
     public func receiveResponseHead() throws -> ProxyResponse {
         var interim: [String] = []
         while true {
@@ -54,6 +58,9 @@ extension Socket {
     }
 
     /// Reads a response to its end as RFC 9112 §6.3 frames it.
+    ///
+    /// - Throws: What ``receiveResponseHead()`` throws, and ``Failure`` for the body. One that ends early is no
+    ///   failure, but not ``ProxyResponse/isComplete``.
     public func receiveResponse(to method: String = "GET") throws -> ProxyResponse {
         var response = try receiveResponseHead()
         guard method != "HEAD", response.status != 204, response.status != 304 else { return response }

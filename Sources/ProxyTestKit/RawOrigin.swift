@@ -15,6 +15,7 @@ public final class RawOrigin: Sendable {
     /// Starts to listen.
     ///
     /// - Parameter handler: has the connection to itself; it is closed when the handler returns or throws.
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where no port can be listened on.
     public init(_ handler: @escaping @Sendable (Socket) throws -> Void) throws {
         (listener, port) = try Socket.listen()
         let listener = listener
@@ -38,6 +39,8 @@ public final class RawOrigin: Sendable {
     }
 
     /// An origin that sends back what it gets, as it comes.
+    ///
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where no port can be listened on.
     public static func echo() throws -> RawOrigin {
         try RawOrigin { socket in
             // A tunnel may be idle for as long as its test takes elsewhere; stop() ends the wait.

@@ -25,6 +25,8 @@ public final class RunningBinary: Sendable {
     ///   - map: the path of the map file.
     ///   - options: further options; without `--log-file` the access log is ``log``.
     ///   - wrapper: a command that is started instead, and executes the program in its own place.
+    /// - Throws: ``StartFailure`` where the program ends before it is ready, ``Socket/Failure`` where it can't be
+    ///   started or is not ready in time.
     public convenience init(map: String, _ options: [String] = [], wrapper: [String] = []) throws {
         // The address that the tests ask comes before those of the options.
         try self.init(arguments: ["--map", map, "--listen", "127.0.0.1:0"] + options, wrapper: wrapper)
@@ -33,6 +35,7 @@ public final class RunningBinary: Sendable {
     /// The same with another command than `serve`.
     ///
     /// - Parameter command: its name and options.
+    /// - Throws: As above.
     public convenience init(command: [String], wrapper: [String] = []) throws {
         try self.init(arguments: command + ["--listen", "127.0.0.1:0"], wrapper: wrapper)
     }
@@ -113,11 +116,16 @@ public final class RunningBinary: Sendable {
     }
 
     /// Opens a connection to the proxy.
+    ///
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where it is refused.
     public func connect(seconds: Int = Int(Wait.limit), receiveBuffer: CInt? = nil) throws -> Socket {
         try Socket.connect(port: port, seconds: seconds, receiveBuffer: receiveBuffer)
     }
 
     /// Sends a request on a connection of its own and reads the response to its end.
+    ///
+    /// - Throws: ``Socket/Failure`` where the connection fails or nothing comes in time, ``NoResponse`` where no head
+    ///   comes.
     public func exchange(
         _ method: String, _ url: String, fields: [String] = [], body: String? = nil, seconds: Int = Int(Wait.limit)
     ) throws -> ProxyResponse {
@@ -127,6 +135,8 @@ public final class RunningBinary: Sendable {
     }
 
     /// Sends a GET on a connection of its own and reads the response to its end.
+    ///
+    /// - Throws: As ``exchange(_:_:fields:body:seconds:)`` does.
     public func get(_ url: String, fields: [String] = [], seconds: Int = Int(Wait.limit)) throws -> ProxyResponse {
         try exchange("GET", url, fields: fields, seconds: seconds)
     }

@@ -33,6 +33,7 @@ public final class ScriptedOrigin: Sendable {
         /// Reads the body of `request`, and records the request.
         ///
         /// - Parameter isKept: whether it is recorded; not where requests come by the million.
+        /// - Throws: ``Socket/Failure`` where the connection fails or nothing comes in time.
         public func readBody(of request: Request, isKept: Bool = true) throws -> Request {
             var request = request
             if let length = request.field("Content-Length").flatMap({ Int($0) }) {
@@ -55,6 +56,8 @@ public final class ScriptedOrigin: Sendable {
         }
 
         /// Sends a response with a Content-Length.
+        ///
+        /// - Throws: ``Socket/Failure`` where it can't be sent, or not in time.
         public func respond(_ status: String = "200 OK", fields: String = "", body: String = "ok") throws {
             try socket.send("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)")
         }
@@ -78,6 +81,7 @@ public final class ScriptedOrigin: Sendable {
     ///   - receiveBuffer: how much the kernel takes in of a connection that the handler does not read from.
     ///   - handler: called for each request when its head has come; it reads the body and responds. It returns whether
     ///     the connection goes on.
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where no port can be listened on.
     public init(
         isOnAllAddresses: Bool = false, receiveBuffer: CInt? = nil,
         _ handler: @escaping @Sendable (Request, Connection) throws -> Bool
@@ -98,6 +102,8 @@ public final class ScriptedOrigin: Sendable {
     }
 
     /// An origin that answers every request with the same response.
+    ///
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where no port can be listened on.
     public convenience init(
         isOnAllAddresses: Bool = false, status: String = "200 OK", fields: String = "", body: String
     ) throws {

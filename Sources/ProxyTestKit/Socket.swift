@@ -27,6 +27,7 @@ public final class Socket: @unchecked Sendable {
     /// - Parameters:
     ///   - source: the address to come from, when it is to be another one than 127.0.0.1.
     ///   - seconds: how long a read or a write may take before it fails.
+    /// - Throws: ``Failure/failed(_:code:)`` where there is no socket, or the connection is refused.
     public static func connect(
         port: UInt16, from source: String? = nil, seconds: Int = Int(Wait.limit), receiveBuffer: CInt? = nil
     ) throws -> Socket {
@@ -50,6 +51,8 @@ public final class Socket: @unchecked Sendable {
     }
 
     /// Begins to connect to a port of 127.0.0.1, and does not wait for the end of it.
+    ///
+    /// - Throws: ``Failure/failed(_:code:)`` where there is no socket.
     public static func begin(port: UInt16) throws -> Socket {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
@@ -69,6 +72,7 @@ public final class Socket: @unchecked Sendable {
     ///   - backlog: how many connections wait to be accepted before further ones are left unanswered.
     ///   - receiveBuffer: how much the kernel takes in of a connection that nobody reads from; little of it makes
     ///     back-pressure come soon.
+    /// - Throws: ``Failure/failed(_:code:)`` where there is no socket, or no port is free.
     public static func listen(
         isOnAllAddresses: Bool = false, backlog: CInt = 512, receiveBuffer: CInt? = nil
     ) throws -> (socket: Socket, port: UInt16) {
@@ -121,8 +125,14 @@ public final class Socket: @unchecked Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
     }
 
+    /// Sends a text in UTF-8.
+    ///
+    /// - Throws: ``Failure``: `timedOut` where the peer takes nothing in time, `failed` where the connection is gone.
     public func send(_ text: String) throws { try send(Array(text.utf8)) }
 
+    /// Sends all bytes.
+    ///
+    /// - Throws: ``Failure``: `timedOut` where the peer takes nothing in time, `failed` where the connection is gone.
     public func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -140,6 +150,8 @@ public final class Socket: @unchecked Sendable {
     }
 
     /// Reads what is there, at most `limit` bytes; empty at the end of input.
+    ///
+    /// - Throws: ``Failure``: `timedOut` where nothing comes in time, `failed` at a reset among others.
     public func receive(_ limit: Int = 65536) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: limit)
         while true {
@@ -151,6 +163,8 @@ public final class Socket: @unchecked Sendable {
     }
 
     /// Reads until the peer closes; a reset counts as the end.
+    ///
+    /// - Throws: ``Failure/timedOut`` where nothing comes in time.
     public func receiveAll() throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -165,6 +179,9 @@ public final class Socket: @unchecked Sendable {
     }
 
     /// Reads until `text` has come, and returns everything up to its end.
+    ///
+    /// - Throws: ``Failure``: `timedOut` where nothing comes in time, `failed` at a reset among others. The end of
+    ///   input is none.
     public func receive(until text: String) throws -> [UInt8] {
         let wanted = Array(text.utf8)
         var all: [UInt8] = []
@@ -177,6 +194,8 @@ public final class Socket: @unchecked Sendable {
     }
 
     /// Reads exactly `count` bytes, fewer only at the end of input.
+    ///
+    /// - Throws: ``Failure``: `timedOut` where nothing comes in time, `failed` at a reset among others.
     public func receive(exactly count: Int) throws -> [UInt8] {
         var all: [UInt8] = []
         while all.count < count {
@@ -194,6 +213,8 @@ public final class Socket: @unchecked Sendable {
 
     /// Takes what is there of a body whose bytes do not matter, at most `limit` bytes; nil when there is nothing just
     /// now, 0 at the end of input.
+    ///
+    /// - Throws: ``Failure/failed(_:code:)``, at a reset among others.
     public func discardWithoutWaiting(_ limit: Int = 1 << 20) throws -> Int? {
         // The kernel drops the bytes and copies none (tcp(7)).
         let count = recv(descriptor, nil, limit, CInt(MSG_TRUNC | MSG_DONTWAIT))

@@ -32,9 +32,13 @@ public final class TemporaryFolder: Sendable {
     public func age() { usleep(100_000) }
 
     /// The text of a file in it.
+    ///
+    /// - Throws: ``Socket/Failure`` where cat(1) can't be run. A file that is not there has no text.
     public func text(of name: String) throws -> String { try ChildProcess.run(["cat", at(name)]).output }
 
     /// Writes a file in place; its path.
+    ///
+    /// - Throws: ``SystemCallError`` where the file can't be opened.
     @discardableResult
     public func write(_ name: String, _ text: String) throws -> String {
         guard let file = fopen(at(name), "w") else { throw SystemCallError() }

@@ -106,7 +106,10 @@ public final class SQLiteConnection {
         return try prepare(first: sql, isKept: isKept, length: &length)
     }
 
+    /// Compiles the first statement of a text, and says where it ends.
+    ///
     /// - Parameter length: set to the length of what was read of the text, in bytes.
+    /// - Throws: What is wrong with it.
     public func prepare(
         first sql: String, isKept: Bool, length: inout Int
     ) throws(SQLiteError) -> SQLiteStatement? {

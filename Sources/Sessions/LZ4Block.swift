@@ -21,6 +21,7 @@ public enum LZ4Block {
     /// Decompresses a block, in memory and time that are in proportion to its lengths.
     ///
     /// - Parameter length: how many bytes it makes, exactly: nothing beyond is written.
+    /// - Throws: ``Failure`` where the block is none, or makes another number of bytes.
     public static func decompress(_ block: ArraySlice<UInt8>, to length: Int) throws(Failure) -> [UInt8] {
         var failure: Failure?
         // A byte stands for 255 at the most, so that a small file can't ask for much memory.

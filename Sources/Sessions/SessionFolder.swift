@@ -28,6 +28,8 @@ public struct SessionFolder: Sendable {
     public func file(of name: SessionName) -> String { "\(path)/\(name.text).yaml" }
 
     /// Reads a session. Links are not followed, and what is no regular file is refused.
+    ///
+    /// - Throws: ``ReadFailure`` where there is none of that name, or it can't be read.
     public func read(_ name: SessionName) throws(ReadFailure) -> SavedSession {
         let bytes = try contents(name)
         do throws(SessionError) {
@@ -38,6 +40,9 @@ public struct SessionFolder: Sendable {
     }
 
     /// The bytes of a session's file, as far as they can be one's.
+    ///
+    /// - Throws: ``ReadFailure``: `notFound`, `noSession` for a link and what is no regular file, `system` for all
+    ///   else.
     public func contents(_ name: SessionName) throws(ReadFailure) -> [UInt8] {
         let descriptor = open(file(of: name), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
         guard descriptor >= 0 else {
@@ -58,6 +63,8 @@ public struct SessionFolder: Sendable {
     }
 
     /// The names of the sessions, in their order; none where the folder is not there.
+    ///
+    /// - Throws: `SystemError` where the folder can't be read.
     public func names() throws(SystemError) -> [SessionName] {
         guard let folder = opendir(path) else {
             let error = SystemError()
@@ -79,6 +86,7 @@ public struct SessionFolder: Sendable {
     /// Saves a session, for its user alone, in the place of one of that name: a reader finds the old or the new one.
     ///
     /// - Returns: whether there was one.
+    /// - Throws: `SystemError` where the folder or the file can't be made; what was there stays.
     public func write(_ session: SavedSession, as name: SessionName) throws(SystemError) -> Bool {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError() }
         let target = file(of: name)
@@ -116,6 +124,7 @@ public struct SessionFolder: Sendable {
     /// Deletes a session.
     ///
     /// - Returns: whether there was one.
+    /// - Throws: `SystemError` where it is there and can't be deleted.
     public func delete(_ name: SessionName) throws(SystemError) -> Bool {
         if unlink(file(of: name)) == 0 { return true }
         let error = SystemError()

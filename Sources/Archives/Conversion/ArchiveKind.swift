@@ -25,10 +25,15 @@ public enum ConversionFailure: Error {
 
 /// Writes an archive, entry by entry. All functions do I/O.
 public protocol ArchiveWriter: AnyObject {
+    /// Writes an entry.
+    ///
     /// - Returns: why the entry's body could not be decoded, where that is so: then it is left out, or written with its
     ///   coding; nil where it is written as it is to be.
+    /// - Throws: ``ConversionFailure`` where the entry can't be read, or a file not be written.
     func append(_ entry: ConvertedEntry) throws(ConversionFailure) -> ArchiveProblem?
     /// Writes what stands behind the last entry.
+    ///
+    /// - Throws: ``ConversionFailure`` where a file can't be written.
     func finish() throws(ConversionFailure)
 }
 
@@ -81,6 +86,8 @@ public struct ArchiveKind: Sendable {
     }
 
     /// Begins an archive; where it is a file, one that is not there yet.
+    ///
+    /// - Throws: ``ConversionFailure`` where the file or folder can't be made.
     public func begin(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) -> any ArchiveWriter {
         try make(path, plan)
     }

@@ -28,7 +28,10 @@ public struct Conversion: Sendable {
 
     // MARK: Pages
 
-    /// The document's URL, in normal form: the first page's, else that of the first HTML with 200; nil for none. Does I/O.
+    /// The document's URL, in normal form: the first page's, else that of the first HTML with 200; nil for none. Does
+    /// I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where an entry can't be read.
     public func document() throws(ArchiveProblem) -> ArchivePage? {
         for archive in archives {
             let pages = archive.pages + (archive.document.map { [ArchivePage(url: $0)] } ?? [])
@@ -55,6 +58,8 @@ public struct Conversion: Sendable {
 
     /// The URL, in normal form, of the entry that a GET of a URL ends at, behind its redirects; nil where there is none.
     /// Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where an entry on the way can't be read.
     public func entry(_ url: [UInt8]) throws(ArchiveProblem) -> [UInt8]? {
         guard var wanted = ConvertedEntry.normalForm(url) else { return nil }
         for _ in 0..<20 {

@@ -81,6 +81,9 @@ public struct MemoryStream: BodyStream {
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Appends the next bytes.
+    ///
+    /// - Throws: Nothing.
     public mutating func read(_ count: Int, into target: inout [UInt8]) throws(ArchiveProblem) -> Bool {
         let end = min(bytes.count, position + max(count, 1))
         target.append(contentsOf: bytes[position..<end])
@@ -99,6 +102,9 @@ public struct RangeStream: BodyStream {
         self.range = range
     }
 
+    /// Appends the next bytes.
+    ///
+    /// - Throws: ``ArchiveProblem`` where the archive's file can't be read, or ends before the range does.
     public mutating func read(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) -> Bool {
         guard !range.isEmpty else { return false }
         let end = min(range.upperBound, range.lowerBound + max(count, 1))

@@ -106,6 +106,8 @@ public struct WARCWriter<Randomness: RandomNumberGenerator> {
     }
 
     /// The records of an exchange whose body is in memory.
+    ///
+    /// - Throws: Nothing, since the body is in memory.
     public mutating func records(
         _ exchange: RecordedExchange, time: Int64, body: [UInt8]
     ) throws(ArchiveProblem) -> [UInt8] {

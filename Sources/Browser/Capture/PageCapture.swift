@@ -102,6 +102,8 @@ public struct PageCapture: Sendable {
     ///   - proxy: host and port of the proxy that it is loaded through; nil, the default, for the browser's.
     ///   - deadline: nil, the default, for what is left of the capture's time.
     /// - Returns: the page, which is open still: for a picture, and for what it has asked for.
+    /// - Throws: ``BrowserFailure``: `notLoaded` where nothing was reached or the document was cut off, `timedOut`, and
+    ///   what ``BrowserSession/openPage(_:)`` throws.
     public func reload(
         _ result: Result, in session: BrowserSession, through proxy: String? = nil, until deadline: Deadline? = nil
     ) throws(BrowserFailure) -> BrowserPage {

@@ -16,6 +16,9 @@ extension BrowserPage {
     /// Makes copies of all documents that need no scripts.
     ///
     /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it.
+    ///
+    /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
+    ///   can't be read, `ended`, and `interrupted`.
     public func freeze(until deadline: Deadline) throws(BrowserFailure) -> FrozenPage {
         let tree = try frameTree(until: deadline)
         closedRoots = try findClosedRoots(until: deadline)

@@ -115,6 +115,9 @@ extension BrowserPage {
     }
 
     /// Waits for some time, in which the page goes on.
+    ///
+    /// - Throws: ``BrowserFailure``: `ended` where the page crashes or the browser goes, and `interrupted`. That the
+    ///   deadline is over is no error.
     public func wait(milliseconds: Int, until deadline: Deadline) throws(BrowserFailure) {
         _ = try connection.wait(until: Deadline(milliseconds: milliseconds).orEarlier(deadline)) {
             hasCrashed ? .holds : .waits
@@ -129,6 +132,8 @@ extension BrowserPage {
     /// A picture of what the page shows, as PNG.
     ///
     /// - Parameter isFull: whether it has the whole page and not the viewport alone; it is at most 16,384 pixels high.
+    /// - Throws: ``BrowserFailure``: `timedOut`, `misunderstood` where the browser gives no picture, `ended`, and
+    ///   `interrupted`.
     public func screenshot(isFull: Bool, until deadline: Deadline) throws(BrowserFailure) -> [UInt8] {
         var parameters: [(String, JSONValue)] = [("format", "png")]
         if isFull {

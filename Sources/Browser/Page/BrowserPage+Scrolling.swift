@@ -20,6 +20,7 @@ extension BrowserPage {
     ///   - steps: how many there are at most.
     ///   - deadline: when it ends, wherever it is.
     /// - Returns: the number of steps.
+    /// - Throws: ``BrowserFailure``: `timedOut` where the browser does not answer, `ended`, and `interrupted`.
     public func scroll(atMost steps: Int, until deadline: Deadline) throws(BrowserFailure) -> Int {
         var done = 0
         // A page that goes elsewhere takes the script with it.

@@ -18,6 +18,7 @@ public enum FormReader {
     /// - Parameter allowsRepetition: whether a name may come twice.
     /// - Returns: the fields in their order; one without `=` has an empty value, and what is empty between two `&` is
     ///   none.
+    /// - Throws: `TextError` at an escape that is none, at what is not UTF-8, and at a name that may not come twice.
     public static func fields(_ bytes: [UInt8], allowsRepetition: Bool = false) throws(TextError) -> [Field] {
         var fields: [Field] = []
         var names: Set<[UInt8]> = []
