@@ -63,9 +63,9 @@ struct Diagnosis {
     }
 
     var json: String {
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add("good", isGood)
-        var authority = JSONObject()
+        var authority = JSONObjectText()
         authority.add("path", certificate?.path)
         authority.add("name", certificate?.name)
         authority.add("fingerprint", certificate?.fingerprintText)
@@ -76,7 +76,7 @@ struct Diagnosis {
         object.add(
             "stores",
             stores.map { store, state in
-                var entry = JSONObject()
+                var entry = JSONObjectText()
                 entry.add("store", store.owner)
                 entry.add("path", store.path)
                 entry.add("state", state.word)
@@ -92,7 +92,7 @@ struct Diagnosis {
         object.add(
             "clients",
             clients.map { client in
-                var entry = JSONObject()
+                var entry = JSONObjectText()
                 entry.add("client", client.client)
                 entry.add("verdict", client.verdict.rawValue)
                 entry.add("detail", client.detail)

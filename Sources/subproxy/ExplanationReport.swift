@@ -69,7 +69,7 @@ struct ExplanationReport {
 
     /// For programs; members are only ever added.
     var json: String {
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add("url", url.description)
         object.add("method", method)
         object.add("answered", explanation.answer != nil || archive?.found != nil)
@@ -86,7 +86,7 @@ struct ExplanationReport {
         } else {
             object.add("sql", database?.sql)
             object.add("values", json: database?.values)
-            object.add("plan", json: database.map { JSONObject.array($0.plan) })
+            object.add("plan", json: database.map { JSONObjectText.array($0.plan) })
         }
         object.add("template", template.map(json))
         object.add("passed_over", explanation.passedOver.map(json))
@@ -98,16 +98,16 @@ struct ExplanationReport {
 
     /// An object of what there is of each statement of a template; nil where it has none.
     private func json(
-        _ template: TemplatePreview, _ add: (inout JSONObject, TemplatePreview.Statement) -> Void
-    ) -> JSONObject? {
+        _ template: TemplatePreview, _ add: (inout JSONObjectText, TemplatePreview.Statement) -> Void
+    ) -> JSONObjectText? {
         guard !template.statements.isEmpty else { return nil }
-        var object = JSONObject()
+        var object = JSONObjectText()
         for statement in template.statements { add(&object, statement) }
         return object
     }
 
-    private func json(_ template: TemplatePreview) -> JSONObject {
-        var object = JSONObject()
+    private func json(_ template: TemplatePreview) -> JSONObjectText {
+        var object = JSONObjectText()
         object.add("path", template.path)
         object.add("media_type", template.mediaType)
         object.add("partials", template.partials)
@@ -117,15 +117,15 @@ struct ExplanationReport {
         return object
     }
 
-    private func json(_ connect: DecisionPreview) -> JSONObject {
-        var object = JSONObject()
+    private func json(_ connect: DecisionPreview) -> JSONObjectText {
+        var object = JSONObjectText()
         object.add("outcome", connect.outcome)
         object.add("reason", connect.sentence)
         object.add("status", connect.status)
         return object
     }
 
-    private func json(_ answer: Explanation.Answer) -> JSONObject {
+    private func json(_ answer: Explanation.Answer) -> JSONObjectText {
         var object = json(answer.rule)
         object.add("reasons", answer.reasons)
         object.add("answers_with", answer.sourceDescription)
@@ -135,8 +135,8 @@ struct ExplanationReport {
         return object
     }
 
-    private func json(_ turn: Explanation.Turn) -> JSONObject {
-        var object = JSONObject()
+    private func json(_ turn: Explanation.Turn) -> JSONObjectText {
+        var object = JSONObjectText()
         object.add("position", turn.rule.position)
         object.add("line", turn.rule.location.line)
         object.add("source", turn.rule.sourceName)
@@ -146,14 +146,14 @@ struct ExplanationReport {
         return object
     }
 
-    private func json(_ miss: Explanation.Miss) -> JSONObject {
+    private func json(_ miss: Explanation.Miss) -> JSONObjectText {
         var object = json(miss.rule)
         object.add("reason", miss.reason)
         return object
     }
 
-    private func json(_ rule: Rule) -> JSONObject {
-        var object = JSONObject()
+    private func json(_ rule: Rule) -> JSONObjectText {
+        var object = JSONObjectText()
         object.add("position", rule.position)
         object.add("map", rule.mapFile)
         object.add("line", rule.location.line)
@@ -218,8 +218,8 @@ private struct FileState {
         }
     }
 
-    var json: JSONObject {
-        var object = JSONObject()
+    var json: JSONObjectText {
+        var object = JSONObjectText()
         object.add("path", path)
         object.add("media_type", mediaType)
         switch size {

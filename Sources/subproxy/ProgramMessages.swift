@@ -64,7 +64,7 @@ struct StandardErrorLogHandler: LogHandler {
             // Names in messages may come from a client.
             line = "subproxy: \(event.level): \(visibleText(of: line.utf8))"
         case .json:
-            var object = JSONObject()
+            var object = JSONObjectText()
             object.add("time", WallTime.now().internetText)
             object.add("level", "\(event.level)")
             object.add("message", "\(event.message)")

@@ -132,7 +132,7 @@ struct SessionListCommand: ProgramCommand {
     }
 
     private func object(_ name: SessionName, _ session: SavedSession) -> String {
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add("name", name.text)
         object.add("saved", session.saved)
         object.add("current", session.current)

@@ -93,7 +93,7 @@ struct ArchiveListLine {
     }
 
     var json: String {
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add("position", position)
         object.add("offset", offset)
         object.add("method", method)

@@ -34,9 +34,9 @@ enum ArchiveLines {
 
     // MARK: For programs
 
-    static func json(_ found: ArchivePreview.Found) -> JSONObject {
+    static func json(_ found: ArchivePreview.Found) -> JSONObjectText {
         let entry = found.archive.table[found.number]
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add("file", found.archive.archive.name)
         object.add("entry", found.number + 1)
         object.add("position", found.position)
@@ -49,8 +49,8 @@ enum ArchiveLines {
         return object
     }
 
-    static func json(_ nearest: ArchiveMiss.Nearest) -> JSONObject {
-        var object = JSONObject()
+    static func json(_ nearest: ArchiveMiss.Nearest) -> JSONObjectText {
+        var object = JSONObjectText()
         object.add("position", nearest.position)
         object.add("url", nearest.url)
         object.add("differs", nearest.differs)

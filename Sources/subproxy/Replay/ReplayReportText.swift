@@ -59,11 +59,11 @@ struct ReplayReportText {
     }
 
     var json: String {
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add(
             "archives",
             archives.map { archive in
-                var member = JSONObject()
+                var member = JSONObjectText()
                 member.add("file", archive.file)
                 member.add("entries", archive.entries)
                 member.add("usable", archive.usable)
@@ -71,7 +71,7 @@ struct ReplayReportText {
                 member.add("unused", archive.unused)
                 return member
             })
-        var answers = JSONObject()
+        var answers = JSONObjectText()
         for kind in ["exact", "tolerant", "nearest"] { answers.add(kind, report.answers(kind)) }
         object.add("answers", answers)
         let (misses, more) = report.misses
@@ -80,8 +80,8 @@ struct ReplayReportText {
         return object.text
     }
 
-    private func json(_ miss: ReplayReport.Miss) -> JSONObject {
-        var object = JSONObject()
+    private func json(_ miss: ReplayReport.Miss) -> JSONObjectText {
+        var object = JSONObjectText()
         object.add("method", miss.method)
         object.add("url", miss.url)
         object.add("count", miss.count)
@@ -89,7 +89,7 @@ struct ReplayReportText {
         object.add(
             "nearest",
             miss.nearest.map { nearest in
-                var object = JSONObject()
+                var object = JSONObjectText()
                 object.add("position", nearest.position)
                 object.add("url", nearest.url)
                 object.add("differs", nearest.differs)

@@ -144,7 +144,7 @@ final class SaveList: Sendable {
             let message = error.message.hasPrefix(job.url) ? error.message : "\(job.url): \(error.message)"
             StandardStream.error.writeLine("subproxy: error: \(message)")
             guard command.options.json else { return }
-            var object = JSONObject()
+            var object = JSONObjectText()
             object.add("url", job.url)
             object.add("error", error.message)
             object.add("status", Int(error.status.rawValue))

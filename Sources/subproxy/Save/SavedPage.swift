@@ -115,8 +115,8 @@ struct SavedPage {
             + " back with 200: \(shown.joined(separator: ", "))\(more)"
     }
 
-    var json: JSONObject {
-        var object = JSONObject()
+    var json: JSONObjectText {
+        var object = JSONObjectText()
         object.add("url", url)
         object.add("final_url", finalURL)
         object.add("title", title)
@@ -131,7 +131,7 @@ struct SavedPage {
         object.add(
             "misses",
             misses.map { miss in
-                var object = JSONObject()
+                var object = JSONObjectText()
                 object.add("method", miss.method)
                 object.add("url", miss.url)
                 object.add("count", miss.count)

@@ -1,7 +1,7 @@
 import Basics
 
 /// Writes a JSON object on one line, its members in the order in which they were added (RFC 8259).
-struct JSONObject {
+struct JSONObjectText {
     private var members: [String] = []
 
     /// The object's text.
@@ -9,36 +9,36 @@ struct JSONObject {
 
     /// Adds a member whose value is a string, or null.
     mutating func add(_ name: String, _ value: String?) {
-        members.append("\(JSONObject.quoted(name)):\(value.map(JSONObject.quoted) ?? "null")")
+        members.append("\(JSONObjectText.quoted(name)):\(value.map(JSONObjectText.quoted) ?? "null")")
     }
 
     mutating func add(_ name: String, _ value: Int?) {
-        members.append("\(JSONObject.quoted(name)):\(value.map { String($0) } ?? "null")")
+        members.append("\(JSONObjectText.quoted(name)):\(value.map { String($0) } ?? "null")")
     }
 
     mutating func add(_ name: String, _ value: Bool) {
-        members.append("\(JSONObject.quoted(name)):\(value)")
+        members.append("\(JSONObjectText.quoted(name)):\(value)")
     }
 
-    mutating func add(_ name: String, _ values: [String]) { add(name, json: JSONObject.array(values)) }
+    mutating func add(_ name: String, _ values: [String]) { add(name, json: JSONObjectText.array(values)) }
 
     /// Adds a member whose value is JSON already, or null.
     mutating func add(_ name: String, json value: String?) {
-        members.append("\(JSONObject.quoted(name)):\(value ?? "null")")
+        members.append("\(JSONObjectText.quoted(name)):\(value ?? "null")")
     }
 
     /// An array of strings.
     static func array(_ values: [String]) -> String {
-        "[\(values.map(JSONObject.quoted).joined(separator: ","))]"
+        "[\(values.map(JSONObjectText.quoted).joined(separator: ","))]"
     }
 
     /// Adds a member whose value is another object, or null.
-    mutating func add(_ name: String, _ value: JSONObject?) {
-        members.append("\(JSONObject.quoted(name)):\(value?.text ?? "null")")
+    mutating func add(_ name: String, _ value: JSONObjectText?) {
+        members.append("\(JSONObjectText.quoted(name)):\(value?.text ?? "null")")
     }
 
-    mutating func add(_ name: String, _ values: [JSONObject]) {
-        members.append("\(JSONObject.quoted(name)):[\(values.map(\.text).joined(separator: ","))]")
+    mutating func add(_ name: String, _ values: [JSONObjectText]) {
+        members.append("\(JSONObjectText.quoted(name)):[\(values.map(\.text).joined(separator: ","))]")
     }
 
     /// A text as a JSON string, line breaks and control characters escaped.

@@ -3,21 +3,21 @@ import Testing
 @testable import subproxy
 
 @Suite("A JSON object on one line")
-struct JSONObjectTests {
+struct JSONObjectTextTests {
     @Test("has its members in the order in which they came")
     func members() {
-        var inner = JSONObject()
+        var inner = JSONObjectText()
         inner.add("b", true)
-        var object = JSONObject()
+        var object = JSONObjectText()
         #expect(object.text == "{}")
         object.add("z", "text")
         object.add("a", 7)
         object.add("n", nil as String?)
         object.add("m", nil as Int?)
-        object.add("o", nil as JSONObject?)
+        object.add("o", nil as JSONObjectText?)
         object.add("list", ["x", "y"])
         object.add("object", inner)
-        object.add("objects", [inner, JSONObject()])
+        object.add("objects", [inner, JSONObjectText()])
         #expect(
             object.text
                 == #"{"z":"text","a":7,"n":null,"m":null,"o":null,"list":["x","y"],"object":{"b":true},"#
@@ -32,7 +32,7 @@ struct JSONObjectTests {
             ("é漢\u{1F600}/", "é漢\u{1F600}/"),
         ])
     func escapes(text: String, written: String) {
-        var object = JSONObject()
+        var object = JSONObjectText()
         object.add(text, text)
         #expect(object.text == "{\"\(written)\":\"\(written)\"}")
     }
