@@ -4,13 +4,13 @@ import NIOCore
 
 /// Reads a file with its encoded siblings, and tells whether a state that was read is still the file's.
 struct FileLoader: Sendable {
-    let bodies: BodyReader
+    let bodies: FileBodyReader
     /// Room for bodies that the kernel sends by itself.
     let places: SealedPlaces
     /// Wall-clock nanoseconds.
     let now: @Sendable () -> UInt64
 
-    init(bodies: BodyReader, places: SealedPlaces = SealedPlaces(), now: @escaping @Sendable () -> UInt64) {
+    init(bodies: FileBodyReader, places: SealedPlaces = SealedPlaces(), now: @escaping @Sendable () -> UInt64) {
         self.bodies = bodies
         self.places = places
         self.now = now
@@ -122,7 +122,7 @@ struct FileLoader: Sendable {
     private func add(
         _ file: borrowing OpenFile, coding: ContentCoding?, to reading: inout Reading
     ) throws(FileRefusal) {
-        var outcome = BodyReader.Outcome(identity: file.identity)
+        var outcome = FileBodyReader.Outcome(identity: file.identity)
         if reading.mode != .none { outcome = try bodies.read(file) }
         let identity = outcome.identity
         let isSettled = outcome.isConsistent && identity.isSettled(at: reading.start)

@@ -33,7 +33,7 @@ public final class RetainedFiles: Sendable {
     ) {
         self.limits = limits
         self.onEvict = onEvict
-        loader = FileLoader(bodies: BodyReader(limit: limits.file, read: read), now: now)
+        loader = FileLoader(bodies: FileBodyReader(limit: limits.file, read: read), now: now)
         state = Mutex(State(memory: limits.memory))
     }
 

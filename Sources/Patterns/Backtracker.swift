@@ -3,7 +3,7 @@ extension MatchScratch {
     static let maximumVisits = 1 << 18
 
     /// Whether `backtrack` may run: its memory and its time grow with program × input.
-    static func canBacktrack(_ program: Program, count: Int) -> Bool {
+    static func canBacktrack(_ program: ExpressionProgram, count: Int) -> Bool {
         let (visits, overflow) = program.visitCount.multipliedReportingOverflow(by: count + 1)
         return !overflow && visits <= maximumVisits
     }
@@ -13,7 +13,7 @@ extension MatchScratch {
     /// A way that failed once fails again, whatever the captures were on it, so each can be dropped when it comes back
     /// to where another was. Hence the time is in proportion to program × input (the bit-state matcher of RE2).
     /// `slots` has two elements for each group, or none.
-    mutating func backtrack(_ program: borrowing Program, _ input: Span<UInt8>, slots: inout [Int]) -> Bool {
+    mutating func backtrack(_ program: borrowing ExpressionProgram, _ input: Span<UInt8>, slots: inout [Int]) -> Bool {
         let count = input.count
         let visitCount = program.visitCount
         clearVisited(bits: visitCount * (count + 1))
@@ -145,7 +145,7 @@ extension MatchScratch {
     }
 }
 
-extension Program {
+extension ExpressionProgram {
     /// The first position at or after `start` where a match may begin; nil if there is none.
     func nextStart(in input: Span<UInt8>, from start: Int) -> Int? {
         if isAnchoredAtStart, start > 0 { return nil }

@@ -10,7 +10,7 @@
 /// reports what it matched last; a repetition of what can be empty ends at the first repetition that comes back to
 /// where another began, as in RE2.
 public struct LinearExpression: Sendable {
-    let program: Program
+    let program: ExpressionProgram
     /// The expression as it was written.
     let pattern: [UInt8]
 

@@ -2,7 +2,7 @@ extension MatchScratch {
     /// Finds the first match by following all ways at once, a byte at a time (Pike's matcher), as `backtrack` would.
     ///
     /// Its time is in proportion to program × input, its memory to the program alone.
-    mutating func followAll(_ program: Program, _ input: Span<UInt8>, slots: inout [Int]) -> Bool {
+    mutating func followAll(_ program: ExpressionProgram, _ input: Span<UInt8>, slots: inout [Int]) -> Bool {
         current.prepare(instructions: program.instructions.count, slots: slots.count)
         following.prepare(instructions: program.instructions.count, slots: slots.count)
         steps = 0
@@ -30,7 +30,7 @@ extension MatchScratch {
 
     /// Takes the byte at `position` in every way of `current`; true if one of them has come to a match.
     private mutating func advance(
-        _ program: Program, at position: Int, in input: Span<UInt8>, slots: inout [Int]
+        _ program: ExpressionProgram, at position: Int, in input: Span<UInt8>, slots: inout [Int]
     ) -> Bool {
         let byte = position < input.count ? input[position] : nil
         steps &+= current.count
@@ -100,7 +100,7 @@ struct ThreadList: Sendable {
     ///
     /// `working` holds the slots on the way there, and is as before afterwards; `jobs` is empty before and afterwards.
     mutating func enter(
-        _ start: Int, of program: Program, at position: Int, in input: Span<UInt8>,
+        _ start: Int, of program: ExpressionProgram, at position: Int, in input: Span<UInt8>,
         slots working: inout [Int], jobs: inout [MatchScratch.Job]
     ) {
         jobs.removeAll(keepingCapacity: true)

@@ -21,10 +21,10 @@ struct ProgramCompiler {
 
     /// Compiles an expression.
     ///
-    /// - Throws: ``PatternError`` if the program would have more than `Program.maximumCount` instructions.
+    /// - Throws: ``PatternError`` if the program would have more than `ExpressionProgram.maximumCount` instructions.
     static func compile(
         _ tree: SyntaxNode, groupCount: Int, expressionLength: Int
-    ) throws(PatternError) -> Program {
+    ) throws(PatternError) -> ExpressionProgram {
         var compiler = ProgramCompiler(expressionLength: expressionLength)
         let end = try compiler.emit(.match, next: 0)
         let start = try compiler.emit(tree, next: end)
@@ -39,10 +39,10 @@ struct ProgramCompiler {
     private mutating func emit(
         _ operation: Operation, byte: UInt8 = 0, next: Int, argument: Int = 0
     ) throws(PatternError) -> Int {
-        guard drafts.count < Program.maximumCount else {
+        guard drafts.count < ExpressionProgram.maximumCount else {
             let cause = repetition == nil ? "shorten it" : "use a smaller count, or '*' or '+'"
             throw PatternError(
-                "the expression compiles to more than \(Program.maximumCount) instructions; \(cause)",
+                "the expression compiles to more than \(ExpressionProgram.maximumCount) instructions; \(cause)",
                 at: repetition ?? 0..<expressionLength)
         }
         drafts.append(Draft(operation: operation, byte: byte, next: next, argument: argument))
@@ -142,7 +142,7 @@ struct ProgramCompiler {
     // MARK: Layout
 
     /// Numbers the instructions that can be reached in the order in which they run, so that literals become runs.
-    private func layOut(from start: Int) -> Program {
+    private func layOut(from start: Int) -> ExpressionProgram {
         var order: [Int] = []
         var numbers = [Int](repeating: -1, count: drafts.count)
         var predecessors = [Int](repeating: 0, count: drafts.count)
@@ -157,7 +157,7 @@ struct ProgramCompiler {
             if draft.operation != .match { pending.append(draft.next) }
         }
 
-        var program = Program()
+        var program = ExpressionProgram()
         program.sets = sets
         program.instructions.reserveCapacity(order.count)
         program.bytes.reserveCapacity(order.count)
@@ -180,7 +180,7 @@ struct ProgramCompiler {
     }
 
     /// Notes at each split which bytes can come first on either way, so that the backtracker need not try in vain.
-    private mutating func lookAhead(in program: inout Program) {
+    private mutating func lookAhead(in program: inout ExpressionProgram) {
         for index in program.instructions.indices where program.instructions[index].operation == .split {
             let instruction = program.instructions[index]
             let (next, argument) = (Int(instruction.next), Int(instruction.argument))
@@ -196,7 +196,7 @@ struct ProgramCompiler {
     }
 }
 
-extension Program {
+extension ExpressionProgram {
     /// Lets each byte know the run that it begins. A run ends before an instruction that can be entered from elsewhere.
     fileprivate mutating func joinRuns() {
         for index in instructions.indices.reversed().dropFirst() where instructions[index].operation == .byte {

@@ -10,7 +10,7 @@ struct FileLoaderTests {
     private let clock = SettableClock()
 
     private func loader(limit: Int = 1 << 20) -> FileLoader {
-        FileLoader(bodies: BodyReader(limit: limit, read: systemRead), now: clock.read)
+        FileLoader(bodies: FileBodyReader(limit: limit, read: systemRead), now: clock.read)
     }
 
     private func load(

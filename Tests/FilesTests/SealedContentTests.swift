@@ -14,7 +14,8 @@ struct SealedContentTests {
 
     private func load(_ content: [UInt8], places: SealedPlaces = SealedPlaces()) throws -> FileVariant {
         sandbox.write(content, to: "f")
-        let loader = FileLoader(bodies: BodyReader(limit: 1 << 22, read: systemRead), places: places, now: clock.read)
+        let loader = FileLoader(
+            bodies: FileBodyReader(limit: 1 << 22, read: systemRead), places: places, now: clock.read)
         return try #require(try loader.load(sandbox.root, try RelativePath("f".bytes), mode: .retain).variants.first)
     }
 

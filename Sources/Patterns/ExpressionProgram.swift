@@ -33,7 +33,7 @@ struct Instruction: Sendable {
 }
 
 /// A compiled expression. It begins at instruction 0.
-struct Program: Sendable {
+struct ExpressionProgram: Sendable {
     /// The most instructions of one expression.
     static let maximumCount = 10_000
 

@@ -4,20 +4,20 @@ import Testing
 
 @testable import Files
 
-struct BodyReaderTests {
+struct FileBodyReaderTests {
     private let sandbox = FileSandbox()
 
     /// Reads with something done before each read, which gets the count of reads before.
-    private func reader(limit: Int = 1 << 20, before: @escaping @Sendable (Int) -> Void = { _ in }) -> BodyReader {
+    private func reader(limit: Int = 1 << 20, before: @escaping @Sendable (Int) -> Void = { _ in }) -> FileBodyReader {
         let calls = Collected<Int>()
-        return BodyReader(limit: limit) { descriptor, space, offset in
+        return FileBodyReader(limit: limit) { descriptor, space, offset in
             before(calls.all.count)
             calls.add(offset)
             return systemRead(descriptor, space, offset)
         }
     }
 
-    private func read(_ reader: BodyReader) throws -> BodyReader.Outcome {
+    private func read(_ reader: FileBodyReader) throws -> FileBodyReader.Outcome {
         let file = try sandbox.root.open("f".bytes)
         return try reader.read(file)
     }
@@ -35,7 +35,7 @@ struct BodyReaderTests {
     @Test("A file over the limit is not read")
     func overLimit() throws {
         sandbox.write("12345", to: "f")
-        let outcome = try read(BodyReader(limit: 4) { _, _, _ in -Int(EIO) })
+        let outcome = try read(FileBodyReader(limit: 4) { _, _, _ in -Int(EIO) })
         #expect(outcome.body == nil)
         #expect(outcome.identity.size == 5)
     }
@@ -43,7 +43,7 @@ struct BodyReaderTests {
     @Test("Short reads are gone on with")
     func shortReads() throws {
         sandbox.write("content", to: "f")
-        let reader = BodyReader(limit: 100) { descriptor, space, offset in
+        let reader = FileBodyReader(limit: 100) { descriptor, space, offset in
             systemRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: space.prefix(2)), offset)
         }
         #expect(try read(reader).body == ByteBuffer(string: "content"))
@@ -52,7 +52,7 @@ struct BodyReaderTests {
     @Test("An error while reading is thrown", arguments: [EIO, ESTALE])
     func errors(code: CInt) {
         sandbox.write("content", to: "f")
-        let reader = BodyReader(limit: 100) { descriptor, space, offset in
+        let reader = FileBodyReader(limit: 100) { descriptor, space, offset in
             offset > 0
                 ? -Int(code)
                 : systemRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: space.prefix(2)), offset)
@@ -100,7 +100,7 @@ struct BodyReaderTests {
     @Test("A read that says more than it was asked for is not believed")
     func excess() throws {
         sandbox.write("ab", to: "f")
-        let reader = BodyReader(limit: 100) { _, space, _ in space.count + 10 }
+        let reader = FileBodyReader(limit: 100) { _, space, _ in space.count + 10 }
         #expect(try read(reader).body?.readableBytes == 2)
     }
 }

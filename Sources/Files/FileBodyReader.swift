@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Reads a whole file, and makes sure that the bytes are those of one state of it.
-struct BodyReader: Sendable {
+struct FileBodyReader: Sendable {
     /// The largest file that is read, in bytes.
     let limit: Int
     let read: PositionedRead
