@@ -8,9 +8,9 @@ import Testing
 
 @Suite("Requests of HTTP/2 in the form of HTTP/1")
 struct HTTP2RequestHeadTests {
-    private func decode(_ block: [UInt8], with decoder: inout FieldBlockDecoder) throws -> FieldBlock {
+    private func decode(_ block: [UInt8], with decoder: inout HPACKReader) throws -> FieldBlock {
         var fields = FieldBlock()
-        try block.withRawBytes { bytes throws(FieldBlockDecoder.Failure) in try decoder.decode(bytes, into: &fields) }
+        try block.withRawBytes { bytes throws(HPACKReader.Failure) in try decoder.decode(bytes, into: &fields) }
         return fields
     }
 
@@ -27,7 +27,7 @@ struct HTTP2RequestHeadTests {
             return Array(buffer: block)
         }
         let bytes = try encode(request)
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 25)
+        var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 25)
         let block = try decode(bytes, with: &decoder)
         #expect(!block.isTooLarge)
         let head = try HTTP2RequestHead.make(block, hasContent: false, maxTargetBytes: 1 << 10)
@@ -38,7 +38,7 @@ struct HTTP2RequestHeadTests {
         // One field more is one too many, and so are crumbs without end.
         let more = try encode(request + [("x-more", "y")])
         #expect(try decode(more, with: &decoder).isTooLarge)
-        var small = FieldBlockDecoder(maxBytes: 190 * 38, maxLines: 25)
+        var small = HPACKReader(maxBytes: 190 * 38, maxLines: 25)
         encoder = HPACKEncoder(allocator: ByteBufferAllocator())
         #expect(try decode(try encode(request), with: &small).isTooLarge)
     }
@@ -49,7 +49,7 @@ struct HTTP2RequestHeadTests {
         let fields = (0..<count).map { ("x-\($0)", String(repeating: "v", count: length)) }
         var bytes = ByteBuffer()
         try encoder.encode(headers: HPACKHeaders(fields), to: &bytes)
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
+        var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 200)
         let block = try decode(Array(buffer: bytes), with: &decoder)
         if isTaken {
             #expect(try HTTP2RequestHead.trailers(block, limits: MessageLimits()).count == count)
@@ -65,7 +65,7 @@ struct HTTP2RequestHeadTests {
         var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
         var bytes = ByteBuffer()
         try encoder.encode(headers: HPACKHeaders(fields), to: &bytes)
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
+        var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 200)
         let block = try decode(Array(buffer: bytes), with: &decoder)
         do throws(HTTP2RequestError) {
             let head = try HTTP2RequestHead.make(block, hasContent: hasContent, maxTargetBytes: 10)

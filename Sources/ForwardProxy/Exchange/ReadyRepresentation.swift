@@ -219,9 +219,9 @@ final class ReadyRepresentation {
     private func stampBlock(_ second: Int64, _ tail: ByteBuffer) {
         var out = ByteBuffer()
         out.reserveCapacity(head.readableBytes &+ tail.readableBytes)
-        FieldBlockWriter.writeStatus(status, to: &out)
-        FieldBlockWriter.write(fieldLines, to: &out)
-        FieldBlockWriter.write(tail, to: &out)
+        HPACKWriter.writeStatus(status, to: &out)
+        HPACKWriter.write(fieldLines, to: &out)
+        HPACKWriter.write(tail, to: &out)
         block = out
         blockSecond = second
     }

@@ -98,8 +98,8 @@ extension HTTP2Connection {
 
     /// A whole header block: it is decompressed whatever becomes of it, since later ones build on it (RFC 9113 §4.3).
     private func receive(_ block: HTTP2HeaderBlock, _ now: UInt64) throws(HTTP2Violation) {
-        do throws(FieldBlockDecoder.Failure) {
-            try block.bytes.withUnsafeReadableBytes { bytes throws(FieldBlockDecoder.Failure) in
+        do throws(HPACKReader.Failure) {
+            try block.bytes.withUnsafeReadableBytes { bytes throws(HPACKReader.Failure) in
                 try decoder.decode(bytes, into: &fields)
             }
         } catch {

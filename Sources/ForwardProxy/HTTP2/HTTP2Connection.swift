@@ -31,7 +31,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
     // What has been received.
     var input = ByteBuffer()
     var isInRead = false
-    var decoder: FieldBlockDecoder
+    var decoder: HPACKReader
     var fields = FieldBlock()
     private var readIsPending = false
     /// Why the connection is closed, where the client has not done it.
@@ -50,7 +50,7 @@ final class HTTP2Connection: ChannelDuplexHandler {
         self.isLocal = isLocal
         limits = loop.proxy.configuration.limits
         state = HTTP2ConnectionState(maxBlockBytes: limits.headerSectionBytes)
-        decoder = FieldBlockDecoder(maxBytes: limits.headerSectionBytes, maxLines: limits.headerFields &+ 4)
+        decoder = HPACKReader(maxBytes: limits.headerSectionBytes, maxLines: limits.headerFields &+ 4)
     }
 
     /// Adds what speaks HTTP/2 behind the TLS handlers of a channel.

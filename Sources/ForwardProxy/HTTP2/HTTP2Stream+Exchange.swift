@@ -31,8 +31,8 @@ extension HTTP2Stream: ExchangeClient {
     func sendInterim(status: Int, lines: ByteBuffer) {
         guard !state.responseHasStarted else { return }
         var block = ByteBuffer()
-        FieldBlockWriter.writeStatus(status, to: &block)
-        FieldBlockWriter.write(lines, to: &block)
+        HPACKWriter.writeStatus(status, to: &block)
+        HPACKWriter.write(lines, to: &block)
         connection.writeHeaders(stream: id, block, isLast: false)
         loop.flushLater(connection)
     }
@@ -72,8 +72,8 @@ extension HTTP2Stream: ExchangeClient {
         record?.observed?.head(status: response.status, lines: response.lines)
         var block = ByteBuffer()
         block.reserveCapacity(response.lines.readableBytes &+ 16)
-        FieldBlockWriter.writeStatus(response.status, to: &block)
-        FieldBlockWriter.write(response.lines, to: &block)
+        HPACKWriter.writeStatus(response.status, to: &block)
+        HPACKWriter.write(response.lines, to: &block)
         let length: Int? =
             switch response.body {
             case .none: 0
@@ -105,7 +105,7 @@ extension HTTP2Stream: ExchangeClient {
         if !state.responseIsComplete {
             if let trailers, trailers.readableBytes > 0 {
                 var block = ByteBuffer()
-                FieldBlockWriter.write(trailers, to: &block)
+                HPACKWriter.write(trailers, to: &block)
                 if block.readableBytes > 0 { lastBlock = block }
             }
             state.completedResponse(hasTrailers: lastBlock != nil)

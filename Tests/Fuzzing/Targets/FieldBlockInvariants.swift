@@ -14,7 +14,7 @@ enum FieldBlockInvariants {
 
     /// - Parameter bytes: blocks of one connection, each with its length in one byte before it.
     static func check(_ bytes: [UInt8]) throws {
-        var decoder = FieldBlockDecoder(maxBytes: maxBytes, maxLines: maxLines)
+        var decoder = HPACKReader(maxBytes: maxBytes, maxLines: maxLines)
         var second = decoder
         var other = HPACKDecoder(
             allocator: ByteBufferAllocator(), maxDynamicTableSize: 4096, maxHeaderListSize: 1 << 20)
@@ -44,10 +44,10 @@ enum FieldBlockInvariants {
     }
 
     private static func decode(
-        _ block: [UInt8], _ decoder: inout FieldBlockDecoder, _ fields: inout FieldBlock
+        _ block: [UInt8], _ decoder: inout HPACKReader, _ fields: inout FieldBlock
     ) -> Bool {
         do {
-            try block.withRawBytes { bytes throws(FieldBlockDecoder.Failure) in
+            try block.withRawBytes { bytes throws(HPACKReader.Failure) in
                 try decoder.decode(bytes, into: &fields)
             }
             return true
@@ -105,7 +105,7 @@ enum FieldBlockInvariants {
                 block += text
             }
         }
-        var decoder = FieldBlockDecoder(maxBytes: maxBytes, maxLines: maxLines)
+        var decoder = HPACKReader(maxBytes: maxBytes, maxLines: maxLines)
         var again = FieldBlock()
         try require(decode(block, &decoder, &again) && lines(again) == lines(fields), "written: \(block)")
     }

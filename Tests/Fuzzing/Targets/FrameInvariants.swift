@@ -125,7 +125,7 @@ private struct FrameReader {
     private var window = 65_535
     private var initialWindow = 65_535
     private var goAways = 0
-    private var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
+    private var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 200)
     private var block: (stream: UInt32, bytes: [UInt8])?
 
     /// Notes a frame that is being sent.

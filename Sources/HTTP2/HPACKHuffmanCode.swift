@@ -2,7 +2,7 @@
 ///
 /// The code is canonical, so that the lengths of its symbols' codes give the codes; they are made into a machine that
 /// takes four bits at a time. A state is an inner node of the code's tree.
-enum HuffmanCode {
+enum HPACKHuffmanCode {
     /// One step of the machine: the next state, the symbol that was completed, and what else it means.
     private struct Step {
         var next: UInt8 = 0

@@ -4,7 +4,7 @@ public import NIOCore
 /// Writes header blocks: names by the static table where they are in it, nothing else compressed (RFC 7541 §6.2.2).
 ///
 /// Without a dynamic table a block means the same on every connection, so that it can be kept ready.
-public enum FieldBlockWriter {
+public enum HPACKWriter {
     public static func writeStatus(_ status: Int, to block: inout ByteBuffer) {
         switch status {
         case 200: block.writeInteger(UInt8(0x88))
@@ -73,7 +73,7 @@ public enum FieldBlockWriter {
     private static func index(of name: UnsafeRawBufferPointer) -> Int? {
         guard name.count < indexesByLength.count else { return nil }
         for index in indexesByLength[name.count] {
-            let entry = FieldTable.fixed[index &- 1]
+            let entry = HPACKTable.fixed[index &- 1]
             let isSame = zip(name, entry.bytes).allSatisfy { $0.asciiLowercased == $1 }
             if isSame { return index }
         }
@@ -81,9 +81,9 @@ public enum FieldBlockWriter {
     }
 
     private static let indexesByLength: [[Int]] = {
-        let longest = FieldTable.fixed.reduce(0) { max($0, $1.nameLength) }
+        let longest = HPACKTable.fixed.reduce(0) { max($0, $1.nameLength) }
         var indexes = [[Int]](repeating: [], count: longest + 1)
-        for (position, entry) in FieldTable.fixed.enumerated() where entry.bytes.first != UInt8(ascii: ":") {
+        for (position, entry) in HPACKTable.fixed.enumerated() where entry.bytes.first != UInt8(ascii: ":") {
             indexes[entry.nameLength].append(position + 1)
         }
         return indexes

@@ -5,13 +5,13 @@ import Testing
 @testable import HTTP2
 
 @Suite("Header blocks that are written")
-struct FieldBlockWriterTests {
+struct HPACKWriterTests {
     @Test("What is written is read by another decoder: names in lower case, and no fields of a connection")
     func otherDecoder() throws {
         let long = String(repeating: "v", count: 20_000)
         var block = ByteBuffer()
-        FieldBlockWriter.writeStatus(421, to: &block)
-        FieldBlockWriter.write(
+        HPACKWriter.writeStatus(421, to: &block)
+        HPACKWriter.write(
             ByteBuffer(
                 string: """
                     Content-Type:  text/html \r\nX-Own: a: b\r\nConnection: close\r\nEmpty:\r\nTransfer-Encoding: chunked\r\n\

@@ -33,11 +33,11 @@ public struct FieldBlock: Sendable {
 }
 
 /// Decompresses the header blocks of a connection (RFC 7541).
-public struct FieldBlockDecoder: Sendable {
+public struct HPACKReader: Sendable {
     /// The block is no well-formed one: COMPRESSION_ERROR, for the connection (RFC 9113 §4.3).
     public struct Failure: Error {}
 
-    private var table = FieldTable()
+    private var table = HPACKTable()
     private let maxBytes: Int
     private let maxLines: Int
 
@@ -79,7 +79,7 @@ public struct FieldBlockDecoder: Sendable {
                 nameLength = try name(try cursor.integer(prefix: isIndexed ? 6 : 4), &cursor, &fields)
                 try cursor.string(into: &fields.bytes)
                 size &+= fields.bytes.count &- start &+ 32
-                if isIndexed { table.insert(FieldTable.Entry(Array(fields.bytes[start...]), nameLength: nameLength)) }
+                if isIndexed { table.insert(HPACKTable.Entry(Array(fields.bytes[start...]), nameLength: nameLength)) }
             }
             mayResize = false
             let isCrumb = size <= maxBytes && fields.isCookie(start, nameLength)
@@ -141,7 +141,7 @@ public struct FieldBlockDecoder: Sendable {
             position &+= count
             if first & 0x80 == 0 {
                 out.append(contentsOf: coded)
-            } else if !HuffmanCode.decode(coded, to: &out) {
+            } else if !HPACKHuffmanCode.decode(coded, to: &out) {
                 throw Failure()
             }
         }

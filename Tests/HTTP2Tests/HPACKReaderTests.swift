@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP2
 
 @Suite("Compressed fields of HTTP/2")
-struct FieldBlockTests {
+struct HPACKReaderTests {
     private func lines(_ block: FieldBlock) -> [[String]] {
         block.lines.map { line in
             [
@@ -21,9 +21,9 @@ struct FieldBlockTests {
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    private func decode(_ block: [UInt8], with decoder: inout FieldBlockDecoder) throws -> FieldBlock {
+    private func decode(_ block: [UInt8], with decoder: inout HPACKReader) throws -> FieldBlock {
         var fields = FieldBlock()
-        try block.withRawBytes { bytes throws(FieldBlockDecoder.Failure) in try decoder.decode(bytes, into: &fields) }
+        try block.withRawBytes { bytes throws(HPACKReader.Failure) in try decoder.decode(bytes, into: &fields) }
         return fields
     }
 
@@ -40,7 +40,7 @@ struct FieldBlockTests {
             ],
         ])
     func examples(blocks: [String]) throws {
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
+        var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 200)
         let first = [[":method", "GET"], [":scheme", "http"], [":path", "/"], [":authority", "www.example.com"]]
         #expect(lines(try decode(bytes(blocks[0]), with: &decoder)) == first)
         #expect(lines(try decode(bytes(blocks[1]), with: &decoder)) == first + [["cache-control", "no-cache"]])
@@ -60,7 +60,7 @@ struct FieldBlockTests {
         }
         let alphabet = (0..<0x250).compactMap { Unicode.Scalar($0) }.filter { $0.value >= 0x20 && $0.value != 0x7f }
         var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 20, maxLines: 1000)
+        var decoder = HPACKReader(maxBytes: 1 << 20, maxLines: 1000)
         for _ in 0..<300 {
             var headers = HPACKHeaders()
             for _ in 0..<random(20) {
@@ -81,7 +81,7 @@ struct FieldBlockTests {
 
     @Test("Fields over the limits are left out, and the table goes on")
     func limits() throws {
-        var decoder = FieldBlockDecoder(maxBytes: 1000, maxLines: 3)
+        var decoder = HPACKReader(maxBytes: 1000, maxLines: 3)
         // x-a: 900 bytes, put into the table and named four times more.
         let value = [UInt8](repeating: 0x62, count: 900)
         let block = bytes("4003782d61") + [0x7f, 0x85, 0x06] + value
@@ -102,7 +102,7 @@ struct FieldBlockTests {
             "0001618149", "0001618100",
         ])
     func malformed(block: String) {
-        var decoder = FieldBlockDecoder(maxBytes: 1 << 16, maxLines: 200)
-        #expect(throws: FieldBlockDecoder.Failure.self) { try decode(bytes(block), with: &decoder) }
+        var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 200)
+        #expect(throws: HPACKReader.Failure.self) { try decode(bytes(block), with: &decoder) }
     }
 }

@@ -1,5 +1,5 @@
 /// The tables that compressed fields refer to: the static one, and the dynamic one of a connection (RFC 7541 §2.3).
-struct FieldTable {
+struct HPACKTable {
     /// A field, its name and then its value in one piece.
     struct Entry {
         var bytes: [UInt8]
@@ -22,7 +22,7 @@ struct FieldTable {
     private var entries: [Entry] = []
     private var oldest = 0
     private(set) var size = 0
-    private(set) var capacity = FieldTable.largestCapacity
+    private(set) var capacity = HPACKTable.largestCapacity
 
     /// The setting's default, which is never raised: bytes.
     static let largestCapacity = 4096
@@ -30,8 +30,8 @@ struct FieldTable {
     /// The entry of an index, counted from 1; nil where there is none.
     subscript(index: Int) -> Entry? {
         guard index > 0 else { return nil }
-        guard index > FieldTable.fixed.count else { return FieldTable.fixed[index &- 1] }
-        let position = entries.count &- (index &- FieldTable.fixed.count)
+        guard index > HPACKTable.fixed.count else { return HPACKTable.fixed[index &- 1] }
+        let position = entries.count &- (index &- HPACKTable.fixed.count)
         return position >= oldest ? entries[position] : nil
     }
 
@@ -44,7 +44,7 @@ struct FieldTable {
 
     /// - Returns: whether the capacity is one that may be.
     mutating func setCapacity(_ capacity: Int) -> Bool {
-        guard capacity <= FieldTable.largestCapacity else { return false }
+        guard capacity <= HPACKTable.largestCapacity else { return false }
         self.capacity = capacity
         evict(to: capacity)
         return true
