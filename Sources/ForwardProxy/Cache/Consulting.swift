@@ -187,14 +187,14 @@ extension LoopContext {
         case .hit(let permission):
             client.record?.outcome = .stored
             if let permission { client.record?.reason = "\(permission.reason)" }
-            tail = StoredFields.hit(age: age, of: metadata)
+            tail = StoredTail.hit(age: age, of: metadata)
         case .validated(let extra):
             client.record?.outcome = .validated
-            tail = StoredFields.validated(metadata, extra: extra)
+            tail = StoredTail.validated(metadata, extra: extra)
         case .standIn(let permission, let failure):
             client.record?.outcome = .stored
             client.record?.reason = "\(permission.reason)"
-            tail = StoredFields.standIn(age: age, permission, after: failure, metadata)
+            tail = StoredTail.standIn(age: age, permission, after: failure, metadata)
         }
         let source = AnswerPlan.Source(
             representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,

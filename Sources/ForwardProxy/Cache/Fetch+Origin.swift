@@ -121,7 +121,7 @@ extension Fetch {
             selected.metadata, notModified: response, request: cacheRequest, policy: cache.policy)
         {
         case .freshened(let metadata):
-            let extra = StoredFields.unkept(of: response.fields, in: metadata.fields)
+            let extra = StoredTail.unkept(of: response.fields, in: metadata.fields)
             serve(update(selected, metadata, by: response) ?? selected.with(metadata), .validated(extra: extra))
         case .forClient: pass(head, nil)
         case .mismatch:

@@ -63,13 +63,13 @@ final class ReadyStored {
     @inline(__always)
     func send(to client: any ExchangeClient, isHead: Bool, age: Int64) {
         representation.send(
-            to: client, isHead: isHead, second: age, tail: StoredFields.hit(age: age, of: entry.metadata))
+            to: client, isHead: isHead, second: age, tail: StoredTail.hit(age: age, of: entry.metadata))
     }
 
     /// Tells observers what ``send(to:isHead:age:)`` sends.
     func tell(_ observed: ObservedExchange, isHead: Bool, age: Int64) {
         representation.tell(
-            observed, isHead: isHead, isNotModified: false, tail: StoredFields.hit(age: age, of: entry.metadata))
+            observed, isHead: isHead, isNotModified: false, tail: StoredTail.hit(age: age, of: entry.metadata))
     }
 
     private static func represent(_ entry: StoredEntry, _ identity: ProxyIdentity) -> ReadyRepresentation {
@@ -103,7 +103,7 @@ final class ReadyStored {
 }
 
 /// The fields of a response from the store that are not stored with it.
-enum StoredFields {
+enum StoredTail {
     /// Age and Cache-Status of a hit: `subproxy; hit; ttl=376`.
     static func hit(age: Int64, of stored: StoredResponse, detail: String = "") -> ByteBuffer {
         var lines = ByteBuffer()
