@@ -28,13 +28,14 @@ extension LoopContext {
     func answer(with file: AuthorityFile) -> OwnRoute.Answer {
         guard !tunnelPolicy.intercepted.isEmpty else { return .error(.nothingDecrypted) }
         return .later(
-            proxy.secureTunnels.authority(on: eventLoop).assumeIsolated().map { file.page($0) }.nonisolated())
+            proxy.secureTunnels.certificateAuthority(on: eventLoop).assumeIsolated().map { file.page($0) }.nonisolated()
+        )
     }
 
     /// The authority, or why there is none; nil where nothing is decrypted.
     func authorityIfAny() -> EventLoopFuture<Result<CertificateAuthority, any Error>?> {
         guard !tunnelPolicy.intercepted.isEmpty else { return eventLoop.makeSucceededFuture(nil) }
-        return proxy.secureTunnels.authority(on: eventLoop).map { .success($0) }
+        return proxy.secureTunnels.certificateAuthority(on: eventLoop).map { .success($0) }
             .flatMapErrorThrowing { .failure($0) }
     }
 }

@@ -14,7 +14,7 @@ final class SecureTunnels: Sendable {
         case failed(String)
     }
 
-    typealias Opened = (authority: CertificateAuthority, leaves: LeafCache)
+    typealias Opened = (certificateAuthority: CertificateAuthority, leaves: LeafCache)
 
     private let folder: String?
     private let pool: NIOThreadPool
@@ -59,8 +59,8 @@ final class SecureTunnels: Sendable {
     }
 
     /// The authority's certificate, for those who want to trust it.
-    func authority(on loop: any EventLoop) -> EventLoopFuture<CertificateAuthority> {
-        opened(on: loop).map(\.authority)
+    func certificateAuthority(on loop: any EventLoop) -> EventLoopFuture<CertificateAuthority> {
+        opened(on: loop).map(\.certificateAuthority)
     }
 
     /// The authority, which one thread opens for all who ask meanwhile: if each of them took a thread, none would be
@@ -90,13 +90,13 @@ final class SecureTunnels: Sendable {
     func open() throws -> Opened {
         try opening.withLock { _ in
             let earlier = state.withLock { $0 }
-            if case .ready(let authority, let leaves) = earlier { return (authority, leaves) }
+            if case .ready(let certificateAuthority, let leaves) = earlier { return (certificateAuthority, leaves) }
             do {
-                let authority = try CertificateAuthority.open(
+                let certificateAuthority = try CertificateAuthority.open(
                     in: try AuthorityFolder.path(given: folder))
-                let leaves = try LeafCache(issuer: LeafIssuer(authority: authority))
-                state.withLock { $0 = .ready(authority, leaves) }
-                return (authority, leaves)
+                let leaves = try LeafCache(issuer: LeafIssuer(certificateAuthority: certificateAuthority))
+                state.withLock { $0 = .ready(certificateAuthority, leaves) }
+                return (certificateAuthority, leaves)
             } catch {
                 let text = "\(error)"
                 var isNew = true
@@ -130,7 +130,7 @@ final class SecureTunnels: Sendable {
             failure.isDistrust
             ? "; if it does not trust the certificate authority, `subproxy ca install` makes it, and "
                 + "`subproxy ca doctor` says what else there is to do" : ""
-        logger.warning("A client has broken off TLS with \(host): \(failure.phrase)\(hint)")
+        logger.warning("a client has broken off TLS with \(host): \(failure.phrase)\(hint)")
     }
 }
 

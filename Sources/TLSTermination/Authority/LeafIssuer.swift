@@ -15,7 +15,7 @@ public struct LeafIssuer: Sendable {
     static let renewalMargin: Int64 = 30 * 86_400
     private static let longestCommonName = 64
 
-    public let authority: CertificateAuthority
+    public let certificateAuthority: CertificateAuthority
     let key: P256.Signing.PrivateKey
     private let publicKey: Certificate.PublicKey
     private let authorityKeyIdentifier: AuthorityKeyIdentifier
@@ -25,19 +25,20 @@ public struct LeafIssuer: Sendable {
     ///
     /// - Throws: ``AuthorityFailure`` if the CA's certificate can't be read.
     public init(
-        authority: CertificateAuthority, key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
+        certificateAuthority: CertificateAuthority, key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
         random: RandomBytes = .system
     ) throws(AuthorityFailure) {
-        self.authority = authority
+        self.certificateAuthority = certificateAuthority
         self.key = key
         self.random = random
         publicKey = Certificate.PublicKey(key.publicKey)
         do {
             // A CA that was made elsewhere may have no identifier of its own; the rule for making one is the
             // same.
-            let own = try authority.certificate.extensions.subjectKeyIdentifier
+            let certificate = certificateAuthority.certificate
+            let own = try certificate.extensions.subjectKeyIdentifier
             authorityKeyIdentifier = AuthorityKeyIdentifier(
-                keyIdentifier: (own ?? SubjectKeyIdentifier(hash: authority.certificate.publicKey)).keyIdentifier)
+                keyIdentifier: (own ?? SubjectKeyIdentifier(hash: certificate.publicKey)).keyIdentifier)
         } catch {
             throw AuthorityFailure(
                 .malformed, "the authority's certificate can't be read: \(error)", advice: "have a new one made")
@@ -51,25 +52,25 @@ public struct LeafIssuer: Sendable {
     public func leaf(for host: CertificateHost, now: Int64 = WallClock.system()) throws(AuthorityFailure)
         -> LeafCertificate
     {
-        guard authority.permits(host) else {
+        guard certificateAuthority.permits(host) else {
             throw AuthorityFailure(
                 .hostNotPermitted, "the certificate authority is limited to other hosts than \(host)",
                 advice: "have one made that permits it: `subproxy ca uninstall --delete`, then `subproxy ca install`")
         }
-        guard now <= authority.notAfter else {
+        guard now <= certificateAuthority.notAfter else {
             throw AuthorityFailure(
-                .expired, "the certificate authority expired on \(WallClock.day(authority.notAfter))",
+                .expired, "the certificate authority expired on \(WallClock.day(certificateAuthority.notAfter))",
                 advice: "have a new one made: `subproxy ca uninstall --delete`, then `subproxy ca install`")
         }
         let start = now - LeafIssuer.backdating
         // The last second belongs to the validity.
         let planned = start + LeafIssuer.lifetime - 1
-        let end = min(planned, authority.notAfter)
+        let end = min(planned, certificateAuthority.notAfter)
         do {
             let certificate = try Certificate(
                 serialNumber: CertificateSerial.make(random), publicKey: publicKey, validity: start...end,
-                issuer: authority.certificate.subject, subject: try subject(host),
-                extensions: try extensions(host), issuerKey: authority.key)
+                issuer: certificateAuthority.certificate.subject, subject: try subject(host),
+                extensions: try extensions(host), issuerKey: certificateAuthority.key)
             var serializer = DER.Serializer()
             try serializer.serialize(certificate)
             return LeafCertificate(

@@ -10,12 +10,12 @@ import NIOSSL
 /// cheaper.
 struct ServerContexts: Sendable {
     private let base: TLSConfiguration
-    private let authority: NIOSSLCertificate
+    private let certificateAuthority: NIOSSLCertificate
 
     /// - Parameter protocols: offered by ALPN, the preferred one first.
     /// - Throws: NIOSSLError where the CA's certificate or the key can't be used.
     init(issuer: LeafIssuer, protocols: [String]) throws {
-        authority = try NIOSSLCertificate(bytes: issuer.authority.der, format: .der)
+        certificateAuthority = try NIOSSLCertificate(bytes: issuer.certificateAuthority.der, format: .der)
         let key = try NIOSSLPrivateKey(bytes: Array(issuer.key.pemRepresentation.utf8), format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [], privateKey: .privateKey(key))
@@ -38,7 +38,7 @@ struct ServerContexts: Sendable {
     func context(for leaf: LeafCertificate) throws -> NIOSSLContext {
         var configuration = base
         configuration.certificateChain = [
-            .certificate(try NIOSSLCertificate(bytes: leaf.der, format: .der)), .certificate(authority),
+            .certificate(try NIOSSLCertificate(bytes: leaf.der, format: .der)), .certificate(certificateAuthority),
         ]
         return try NIOSSLContext(configuration: configuration)
     }

@@ -24,7 +24,7 @@ final class AuthoritySandbox: Sendable {
     }
 
     func leaf(_ host: String, now: Int64 = noon) throws -> LeafCertificate {
-        try LeafIssuer(authority: try authority(now: now)).leaf(for: try CertificateHost(host), now: now)
+        try LeafIssuer(certificateAuthority: try authority(now: now)).leaf(for: try CertificateHost(host), now: now)
     }
 
     func files() throws -> AuthorityFiles { AuthorityFiles(try .making(path)) }

@@ -135,7 +135,7 @@ struct CertificateAuthorityTests {
         #expect(authority.name == "Ours & <Co>")
         #expect(try authority.permits(CertificateHost("b.a.test")))
         #expect(try !authority.permits(CertificateHost("b.test")))
-        let leaf = try LeafIssuer(authority: authority).leaf(for: CertificateHost("a.test"), now: now)
+        let leaf = try LeafIssuer(certificateAuthority: authority).leaf(for: CertificateHost("a.test"), now: now)
         #expect(leaf.validity.upperBound == authority.notAfter)
         let verdict = try sandbox.verify(leaf.der, for: "a.test", at: now)
         #expect(verdict.isValid, "\(verdict.message)")

@@ -22,7 +22,8 @@ struct LeafCacheTests {
             conditions.made.withLock { $0 += 1 }
             return RandomBytes.system.bytes(count)
         }
-        let issuer = try LeafIssuer(authority: try AuthoritySandbox().authority(permitting: hosts), random: random)
+        let issuer = try LeafIssuer(
+            certificateAuthority: try AuthoritySandbox().authority(permitting: hosts), random: random)
         return try LeafCache(
             issuer: issuer, capacity: capacity, maxUses: maxUses,
             clock: { [conditions] in conditions.time.withLock { $0 } })

@@ -32,7 +32,7 @@ struct LeafIssuerTests {
         let sandbox = AuthoritySandbox()
         let authority = try sandbox.authority()
         let key = P256.Signing.PrivateKey()
-        let issuer = try LeafIssuer(authority: authority, key: key)
+        let issuer = try LeafIssuer(certificateAuthority: authority, key: key)
         let leaf = try issuer.leaf(for: CertificateHost("a.test"), now: AuthoritySandbox.noon)
         let extensions = leaf.certificate.extensions
         #expect(try extensions.basicConstraints == .notCertificateAuthority)
@@ -56,13 +56,13 @@ struct LeafIssuerTests {
 
     @Test("Certificates share a key, and have serial numbers of their own")
     func serials() throws {
-        let issuer = try LeafIssuer(authority: try AuthoritySandbox().authority())
+        let issuer = try LeafIssuer(certificateAuthority: try AuthoritySandbox().authority())
         let leaves = try (0..<50).map { _ in try issuer.leaf(for: CertificateHost("a.test"), now: AuthoritySandbox.noon)
         }
         #expect(Set(leaves.map(\.certificate.serialNumber)).count == 50)
         #expect(leaves.allSatisfy { $0.certificate.serialNumber.bytes.count == 16 })
         #expect(Set(leaves.map(\.certificate.publicKey)).count == 1)
-        #expect(leaves.first?.certificate.publicKey != issuer.authority.certificate.publicKey)
+        #expect(leaves.first?.certificate.publicKey != issuer.certificateAuthority.certificate.publicKey)
     }
 
     @Test(
@@ -112,14 +112,15 @@ struct LeafIssuerTests {
     @Test("No certificate is made for a host outside the authority's limits, nor by one that has expired")
     func refusals() throws {
         let sandbox = AuthoritySandbox()
-        let issuer = try LeafIssuer(authority: try sandbox.authority(permitting: [try CertificateHost("a.test")]))
+        let issuer = try LeafIssuer(
+            certificateAuthority: try sandbox.authority(permitting: [try CertificateHost("a.test")]))
         let outside = #expect(throws: AuthorityFailure.self) {
             try issuer.leaf(for: CertificateHost("b.test"), now: AuthoritySandbox.noon)
         }
         #expect(outside?.code == .hostNotPermitted)
         #expect(outside?.message.contains("b.test") == true)
         let late = #expect(throws: AuthorityFailure.self) {
-            try issuer.leaf(for: CertificateHost("a.test"), now: issuer.authority.notAfter + 1)
+            try issuer.leaf(for: CertificateHost("a.test"), now: issuer.certificateAuthority.notAfter + 1)
         }
         #expect(late?.code == .expired)
     }

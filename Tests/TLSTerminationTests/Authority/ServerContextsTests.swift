@@ -14,7 +14,7 @@ struct ServerContextsTests {
     ) async throws -> Result {
         let sandbox = AuthoritySandbox()
         let now = WallClock.system()
-        let issuer = try LeafIssuer(authority: try sandbox.authority(now: now))
+        let issuer = try LeafIssuer(certificateAuthority: try sandbox.authority(now: now))
         let contexts = try ServerContexts(issuer: issuer, protocols: ["h2", "http/1.1"])
         var channels: [any Channel] = []
         for host in hosts {
