@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     /// Loads that are vetoed or sent elsewhere, in a browser: the recipes of docs/map.md.
     @Suite("Navigations", .program(InstalledProgram.chromium, of: "chromium"))
-    struct Navigations {
+    struct BrowserNavigations {
         private struct Kinds: Decodable, Equatable {
             var frame: String
             var fetch: String

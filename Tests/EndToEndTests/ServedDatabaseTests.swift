@@ -5,7 +5,7 @@ import Testing
 
 /// The built program with rules whose source is a SQLite database, its clients, and the program `sqlite3` beside it.
 @Suite("Databases", .program("sqlite3", of: "sqlite3"), .onThreads)
-struct DatabaseTests {
+struct ServedDatabaseTests {
     private static let schema = """
         CREATE TABLE products(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, brand TEXT, price REAL);
         CREATE TABLE reviews(id INTEGER PRIMARY KEY, product INTEGER REFERENCES products(id), stars INTEGER);
@@ -116,7 +116,7 @@ struct DatabaseTests {
         }
         #expect(try served.binary.get("http://other.test/x").status == 200)
         #expect(try !isLoaded())
-        #expect(try served.binary.get("http://shop.test/products/3").text == DatabaseTests.tape)
+        #expect(try served.binary.get("http://shop.test/products/3").text == ServedDatabaseTests.tape)
         // A table of mappings that changes while it is read may lack some (proc_pid_maps(5)).
         try Wait.until { try isLoaded() }
     }
@@ -131,8 +131,8 @@ struct DatabaseTests {
             ])
             return curl.output + curl.error
         }
-        #expect(try get("sqlite://products?brand=acme&name=Tape") == "[\(DatabaseTests.tape)]")
-        #expect(try get("sqlite://products/2") == DatabaseTests.saw)
+        #expect(try get("sqlite://products?brand=acme&name=Tape") == "[\(ServedDatabaseTests.tape)]")
+        #expect(try get("sqlite://products/2") == ServedDatabaseTests.saw)
         #expect(try get("sqlite://products/1/reviews?stars=3") == #"[{"id":2,"product":1,"stars":3}]"#)
     }
 
@@ -177,7 +177,7 @@ struct DatabaseTests {
                 == ("too many rows", "3 rows; ask for pages, as ?_page=1&_limit=100"))
         #expect(try served.binary.get("http://shop.test/products?_limit=2").status == 200)
         #expect(try problem(try served.binary.get("http://bytes.test/products")).title == "answer too large")
-        #expect(try served.binary.get("http://bytes.test/products/1").text == DatabaseTests.hammer)
+        #expect(try served.binary.get("http://bytes.test/products/1").text == ServedDatabaseTests.hammer)
         let endless = try served.binary.get("http://time.test/x")
         #expect(endless.status == 503)
         #expect(try problem(endless).title == "query took too long")
@@ -217,10 +217,10 @@ struct DatabaseTests {
         let base = "http://127.0.0.1:\(origin.port)"
         let served = try ServedMap(
             "\(base)/: { sqlite: shop.db, writes: file, when: origin-fails }")
-        try sqlite(served, DatabaseTests.schema + DatabaseTests.rows)
+        try sqlite(served, ServedDatabaseTests.schema + ServedDatabaseTests.rows)
         func write(_ method: String, _ path: String) throws -> ProxyResponse {
             try served.binary.exchange(
-                method, "\(base)/\(path)", fields: [DatabaseTests.json], body: #"{"name":"Axe"}"#)
+                method, "\(base)/\(path)", fields: [ServedDatabaseTests.json], body: #"{"name":"Axe"}"#)
         }
         let atOrigin = try write("POST", "products")
         #expect(atOrigin.status == 201)
@@ -241,14 +241,14 @@ struct DatabaseTests {
         let part = try served.binary.get(row, fields: ["Range: bytes=0-6", "If-Range: \(tag)"])
         #expect(part.status == 206)
         #expect(part.text == #"{"id":1"#)
-        #expect(part.field("Content-Range") == "bytes 0-6/\(DatabaseTests.hammer.utf8.count)")
+        #expect(part.field("Content-Range") == "bytes 0-6/\(ServedDatabaseTests.hammer.utf8.count)")
         let head = try served.binary.exchange("HEAD", row)
         #expect(head.field("ETag") == tag)
-        #expect(head.field("Content-Length") == "\(DatabaseTests.hammer.utf8.count)")
+        #expect(head.field("Content-Length") == "\(ServedDatabaseTests.hammer.utf8.count)")
 
         func patch(_ price: Int, _ tag: String) throws -> ProxyResponse {
             try served.binary.exchange(
-                "PATCH", row, fields: [DatabaseTests.json, "If-Match: \(tag)"], body: #"{"price":\#(price)}"#)
+                "PATCH", row, fields: [ServedDatabaseTests.json, "If-Match: \(tag)"], body: #"{"price":\#(price)}"#)
         }
         let changed = try patch(7, tag)
         #expect(changed.status == 200)
@@ -327,7 +327,7 @@ struct DatabaseTests {
         #expect(try served.binary.get("http://shop.test/products/4").text == added.text)
         func change(_ method: String, _ body: String? = nil) throws -> ProxyResponse {
             try served.binary.exchange(
-                "\(method)", "http://shop.test/products/4", fields: [DatabaseTests.json], body: body)
+                "\(method)", "http://shop.test/products/4", fields: [ServedDatabaseTests.json], body: body)
         }
         #expect(try change("PATCH", #"{"brand":"corax"}"#).text.contains(#""brand":"corax","price":30.0"#))
         #expect(try change("PUT", #"{"name":"Adze"}"#).text == #"{"id":4,"name":"Adze","brand":null,"price":null}"#)
@@ -362,10 +362,10 @@ struct DatabaseTests {
         let served = try serve(
             ", writes: \(writes), seed: [schema.sql, products.csv, more.json]", schema: "",
             files: [
-                "schema.sql": DatabaseTests.schema, "products.csv": "id,name,brand,price\n1,Hammer,acme,19.9\n",
+                "schema.sql": ServedDatabaseTests.schema, "products.csv": "id,name,brand,price\n1,Hammer,acme,19.9\n",
                 "more.json": #"{"reviews":[{"id":7,"product":1,"stars":4}],"notes":[{"id":"a","done":true}]}"#,
             ])
-        #expect(try served.binary.get("http://shop.test/products").text == "[\(DatabaseTests.hammer)]")
+        #expect(try served.binary.get("http://shop.test/products").text == "[\(ServedDatabaseTests.hammer)]")
         #expect(
             try served.binary.get("http://shop.test/products/1/reviews").text == #"[{"id":7,"product":1,"stars":4}]"#)
         #expect(try served.binary.get("http://shop.test/notes/a").text == #"{"id":"a","done":true}"#)
@@ -378,7 +378,7 @@ struct DatabaseTests {
     func seedError() throws {
         let served = try serve(
             ", seed: [schema.sql, products.csv]", schema: "",
-            files: ["schema.sql": DatabaseTests.schema, "products.csv": "id,name\n1,Hammer\n2,Hammer\n"])
+            files: ["schema.sql": ServedDatabaseTests.schema, "products.csv": "id,name\n1,Hammer\n2,Hammer\n"])
         let response = try served.binary.get("http://shop.test/products")
         #expect(response.status == 502)
         #expect(try problem(response).detail.hasPrefix("products.csv:3"))
@@ -416,7 +416,7 @@ struct DatabaseTests {
     ) throws {
         let served = try serve(", writes: memory, limits: { body: 1KiB }")
         let response = try served.binary.exchange(
-            method, "http://shop.test/\(path)", fields: [DatabaseTests.json], body: body.isEmpty ? nil : body)
+            method, "http://shop.test/\(path)", fields: [ServedDatabaseTests.json], body: body.isEmpty ? nil : body)
         #expect(response.status == status)
         #expect(try problem(response) == (title, detail))
         if status == 405 { #expect(response.field("Allow")?.hasPrefix("GET, HEAD, OPTIONS") == true) }
@@ -447,7 +447,7 @@ struct DatabaseTests {
             ("http://localhost:3000", 201), ("http://127.0.0.1", 201), ("https://[::1]:8443", 201),
         ] {
             let response = try post(
-                served, #"{"name":"\#(origin)"}"#, fields: [DatabaseTests.json, "Origin: \(origin)"])
+                served, #"{"name":"\#(origin)"}"#, fields: [ServedDatabaseTests.json, "Origin: \(origin)"])
             #expect(response.status == status, "\(origin)")
             if status == 403 { #expect(try problem(response).title == "origin not allowed") }
         }
@@ -486,9 +486,10 @@ struct DatabaseTests {
         "What another program commits is in the answers that are asked for 100 ms later",
         arguments: ["DELETE", "WAL"])
     func edits(journal: String) throws {
-        let served = try serve(schema: "PRAGMA journal_mode = \(journal);" + DatabaseTests.schema + DatabaseTests.rows)
+        let served = try serve(
+            schema: "PRAGMA journal_mode = \(journal);" + ServedDatabaseTests.schema + ServedDatabaseTests.rows)
         let row = "http://shop.test/products/3"
-        #expect(try served.binary.get(row).text == DatabaseTests.tape)
+        #expect(try served.binary.get(row).text == ServedDatabaseTests.tape)
         for price in 1...5 {
             try sqlite(served, "UPDATE products SET price = \(price) WHERE id = 3")
             usleep(100_000)
@@ -500,9 +501,9 @@ struct DatabaseTests {
     func replaced() throws {
         let served = try serve()
         let row = "http://shop.test/products/3"
-        #expect(try served.binary.get(row).text == DatabaseTests.tape)
+        #expect(try served.binary.get(row).text == ServedDatabaseTests.tape)
         try #require(rename(served.folder.at("shop.db"), served.folder.at("old.db")) == 0)
-        try sqlite(served, DatabaseTests.schema + "INSERT INTO products VALUES(3, 'Other', NULL, NULL)")
+        try sqlite(served, ServedDatabaseTests.schema + "INSERT INTO products VALUES(3, 'Other', NULL, NULL)")
         #expect(
             try Wait.holds { try served.binary.get(row).text == #"{"id":3,"name":"Other","brand":null,"price":null}"# })
     }
@@ -513,7 +514,7 @@ struct DatabaseTests {
     func manyWriters(journal: String) async throws {
         let first = try serve(
             ", writes: file, limits: { wait: 60s }",
-            schema: "PRAGMA journal_mode = \(journal);" + DatabaseTests.schema)
+            schema: "PRAGMA journal_mode = \(journal);" + ServedDatabaseTests.schema)
         let binaries = [first.binary, try RunningBinary(map: first.mapPath)]
         let folder = first.folder
         let (writers, rows) = (3, 50)
@@ -523,7 +524,8 @@ struct DatabaseTests {
                 let name = "\(writer)-\(row)"
                 if writer < binaries.count {
                     let response = try binaries[writer].exchange(
-                        "POST", "http://shop.test/products", fields: [DatabaseTests.json], body: #"{"name":"\#(name)"}"#
+                        "POST", "http://shop.test/products", fields: [ServedDatabaseTests.json],
+                        body: #"{"name":"\#(name)"}"#
                     )
                     if response.status == 201 { accepted += 1 }
                 } else {
@@ -545,7 +547,7 @@ struct DatabaseTests {
         arguments: ["DELETE", "WAL"])
     func kill(journal: String) throws {
         let served = try serve(
-            ", writes: file", schema: "PRAGMA journal_mode = \(journal);" + DatabaseTests.schema)
+            ", writes: file", schema: "PRAGMA journal_mode = \(journal);" + ServedDatabaseTests.schema)
         var accepted: [String] = []
         for round in 0..<3 {
             let binary = try RunningBinary(map: served.mapPath)
@@ -553,14 +555,15 @@ struct DatabaseTests {
             for row in 0..<(20 + round) {
                 let name = "\(round)-\(row)"
                 try client.sendRequest(
-                    "POST", "http://shop.test/products", fields: [DatabaseTests.json], body: #"{"name":"\#(name)"}"#)
+                    "POST", "http://shop.test/products", fields: [ServedDatabaseTests.json],
+                    body: #"{"name":"\#(name)"}"#)
                 try #require(try client.receiveResponse().status == 201)
                 accepted.append(name)
             }
             // Some more, of which nobody reads the answers: the kill comes while they are written.
             for row in 0..<50 {
                 try client.sendRequest(
-                    "POST", "http://shop.test/products", fields: [DatabaseTests.json],
+                    "POST", "http://shop.test/products", fields: [ServedDatabaseTests.json],
                     body: #"{"name":"unread-\#(round)-\#(row)"}"#)
             }
             binary.process.send(SIGKILL)
@@ -580,7 +583,7 @@ struct DatabaseTests {
             #expect(try binary.get("http://shop.test/products").field("X-Total-Count") == "3")
             for row in 0...number {
                 let response = try binary.exchange(
-                    "POST", "http://shop.test/products", fields: [DatabaseTests.json],
+                    "POST", "http://shop.test/products", fields: [ServedDatabaseTests.json],
                     body: #"{"name":"\#(number)-\#(row)"}"#)
                 #expect(response.status == 201 && response.text.hasPrefix("{\"id\":\(4 + row),"))
             }
@@ -630,12 +633,13 @@ struct DatabaseTests {
     @Test("A file made from seeds takes nothing in of the log that the one before has left")
     func leftLog() throws {
         let served = try serve(
-            ", writes: file, seed: schema.sql", schema: "", files: ["schema.sql": DatabaseTests.schema])
+            ", writes: file, seed: schema.sql", schema: "", files: ["schema.sql": ServedDatabaseTests.schema])
         #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
         #expect(try served.binary.get("http://shop.test/products").text.contains("Axe"))
         // As 'rm shop.db' does, which is what people type.
         #expect(unlink(served.folder.at("shop.db")) == 0 && access(served.folder.at("shop.db-wal"), F_OK) == 0)
-        try served.folder.write("schema.sql", "CREATE TABLE first(id INTEGER PRIMARY KEY);\n" + DatabaseTests.schema)
+        try served.folder.write(
+            "schema.sql", "CREATE TABLE first(id INTEGER PRIMARY KEY);\n" + ServedDatabaseTests.schema)
         func isRefused(_ binary: RunningBinary, _ suffix: String) throws -> Bool {
             let response = try binary.get("http://shop.test/products")
             let detail = "shop.db is gone, and shop.db\(suffix) is left of it: remove that too, or bring shop.db back"
@@ -674,16 +678,17 @@ struct DatabaseTests {
         let served = try ServedMap(
             rules("old.sql"),
             files: [
-                "old.sql": DatabaseTests.schema + DatabaseTests.rows, "new.sql": DatabaseTests.schema,
+                "old.sql": ServedDatabaseTests.schema + ServedDatabaseTests.rows, "new.sql": ServedDatabaseTests.schema,
             ])
         let writer = try served.binary.connect()
         try writer.sendRequest(
-            "POST", "http://127.0.0.1:\(origin.port)/products", fields: [DatabaseTests.json], body: #"{"name":"Axe"}"#)
+            "POST", "http://127.0.0.1:\(origin.port)/products", fields: [ServedDatabaseTests.json],
+            body: #"{"name":"Axe"}"#)
         let asked = origin.accept()
         #expect(asked >= 0)
         // One that has sent half of its body too.
         let half = try served.binary.connect()
-        try half.send("POST http://shop.test/products HTTP/1.1\r\nHost: shop.test\r\n\(DatabaseTests.json)\r\n")
+        try half.send("POST http://shop.test/products HTTP/1.1\r\nHost: shop.test\r\n\(ServedDatabaseTests.json)\r\n")
         try half.send("Expect: 100-continue\r\nContent-Length: 14\r\n\r\n")
         #expect(String(decoding: try half.receive(until: "\r\n\r\n"), as: UTF8.self).hasPrefix("HTTP/1.1 100 "))
         try half.send("{\"name\"")
@@ -714,7 +719,8 @@ struct DatabaseTests {
             "http://127.0.0.1:\(origin.port)/: "
                 + "{ sqlite: shop.db, writes: memory, missing: forward, when: origin-fails }")
         let response = try served.binary.exchange(
-            "POST", "http://127.0.0.1:\(origin.port)/products", fields: [DatabaseTests.json], body: #"{"name":"Axe"}"#)
+            "POST", "http://127.0.0.1:\(origin.port)/products", fields: [ServedDatabaseTests.json],
+            body: #"{"name":"Axe"}"#)
         #expect(response.status == 502)
         #expect(try problem(response).title == "database missing")
         #expect(origin.requests.count == 1)
@@ -723,7 +729,7 @@ struct DatabaseTests {
     @Test("A stop leaves one file, with all rows in it")
     func stop() throws {
         let served = try serve(
-            ", writes: file, seed: schema.sql", schema: "", files: ["schema.sql": DatabaseTests.schema])
+            ", writes: file, seed: schema.sql", schema: "", files: ["schema.sql": ServedDatabaseTests.schema])
         #expect(try post(served, #"{"name":"Axe"}"#).status == 201)
         #expect(try served.binary.get("http://shop.test/products").status == 200)
         #expect(access(served.folder.at("shop.db-wal"), F_OK) == 0)
@@ -739,7 +745,7 @@ struct DatabaseTests {
         "The shop's page lists, searches, adds, edits and deletes in Chromium, without a network",
         .program(InstalledProgram.chromium, of: "chromium"))
     func chromium() throws {
-        let shop = DatabaseTests.shop + "/shop.yaml"
+        let shop = ServedDatabaseTests.shop + "/shop.yaml"
         let binary = try RunningBinary(map: shop, ["--offline"])
         let shown = try JSONDecoder().decode([String: Shown].self, from: browse("chromiumshop.py", binary))
         #expect(shown["list"]?.rows.first == "Chisel borg 9.80 25")
@@ -755,7 +761,7 @@ struct DatabaseTests {
         #expect(shown["reload"]?.rows.first == "Axe acme 2.00 3")
         #expect(shown["reload"]?.page == "page 1 of 3, 12 products")
         // It is in memory alone.
-        #expect(access(DatabaseTests.shop + "/shop.db", F_OK) != 0)
+        #expect(access(ServedDatabaseTests.shop + "/shop.db", F_OK) != 0)
     }
 
     @Test(
@@ -767,7 +773,7 @@ struct DatabaseTests {
             var origin: [String]
         }
         let files = try ["index.html", "schema.sql", "products.csv", "reviews.json"].map { name in
-            (name, try String(contentsOfFile: "\(DatabaseTests.shop)/\(name)", encoding: .utf8))
+            (name, try String(contentsOfFile: "\(ServedDatabaseTests.shop)/\(name)", encoding: .utf8))
         }
         // The stars stand for the origin's port, and for what follows it.
         let fallback =
@@ -821,8 +827,8 @@ struct DatabaseTests {
     @Test("Each run of 'subproxy run' begins with the same rows, whatever the one before has changed")
     func runs() throws {
         let folder = TemporaryFolder()
-        try sqlite(folder, DatabaseTests.schema + DatabaseTests.rows)
-        try folder.write("seed.sql", DatabaseTests.schema + DatabaseTests.rows)
+        try sqlite(folder, ServedDatabaseTests.schema + ServedDatabaseTests.rows)
+        try folder.write("seed.sql", ServedDatabaseTests.schema + ServedDatabaseTests.rows)
         try folder.write(
             "m.yaml",
             ServedMap.text(
@@ -835,7 +841,7 @@ struct DatabaseTests {
             set -e
             for site in file seed; do
               ask() { curl -sS --fail "$@"; }
-              test "$(ask http://$site.test/products)" = '\(DatabaseTests.all)'
+              test "$(ask http://$site.test/products)" = '\(ServedDatabaseTests.all)'
               ask http://$site.test/products --json '{"name":"Axe"}'
               ask -X PATCH http://$site.test/products/2 --json '{"price":1}'
               ask -X DELETE http://$site.test/products/3

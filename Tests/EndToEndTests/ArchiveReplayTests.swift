@@ -5,7 +5,7 @@ import Testing
 
 /// The built program with archives, and curl as the client.
 @Suite("Replaying archives", .onThreads)
-struct ReplayTests {
+struct ArchiveReplayTests {
     private static func entry(
         _ url: String, _ text: String?, method: String = "GET", status: Int = 200, type: String = "text/plain",
         fields: [(String, String)] = [], sent: String? = nil
@@ -37,7 +37,7 @@ struct ReplayTests {
         let binary: RunningBinary
 
         init(_ entries: [String], map: String? = nil, options: [String] = ["--offline"]) throws {
-            path = try folder.write("a.har", ReplayTests.har(entries))
+            path = try folder.write("a.har", ArchiveReplayTests.har(entries))
             let folder = folder
             let served = try map.map { try folder.write("m.yaml", $0) } ?? path
             binary = try RunningBinary(map: served, options)

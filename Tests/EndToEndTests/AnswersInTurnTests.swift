@@ -5,7 +5,7 @@ import Testing
 
 /// The built program with rules that give several answers in turn, and curl as the client.
 @Suite("Answers in turn", .onThreads)
-struct AnswersTests {
+struct AnswersInTurnTests {
     private static let polling =
         "{ answers: [{ json: { state: queued }, status: 202, times: 2 }, { json: { state: done } }], repeat: last }"
 
