@@ -12,10 +12,6 @@ public struct ArchiveLimits: Sendable, Equatable {
     public init() {}
 }
 
-public enum ArchiveFormat: String, Sendable, CaseIterable {
-    case har, mhtml, webarchive, warc, wacz, recording
-}
-
 /// A page that an archive was made of.
 public struct ArchivePage: Sendable, Equatable {
     /// As recorded.

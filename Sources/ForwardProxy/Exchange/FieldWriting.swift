@@ -22,3 +22,8 @@ extension MessageWriter {
         if isWritten == nil { writeStatusLine(status, to: &out) }
     }
 }
+
+extension ByteBuffer {
+    /// Writes a decimal number that is not negative.
+    mutating func writeDecimal(_ value: Int) { MessageWriter.writeDecimal(value, to: &self) }
+}

@@ -1,11 +1,4 @@
 import Basics
-import HTTP1
-import NIOCore
-
-extension ByteBuffer {
-    /// Writes a decimal number that is not negative.
-    mutating func writeDecimal(_ value: Int) { MessageWriter.writeDecimal(value, to: &self) }
-}
 
 /// The wall clock of one event loop, derived from the monotonic clock, so that a request reads one clock and not two. A
 /// step of the wall clock shows within 10 ms.

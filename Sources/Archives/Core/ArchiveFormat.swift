@@ -1,3 +1,8 @@
+/// A format of archives that are read.
+public enum ArchiveFormat: String, Sendable, CaseIterable {
+    case har, mhtml, webarchive, warc, wacz, recording
+}
+
 extension ArchiveFormat {
     /// Reads the index of a file of this format: the one list of readers.
     func read(_ input: ArchiveInput, into contents: inout ArchiveContents) throws(ArchiveProblem) -> any ArchiveReader {
