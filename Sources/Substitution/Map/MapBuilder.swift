@@ -99,15 +99,9 @@ final class MapBuilder {
         var lists: [(record: Int, answers: [AnswerBody])] = []
         for (offset, body) in bodies.enumerated() {
             var record = RuleRecord(
-                key: text, kind: key.kind, source: body.source, options: body.options, line: body.line,
+                key: text, kind: key.kind, source: body.source, text: body.text, options: body.options, line: body.line,
                 file: fileNumber)
-            switch body.text {
-            case .range(let range): record.sourceRange = range
-            case .template(let number):
-                record.isTemplate = true
-                record.sourceOffset = UInt32(truncatingIfNeeded: number)
-            case .answers(let answers): lists.append((storage.records.count, answers))
-            }
+            if case .answers(let answers) = body.text { lists.append((storage.records.count, answers)) }
             record.isSecondScheme = isSecond
             record.isContinuation = offset > 0
             if offset + 1 < bodies.count { record.next = UInt32(truncatingIfNeeded: storage.records.count + 1) }
@@ -135,16 +129,11 @@ final class MapBuilder {
         var list = MapStorage.AnswerList(
             first: storage.records.count, ends: [], isOfBothSchemes: isOfBothSchemes)
         for answer in answers {
+            // Answers have no answers in them.
+            if case .answers = answer.text { continue }
             var record = RuleRecord(
-                key: rule.keyRange, kind: rule.kind, source: answer.source,
+                key: rule.keyRange, kind: rule.kind, source: answer.source, text: answer.text,
                 options: number(of: answer.given.over(rule: options)), line: answer.line, file: fileNumber)
-            switch answer.text {
-            case .range(let range): record.sourceRange = range
-            case .template(let number):
-                record.isTemplate = true
-                record.sourceOffset = UInt32(truncatingIfNeeded: number)
-            case .answers: continue
-            }
             record.isSecondScheme = rule.isSecondScheme
             record.isContinuation = true
             storage.records.append(record)

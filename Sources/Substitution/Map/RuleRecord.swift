@@ -41,8 +41,11 @@ struct RuleRecord: Sendable {
     var kind: RuleKind
     private var sourceAndFlags: UInt8
 
-    /// A record without a source's text yet.
-    init(key: Range<Int>, kind: RuleKind, source: SourceID, options: Int, line: Int, file: Int) {
+    /// A record of a rule or an answer as it was read. Where it has several answers, the number of their list is set
+    /// later.
+    init(
+        key: Range<Int>, kind: RuleKind, source: SourceID, text: RuleBody.Text, options: Int, line: Int, file: Int
+    ) {
         keyOffset = UInt32(truncatingIfNeeded: key.lowerBound)
         keyLength = UInt32(truncatingIfNeeded: key.count)
         sourceOffset = 0
@@ -52,6 +55,13 @@ struct RuleRecord: Sendable {
         self.file = UInt16(truncatingIfNeeded: file)
         self.kind = kind
         sourceAndFlags = source.rawValue
+        switch text {
+        case .range(let range): sourceRange = range
+        case .template(let number):
+            isTemplate = true
+            sourceOffset = UInt32(truncatingIfNeeded: number)
+        case .answers: break
+        }
     }
 
     @inline(__always)
