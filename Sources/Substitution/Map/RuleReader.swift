@@ -69,12 +69,15 @@ struct RuleReader {
 
     /// The rule of a value that is a file name.
     func readFileName(_ scalar: YAMLScalar, line: Int? = nil) -> RuleBody? {
-        let reader = SourceReader(
-            builder: builder, diagnostics: diagnostics, key: key, keySpan: keySpan, option: "file")
-        guard let text = FileSource().path(scalar, reader) else { return nil }
+        guard let text = fileName(scalar) else { return nil }
         return RuleBody(
             source: .file, text: text, options: builder.fileOptions(isExact: key?.kind == .exact),
             line: line ?? keySpan.start.line)
+    }
+
+    /// The text of a source that is a file's name alone.
+    func fileName(_ scalar: YAMLScalar) -> RuleBody.Text? {
+        SourceID.file.kind.read(.scalar(scalar), reader(.file, keySpan))
     }
 
     private func rule(
@@ -165,8 +168,8 @@ struct RuleReader {
             diagnostics.error("an option's name is a word, not \(key.kind)", at: key.span)
             return
         }
-        guard !(scalar == AnswersSource.timesOption) else {
-            diagnostics.error("'times' goes with one of the rules in 'answers'", at: scalar.span)
+        if let why = SourceID.kinds.lazy.compactMap({ $0.refusal(beside: scalar) }).first {
+            diagnostics.error(why, at: scalar.span)
             return
         }
         let names = SourceID.options + OptionName.allCases.map(\.rawValue) + CompanionName.allCases.map(\.rawValue)

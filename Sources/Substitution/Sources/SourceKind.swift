@@ -31,6 +31,9 @@ protocol SourceKind: Sendable {
     func note(_ value: YAMLNode, into given: inout GivenOptions)
     /// What another option of a rule does with this source.
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect
+    /// Why an option can't stand beside the source of a rule, where it belongs inside of this source's value; nil for
+    /// all others.
+    func refusal(beside option: YAMLScalar) -> String?
     /// Reports what is missing of a rule's options, and what doesn't go together.
     func check(_ given: GivenOptions, _ reader: SourceReader)
     /// Whether an answer may have the status; asked of those from 200 to 599.
@@ -52,6 +55,7 @@ extension SourceKind {
     func check(_ given: GivenOptions, _ reader: SourceReader) {}
     func note(_ value: YAMLNode, into given: inout GivenOptions) {}
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect { usualEffect(of: option) }
+    func refusal(beside option: YAMLScalar) -> String? { nil }
     func accepts(status: Int) -> Bool { true }
     func settle(_ options: inout GivenOptions) {}
     func words(for answer: SourceAnswer, by options: RuleOptions) -> String { answer.words(options) }

@@ -11,7 +11,7 @@ struct AnswersSource: SourceKind {
     let companions: Set<CompanionName> = [.repetition]
 
     /// How often one of them is given, before the next one is.
-    static let timesOption: StaticString = "times"
+    private static let timesOption: StaticString = "times"
     private static let mostTimes = 1_000_000_000
 
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect { .some }
@@ -32,6 +32,10 @@ struct AnswersSource: SourceKind {
         return complete.count == answers.count ? .answers(complete) : nil
     }
 
+    func refusal(beside option: YAMLScalar) -> String? {
+        option == AnswersSource.timesOption ? "'times' goes with one of the rules in 'answers'" : nil
+    }
+
     func answer(_ request: SourceRequest) -> SourceAnswer { .answers(request.answers) }
 
     // MARK: One of them
@@ -42,10 +46,7 @@ struct AnswersSource: SourceKind {
         let line = reader.span(node).start.line
         switch node {
         case .scalar(let scalar):
-            let file = SourceReader(
-                builder: reader.builder, diagnostics: reader.diagnostics, key: reader.key, keySpan: reader.span(node),
-                option: "file")
-            return FileSource().path(scalar, file).map { path in
+            return rules.fileName(scalar).map { path in
                 AnswerBody(source: .file, text: path, given: GivenOptions(), line: line, times: 1)
             }
         case .sequence(_, let span):
