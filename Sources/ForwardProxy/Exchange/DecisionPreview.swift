@@ -133,7 +133,7 @@ public struct DecisionPreview: Sendable {
                 asked, to: asked.uri, .bypass, found.position,
                 "the origin is asked first, and the archive answers where it fails (when: origin-fails)", decider)
         case .refuse(let error): self.init(error)
-        default:
+        case .answer, .preflight, .ownSite, .consultStore, .forward:
             let isConditional = !asked.fields.present.isDisjoint(
                 with: FieldNameSet(.range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince))
             self.init(
@@ -177,7 +177,7 @@ public struct DecisionPreview: Sendable {
             switch answer {
             case .file: true
             case .template(let call): call.text == nil
-            default: false
+            case .content, .database, .answers, .origin, .refused: false
             }
         let isOfDatabase = if case .database = answer { true } else { false }
         switch answer {
@@ -190,7 +190,7 @@ public struct DecisionPreview: Sendable {
                     asked, to: target?.ofRootPage ?? asked.uri, reason, rule.position,
                     DecisionPreview.forwarding(by: rule), decider)
             case .refuse(let error): self.init(error)
-            default: self.init(.internalError)
+            case .answer, .preflight, .ownSite, .bypass, .originFirst, .consultStore: self.init(.internalError)
             }
         case .origin, .answers: self.init(.internalError)
         case .file, .content, .database, .template:
@@ -357,7 +357,7 @@ public struct DecisionPreview: Sendable {
         case .uriMiss: "the origin answers, unless a response that is stored may be used (RFC 9111)"
         case .request: "the origin answers, whatever is stored: the request asks for it"
         case .method: "the origin answers: a request with this method gets nothing that is stored"
-        default: "the origin answers"
+        case .bypass, .varyMiss, .stale, .partial: "the origin answers"
         }
     }
 }

@@ -210,11 +210,13 @@ extension LoopContext {
             guard let use else { return nil }
             // By the time that the origin has failed, the captures are another look-up's.
             let source = use.source(scratch)
-            if case .database(let call) = source, request.head.method != .get, !request.isHead {
+            // Those that need the request's body hold it while the origin is asked.
+            switch source {
+            case .database(let call) where request.head.method != .get && !request.isHead:
                 return forwardFirst(call, use, request, asked, client)
-            }
-            if case .template(let call) = source, request.hasBody {
+            case .template(let call) where request.hasBody:
                 return forwardFirst(call, use, request, asked, client)
+            case .file, .content, .database, .template, .answers, .origin, .refused: break
             }
             return forward(
                 request, asked, to: asked.uri, client,
