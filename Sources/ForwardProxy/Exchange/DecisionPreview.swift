@@ -63,7 +63,20 @@ public struct DecisionPreview: Sendable {
         }
         var other = LookupScratch()
         let decision = decider.decision(on: asked, rule: rule, scratch: &other)
-        let position = rule?.position ?? ""
+        let found = match.map { Found(rule: map.rule($0.id), answer: map.answer($0, uri: uri, scratch: scratch)) }
+        self.init(decision, found, asked, decider)
+    }
+
+    /// The rule that a request has found, and what it answers with.
+    private struct Found {
+        let rule: Rule
+        let answer: SourceAnswer
+    }
+
+    /// What was decided on a request that no archive answers.
+    private init(_ decision: Decision, _ found: Found?, _ asked: AskedRequest, _ decider: Decider) {
+        let uri = asked.uri
+        let position = found?.rule.position ?? ""
         switch decision {
         case .preflight(let rule):
             self.init(
@@ -71,15 +84,14 @@ public struct DecisionPreview: Sendable {
             ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
         case .ownSite: self.init(ownSite: asked)
         case .answer(let revalidates):
-            guard let rule, let match else {
+            guard let found else {
                 self.init(.internalError)
                 return
             }
-            let found = map.answer(match, uri: uri, scratch: scratch)
-            if case .answers(let answers) = found {
+            if case .answers(let answers) = found.answer {
                 self.init(answers.answer(0), by: answers.rule(0), asked, decider, revalidates: revalidates)
             } else {
-                self.init(found, by: rule, asked, decider, revalidates: revalidates)
+                self.init(found.answer, by: found.rule, asked, decider, revalidates: revalidates)
             }
         case .bypass:
             self.init(
@@ -91,16 +103,16 @@ public struct DecisionPreview: Sendable {
                 asked, to: uri, .bypass, position,
                 "the origin is asked first, and the rule answers where it fails (when: origin-fails)", decider)
         case .forward(let reason):
-            guard let rule, let match else {
+            guard let found else {
                 self.init(asked, to: uri, reason, "", DecisionPreview.sentence(for: reason), decider)
                 return
             }
-            switch map.answer(match, uri: uri, scratch: scratch) {
+            switch found.answer {
             case .origin(let target):
                 self.init(
-                    asked, to: target?.ofRootPage ?? uri, reason, rule.position,
-                    DecisionPreview.forwarding(by: rule), decider)
-            case .refused(let why): self.init(.noUsableURL(rule: rule.position, why))
+                    asked, to: target?.ofRootPage ?? uri, reason, position,
+                    DecisionPreview.forwarding(by: found.rule), decider)
+            case .refused(let why): self.init(.noUsableURL(rule: position, why))
             case .file, .content, .database, .template, .answers: self.init(.internalError)
             }
         case .consultStore: self.init(withNothingStored: asked, decider)
