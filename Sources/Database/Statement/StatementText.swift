@@ -13,65 +13,28 @@ public struct StatementText: Sendable, Equatable {
         var words: [String] = []
         var depth = 0
         var hasEnded = false
-        let text = Array(sql.utf8)
-        var index = 0
-        func peek(_ offset: Int = 0) -> UInt8? { index + offset < text.count ? text[index + offset] : nil }
-        scanning: while let byte = peek() {
-            let start = index
-            switch byte {
-            case 0x20, 0x09, 0x0A, 0x0C, 0x0D:
-                index += 1
-                continue
-            case UInt8(ascii: "-") where peek(1) == UInt8(ascii: "-"):
-                while let next = peek(), next != 0x0A { index += 1; _ = next }
-                continue
-            case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"):
-                index += 2
-                while index < text.count, !(peek() == UInt8(ascii: "*") && peek(1) == UInt8(ascii: "/")) { index += 1 }
-                index = min(index + 2, text.count)
-                continue
-            case UInt8(ascii: ";"):
-                index += 1
-                hasEnded = true
-                continue
-            default: break
-            }
-            if hasEnded {
+        var scanner = StatementScanner(sql)
+        while let token = scanner.next() {
+            guard !hasEnded || token == .end else {
                 problem = "'sql' is one statement; another begins after ';'"
-                break scanning
+                return
             }
-            switch byte {
-            case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
-                index += 1
-                while let next = peek(), next != byte { index += 1; _ = next }
-                index += 1
-            case UInt8(ascii: "["):
-                while let next = peek(), next != UInt8(ascii: "]") { index += 1; _ = next }
-                index += 1
-            case UInt8(ascii: "("):
-                depth += 1
-                index += 1
-            case UInt8(ascii: ")"):
-                depth -= 1
-                index += 1
-            case UInt8(ascii: "?"):
+            switch token {
+            case .end: hasEnded = true
+            case .opening: depth += 1
+            case .closing: depth -= 1
+            case .word(let word): if depth == 0 { words.append(word.asciiUppercased) }
+            case .parameter("?"):
                 problem =
                     "'?' has no name; write $1 for a capture, :name for a parameter of the query, @name for a member of the body"
-                break scanning
-            case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"):
-                index += 1
-                while let next = peek(), StatementText.isOfName(next) { index += 1; _ = next }
-                let name = String(decoding: text[start..<index], as: UTF8.self)
+                return
+            case .parameter(let name):
                 if name.utf8.count > 1, !parameters.contains(where: { $0.hasBytes(of: name) }) {
                     parameters.append(name)
                 }
-            case let first where StatementText.isOfName(first):
-                while let next = peek(), StatementText.isOfName(next) { index += 1; _ = next }
-                if depth == 0 { words.append(String(decoding: text[start..<index], as: UTF8.self).asciiUppercased) }
-            default: index += 1
+            case .other: break
             }
         }
-        guard problem == nil else { return }
         guard let first = words.first else {
             problem = "'sql' has no statement"
             return
@@ -85,6 +48,76 @@ public struct StatementText: Sendable, Equatable {
     }
 
     private static let verbs: Set<String> = ["SELECT", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"]
+}
+
+/// Cuts a statement into what ``StatementText`` goes by; blanks and comments are passed over.
+private struct StatementScanner {
+    enum Token: Equatable {
+        /// A word or a number, as it is written.
+        case word(String)
+        /// With its prefix; `?` is one without a name.
+        case parameter(String)
+        case opening, closing
+        /// `;`
+        case end
+        /// A text, a name in quotes, or an operator.
+        case other
+    }
+
+    private let text: [UInt8]
+    private var index = 0
+
+    init(_ sql: String) { text = Array(sql.utf8) }
+
+    /// The next token; nil at the end.
+    mutating func next() -> Token? {
+        passOver()
+        guard let byte = peek() else { return nil }
+        let start = index
+        index += 1
+        switch byte {
+        case UInt8(ascii: ";"): return .end
+        case UInt8(ascii: "("): return .opening
+        case UInt8(ascii: ")"): return .closing
+        case UInt8(ascii: "?"): return .parameter("?")
+        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
+            skip { $0 != byte }
+            index += 1
+            return .other
+        case UInt8(ascii: "["):
+            skip { $0 != UInt8(ascii: "]") }
+            index += 1
+            return .other
+        case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"):
+            skip(StatementScanner.isOfName)
+            return .parameter(String(decoding: text[start..<index], as: UTF8.self))
+        case let first where StatementScanner.isOfName(first):
+            skip(StatementScanner.isOfName)
+            return .word(String(decoding: text[start..<index], as: UTF8.self))
+        default: return .other
+        }
+    }
+
+    /// Passes blanks and comments over.
+    private mutating func passOver() {
+        while let byte = peek() {
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x0C, 0x0D: index += 1
+            case UInt8(ascii: "-") where peek(1) == UInt8(ascii: "-"): skip { $0 != 0x0A }
+            case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"):
+                index += 2
+                while index < text.count, !(peek() == UInt8(ascii: "*") && peek(1) == UInt8(ascii: "/")) { index += 1 }
+                index = min(index + 2, text.count)
+            default: return
+            }
+        }
+    }
+
+    private func peek(_ offset: Int = 0) -> UInt8? { index + offset < text.count ? text[index + offset] : nil }
+
+    private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+        while let byte = peek(), isSkipped(byte) { index += 1 }
+    }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         byte >= 0x80 || byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
