@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import ForwardProxy
 import Logging

@@ -1,6 +1,5 @@
+import Basics
 import Testing
-
-@testable import subproxy
 
 @Suite("A moment of the wall clock")
 struct WallTimeTests {
@@ -12,5 +11,15 @@ struct WallTimeTests {
         ] as [(UInt64, String)])
     func text(nanoseconds: UInt64, text: String) {
         #expect(WallTime(nanoseconds: nanoseconds).internetText == text)
+    }
+
+    @Test(
+        "has a day, before 1970 and in a far year too",
+        arguments: [
+            (0, "1970-01-01"), (-1, "1969-12-31"), (1_763_683_200, "2025-11-21"), (253_402_300_799, "9999-12-31"),
+            (.max, "9223372036854775807"),
+        ] as [(Int64, String)])
+    func day(seconds: Int64, text: String) {
+        #expect(WallTime(seconds: seconds).day == text)
     }
 }
