@@ -35,6 +35,8 @@ final class RecordScanner {
     private var passed = 0
     private var passedEnd = (member: -1, position: 0)
     private var decodedAgain = 0
+    /// What was decoded and read of damaged members in which the next one was looked for.
+    private var readAgain = 0
     private var isOneMemberTold = false
 
     init(_ source: RecordSource) { self.source = source }
@@ -131,6 +133,7 @@ final class RecordScanner {
             try find()
             guard source.position < block.end, try source.fill(5) else { break }
             last = source.position
+            _ = try source.skip(5)
         }
         guard let last else { return false }
         source.seek(last)
@@ -162,13 +165,18 @@ final class RecordScanner {
     /// Whether a record or nothing follows the block in its member, as for a plain file.
     private func checkEndInMember(_ block: Block) throws(ArchiveProblem) -> Bool {
         let hasSeparator = try passNewlines() >= 2
-        guard try source.fill(5), !source.window.begins(with: "WARC/") else { return true }
+        guard try source.fill(5) else {
+            if hasSeparator { return true }
+            return try isWhole(block)
+        }
+        guard !source.window.begins(with: "WARC/") else { return true }
         let end = source.position
         // Where the length is right, what is here is told when the next record is looked for.
         guard mayGoBack(block, from: end, times: 3), try goBack(block, to: block.start) else { return true }
         try find(isAtLine: true)
         let first = source.position
         var isRight = !isInside(block, end)
+        if isRight, !hasSeparator, source.lastDamage?.member == block.offset { return try isWhole(block) }
         if !isRight, hasSeparator { isRight = try !endsInRecordOfMember(block) }
         guard !isRight else {
             _ = try goBack(block, to: end)
@@ -176,6 +184,15 @@ final class RecordScanner {
         }
         if source.position != first { _ = try goBack(block, to: first) }
         try count("the record's length is wrong", at: block.offset)
+        return false
+    }
+
+    /// Whether a block without empty lines behind it is all of it what was written: in a member that is damaged its end may
+    /// be anything, such as what was decoded of the next member. The record is passed over then.
+    private func isWhole(_ block: Block) throws(ArchiveProblem) -> Bool {
+        guard let damage = source.lastDamage, damage.member == block.offset else { return true }
+        try count("the record is cut short (\(damage.reason))", at: block.offset)
+        if source.damage != nil { try find() }
         return false
     }
 
@@ -267,8 +284,13 @@ final class RecordScanner {
             let hasMore = try source.fill(wanted)
             if let head = RecordHead(source.window) {
                 guard head.bytes.count <= RecordHead.mostBytes else { break }
-                _ = try source.skip(head.bytes.count)
-                return head
+                let next = head.bytes.withUnsafeBytes { RecordScanner.findRecord($0, from: 5) }
+                let place = source.place
+                _ = try source.skip(next ?? head.bytes.count)
+                guard next != nil else { return head }
+                // It was cut, and another follows: their fields are not one record's.
+                try count("the record is cut short", at: place)
+                return nil
             }
             guard hasMore, wanted < RecordHead.mostBytes else { break }
             wanted = min(max(source.window.count * 2, 2048), RecordHead.mostBytes)
@@ -310,39 +332,65 @@ final class RecordScanner {
         warnings.append(.warning(message, at: place))
     }
 
-    /// Goes to the next line that begins as a record does. In a compressed file that is in the same member, or else at
-    /// the beginning of another.
+    /// Goes to the next place where a record begins. In a compressed file that is in the same member, or else at the
+    /// beginning of another.
     ///
     /// - Parameter isAtLine: whether a line begins where reading goes on.
     private func find(isAtLine: Bool = false) throws(ArchiveProblem) {
         if isAtLine, try source.fill(5), source.window.begins(with: "WARC/") { return }
-        while try source.fill(6) {
+        var isMore = true
+        while isMore {
+            isMore = try source.fill(RecordScanner.mostMarkBytes + 1)
             let window = source.window
             if let place = RecordScanner.findRecord(window) {
                 _ = try source.skip(place)
                 return
             }
-            _ = try source.skip(window.count - 5)
+            _ = try source.skip(isMore ? window.count - RecordScanner.mostMarkBytes : window.count)
         }
-        guard source.isCompressed else {
-            _ = try source.skip(source.window.count)
-            return
-        }
-        _ = try source.skip(source.window.count)
-        if source.damage != nil { _ = try source.findMember() }
+        guard source.isCompressed, source.damage != nil else { return }
+        _ = try source.findMember(again: mayReadAgain())
     }
 
-    /// Where `WARC/` stands at the beginning of a line.
-    private static func findRecord(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        var position = 0
+    /// Whether what was decoded of a damaged member may be looked through for the beginning of another, since it may have
+    /// swallowed that: reading stays linear in the file.
+    private func mayReadAgain() -> Bool {
+        let cost = source.position + source.filePosition - source.member
+        guard readAgain + cost <= 4 * source.range.count + RecordScanner.mostDecodedAgain else { return false }
+        readAgain += cost
+        return true
+    }
+
+    /// Where a record begins: `WARC/` at the beginning of a line, or, behind what was cut, anywhere, if a version, the end
+    /// of the line and a field follow.
+    private static func findRecord(_ bytes: UnsafeRawBufferPointer, from first: Int = 0) -> Int? {
+        var position = first
         while position < bytes.count, let start = bytes.baseAddress.map({ $0 + position }),
-            let found = memchr(start, 0x0A, bytes.count - position)
+            let found = memchr(start, 0x57, bytes.count - position)
         {
-            position += UnsafeRawPointer(found) - start + 1
-            if bytes.rebased(position..<bytes.count).begins(with: "WARC/") { return position }
+            position += UnsafeRawPointer(found) - start
+            let rest = bytes.rebased(position..<bytes.count)
+            if rest.begins(with: "WARC/") {
+                if position > 0, bytes[position - 1] == 0x0A { return position }
+                if isRecord(rest) { return position }
+            }
+            position += 1
         }
         return nil
     }
+
+    /// Whether bytes begin with `WARC/1.1`, the end of a line, and `WARC-`.
+    private static func isRecord(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.begins(with: "WARC/1."), bytes.count > 8, (0x30...0x39).contains(bytes[7]) else { return false }
+        let line = bytes[8...].prefix(mostReturns + 1).drop { $0 == 0x0D }
+        guard line.first == 0x0A else { return false }
+        return bytes.rebased(line.startIndex + 1..<bytes.count).begins(with: "WARC-")
+    }
+
+    /// The most CR that end a line of which a record may begin behind what was cut.
+    private static let mostReturns = 8
+    /// The most bytes that tell that a record begins, with the one before it.
+    private static let mostMarkBytes = 32
 
     private func tellOneMember(_ inner: Int) {
         guard inner > 0, !isOneMemberTold else { return }

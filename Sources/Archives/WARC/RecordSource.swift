@@ -26,7 +26,11 @@ final class RecordSource {
     /// Where in ``bytes`` the member begins.
     private(set) var member: Int
     /// Why the member can't be read further than it was.
-    private(set) var damage: String?
+    private(set) var damage: String? {
+        didSet { if let damage { lastDamage = (member, damage) } }
+    }
+    /// The last damage, and where the member with it begins.
+    private(set) var lastDamage: (member: Int, reason: String)?
     /// Whether no further member was found.
     private(set) var isAtEnd = false
     private var inflater: Inflater?
@@ -336,13 +340,17 @@ extension RecordSource {
         return try skip(max(0, place - position))
     }
 
-    /// Goes to the next place behind damage where a member begins that begins with `WARC/`.
+    /// Goes to the next place where a member begins that begins with `WARC/`.
     ///
+    /// - Parameter again: whether what was read of the damaged member is looked through too: one that was cut may have
+    ///   swallowed the beginning of the next.
     /// - Returns: false where there is none.
-    func findMember() throws(ArchiveProblem) -> Bool {
-        // What only looked like the beginning of a member may have swallowed that of the next.
-        let used = filePosition - member
-        if position == 0, used > 1, used <= inputLow { inputLow -= used - 1 }
+    func findMember(again: Bool) throws(ArchiveProblem) -> Bool {
+        if try hold(1024) >= 18, looksLikeRecord() {
+            begin()
+            return true
+        }
+        if again, filePosition > member { readAgain(from: member + 1) }
         while true {
             guard try refill() else { break }
             guard let start = input[inputLow..<inputHigh].firstIndex(of: 0x1F) else {
@@ -360,6 +368,18 @@ extension RecordSource {
         }
         isAtEnd = true
         return false
+    }
+
+    /// Has the input go on at a place before the one where it is.
+    private func readAgain(from place: Int) {
+        let start = inputEnd - inputHigh
+        if place >= start {
+            inputLow = place - start
+        } else {
+            inputEnd = place
+            inputLow = 0
+            inputHigh = 0
+        }
     }
 
     /// Moves what is left of the input to its front, and reads on.
@@ -380,6 +400,7 @@ extension RecordSource {
     private func looksLikeRecord() -> Bool {
         let head = input[inputLow..<min(inputHigh, inputLow + 1024)]
         guard let inflater, head.starts(with: [0x1F, 0x8B, 8, 0]) else { return false }
+        inflater.reset(.gzip)
         let step = inflater.decode(
             UnsafeRawBufferPointer(rebasing: head), into: .init(rebasing: buffer[..<min(8, buffer.count)]))
         return step.produced >= 5 && buffer[..<5].elementsEqual("WARC/".utf8)

@@ -90,6 +90,68 @@ struct WARCDamageTests {
         #expect(urls(shared) == [1, 3] && shared.warnings.contains("the record's length is wrong"))
     }
 
+    @Test(
+        "goes on at the record behind a torn one, which is dropped", arguments: [8, 10, 200, 310, 419, 470, 500, 530])
+    func tornBefore(_ cut: Int) throws {
+        var records = text().records
+        records[1].removeLast(cut)
+        records += self.text().records
+        let read = try ReadArchive(records.flatMap { $0 }, name: "a.warc")
+        #expect(urls(read) == [1, 3, 1, 2, 3] && !read.warnings.isEmpty, "\(read.warnings)")
+        for (entry, digit) in zip(0..<5, "13123") {
+            #expect(try read.body(entry) == String(repeating: digit, count: 300))
+        }
+        let shared = try ReadArchive(try gzip(records.flatMap { $0 }), name: "a.warc.gz")
+        #expect(urls(shared) == [1, 3, 1, 2, 3], "\(shared.warnings)")
+        // Without a record behind it, what was torn is all that is lost.
+        #expect(try urls(ReadArchive(records[0...2].flatMap { $0 }, name: "a.warc")) == [1, 3])
+    }
+
+    @Test("goes on at the record right behind garbage")
+    func afterGarbage() throws {
+        let records = text().records
+        let read = try ReadArchive(records[0] + [0, 1] + "garbage".utf8 + records[1] + records[2], name: "a.warc")
+        #expect(urls(read) == [1, 2, 3] && read.warnings == ["no record follows the one before"])
+    }
+
+    @Test("goes on at the gzip member behind a torn one, whatever is decoded of it", arguments: [0, 6, 9000])
+    func tornMember(_ noise: Int) throws {
+        var text = text()
+        var random: UInt32 = 1
+        // What zlib can hardly compress, so that a cut is in the midst of it.
+        let body = (0..<noise).map { _ in
+            random = random &* 1_664_525 &+ 1_013_904_223
+            return Character(Unicode.Scalar(UInt8(0x20 + (random >> 24) % 90)))
+        }
+        text.respond("http://a.example/4", "HTTP/1.1 200 OK\r\n\r\n" + String(body))
+        text.respond("http://a.example/5", "HTTP/1.1 200 OK\r\n\r\nfifth")
+        text.respond("http://a.example/6", "HTTP/1.1 200 OK\r\n\r\nsixth")
+        let members = try text.records.map { try gzip($0) }
+        for cut in [9, 10, 12, 20, 40, members[3].count / 2, members[3].count - 30] {
+            let torn = members[3].dropLast(cut)
+            let bytes = members[0] + torn + members[4] + members[5] + members[1]
+            let read = try ReadArchive(Array(bytes), name: "a.warc.gz")
+            let found = urls(read)
+            #expect(found == [1, 5, 6, 2] || (cut < 13 && found == [1, 4, 5, 6, 2]), "\(cut): \(found)")
+            #expect(!read.warnings.isEmpty)
+            if found.contains(4) { #expect(try read.body(1) == String(body)) }
+            #expect(try read.body(found.count - 3) == "fifth")
+        }
+    }
+
+    @Test("keeps a whole record that was recorded of a WARC with a torn record")
+    func embeddedTorn() throws {
+        let inner = String(decoding: self.text().records[0].dropLast(200) + self.text().plain, as: UTF8.self)
+        var text = WARCText()
+        text.respond("http://a.example/4", "HTTP/1.1 200 OK\r\n\r\n\(inner)")
+        text.respond("http://a.example/5", "HTTP/1.1 200 OK\r\n\r\n")
+        for bytes in [text.plain, try text.compressed(), try gzip(text.plain)] {
+            let read = try ReadArchive(bytes, name: "a.warc")
+            #expect(urls(read) == [4, 5])
+            #expect(try read.body(0) == inner)
+        }
+    }
+
     @Test("keeps a record that was recorded of a WARC, though none follows it")
     func embedded() throws {
         var text = WARCText()
