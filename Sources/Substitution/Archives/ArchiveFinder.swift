@@ -19,7 +19,7 @@ public struct ArchiveStep: Sendable, Hashable {
     /// The label of the metric.
     public var kind: String {
         switch number {
-        case 1: isOtherScheme ? "tolerant" : "exact"
+        case 1: "exact"
         case 2, 3, 4: "tolerant"
         default: "nearest"
         }

@@ -1,5 +1,5 @@
 import Archives
-import HTTPSemantics
+public import HTTPSemantics
 
 /// A request for a URL of an archive's that has no entry.
 public struct ArchiveMiss: Sendable, Hashable {
@@ -47,12 +47,40 @@ extension MapArchive {
     func miss(_ uri: TargetURI, method: RequestMethod, hasCandidates: Bool, isTold: Bool) -> ArchiveMiss {
         uri.withBytes { url in
             let look = MissLook(self, url, pathEnd: uri.pathEnd, method)
-            let reason = hasCandidates ? .body : look.reason()
+            var reason = hasCandidates ? .body : look.reason()
+            var advice = reason.advice(isNearest: mode == .nearest)
+            if reason == .body, method.known == .options, options.cors == .auto {
+                // The method is recorded, but as if it were not.
+                reason = .method
+                advice = "Recorded OPTIONS answer only with 'cors: off': give the archive that, or map the URL."
+            }
             return ArchiveMiss(
-                reason: reason, unusable: reason == .notRecorded ? look.unusable() : nil,
-                advice: reason.advice(isNearest: mode == .nearest), nearest: isTold ? look.nearest() : [],
-                missing: missing, archive: shortName)
+                reason: reason, unusable: reason == .notRecorded ? look.unusable() : nil, advice: advice,
+                nearest: isTold ? look.nearest() : [], missing: missing, archive: shortName)
         }
+    }
+
+    /// The entries of other hosts that have the path of a URL, whose host is none of the archive's.
+    ///
+    /// - Parameter effort: what is left of it for the request.
+    fileprivate func elsewhere(
+        _ uri: TargetURI, method: RequestMethod, effort: MissLook.Effort
+    ) -> [ArchiveMiss.Nearest] {
+        uri.withBytes { MissLook(self, $0, pathEnd: uri.pathEnd, method, effort: effort).elsewhere() }
+    }
+}
+
+extension SubstitutionMap {
+    /// What comes nearest to a URL whose host no archive has: at most three entries of other hosts with the same path, a
+    /// part of large archives being looked at.
+    public func nearestElsewhere(_ uri: TargetURI, method: RequestMethod) -> [ArchiveMiss.Nearest] {
+        guard uri.scheme != .other else { return [] }
+        let (uri, effort) = (uri.asArchived, MissLook.Effort())
+        var found: [ArchiveMiss.Nearest] = []
+        for archive in archives where found.count < 3 && effort.isLeft {
+            found += archive.elsewhere(uri, method: method, effort: effort)
+        }
+        return Array(found.prefix(3))
     }
 }
 
@@ -79,10 +107,10 @@ private struct MissLook {
     private let pathEnd: Int
     private let method: RequestMethod
     private let asked: SplitQuery
-    private let effort = Effort()
+    private let effort: Effort
 
     /// How much is looked at for the reason of a miss, and as much for what comes nearest.
-    private final class Effort {
+    fileprivate final class Effort {
         /// About the bytes of queries that may be taken apart, which is what takes the most time: some 10 ns each.
         private static let most = 256 << 10
         private var left = Effort.most
@@ -99,7 +127,11 @@ private struct MissLook {
         func split(_ bytes: Int) { left -= 64 + bytes }
     }
 
-    init(_ archive: MapArchive, _ url: UnsafeRawBufferPointer, pathEnd: Int, _ method: RequestMethod) {
+    init(
+        _ archive: MapArchive, _ url: UnsafeRawBufferPointer, pathEnd: Int, _ method: RequestMethod,
+        effort: Effort = Effort()
+    ) {
+        self.effort = effort
         self.archive = archive
         self.url = url
         self.pathEnd = pathEnd
@@ -221,6 +253,13 @@ private struct MissLook {
         return found.prefix(3).map(described)
     }
 
+    /// Those of the same path on other hosts.
+    func elsewhere() -> [ArchiveMiss.Nearest] {
+        var found: [Int] = []
+        addOfSameName(&found)
+        return found.prefix(3).map(described)
+    }
+
     /// Those of the same host and last segment, then of the same path on another host.
     private func addOfSameName(_ found: inout [Int]) {
         let host = hostKey(url)
@@ -262,7 +301,8 @@ private struct MissLook {
             }
             var names = SplitQuery(recorded, pathEnd: recordedEnd, archive.index.rules).namesThatDiffer(asked)
             if !entry.method.utf8.elementsEqual(method.bytes) { names.append("method") }
-            if names.isEmpty { names.append("body") }
+            // A part answers its own range alone.
+            if names.isEmpty { names.append(entry.isPartial ? "range" : "body") }
             return names
         }
         return ArchiveMiss.Nearest(

@@ -1,3 +1,4 @@
+import Basics
 import HTTPSemantics
 import JSON
 
@@ -95,13 +96,39 @@ struct ComparedBody: Sendable {
 
     private func hasSamePairs(_ asked: ComparedBody, _ rules: ParameterRules) -> Bool {
         // As if each were the query of a URL.
-        let mine = [UInt8(ascii: "?")] + bytes
-        let theirs = [UInt8(ascii: "?")] + asked.bytes
+        let mine = [UInt8(ascii: "?")] + ComparedBody.decodedPairs(bytes)
+        let theirs = [UInt8(ascii: "?")] + ComparedBody.decodedPairs(asked.bytes)
         return mine.withUnsafeBytes { mine in
             theirs.withUnsafeBytes { theirs in
                 SplitQuery(mine, pathEnd: 0, rules).step(of: SplitQuery(theirs, pathEnd: 0, rules)) != nil
             }
         }
+    }
+
+    /// A form with `+` and escapes decoded, but for what would divide it otherwise (URL standard §5.1).
+    private static func decodedPairs(_ form: [UInt8]) -> [UInt8] {
+        var pairs: [UInt8] = []
+        pairs.reserveCapacity(form.count)
+        var index = 0
+        while index < form.count {
+            var byte = form[index]
+            index += 1
+            if byte == UInt8(ascii: "+") {
+                byte = 0x20
+            } else if byte == UInt8(ascii: "%"), index + 1 < form.count, let high = form[index].hexValue,
+                let low = form[index + 1].hexValue
+            {
+                index += 2
+                byte = high << 4 | low
+                if byte == UInt8(ascii: "&") || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "%") {
+                    // Letters of one case, since they are compared as bytes.
+                    pairs += [UInt8(ascii: "%"), Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 15)]
+                    continue
+                }
+            }
+            pairs.append(byte)
+        }
+        return pairs
     }
 
     // MARK: Multipart
@@ -163,7 +190,7 @@ struct ComparedBody: Sendable {
             }
         var name = object["operationName"] ?? .null
         if case .string(let query)? = object["query"] {
-            if name == .null { name = ComparedBody.operationName(query).map { .string($0) } ?? .null }
+            if name == .null { name = GraphQLDocument(query).operations.first?.name.map { .string($0) } ?? .null }
         } else if !isPersisted {
             return nil
         }
@@ -173,24 +200,13 @@ struct ComparedBody: Sendable {
         return GraphQL(operation: name, variables: variables == .null ? nil : variables)
     }
 
-    /// The name of the first operation in a GraphQL document: `query Name(…) {`.
-    private static func operationName(_ query: [UInt8]) -> [UInt8]? {
-        let words = query.split(maxSplits: 8) { $0 <= 0x20 || $0 == UInt8(ascii: ",") }
-        guard let first = words.first, words.count > 1,
-            ["query", "mutation", "subscription"].contains(where: { $0.utf8.elementsEqual(first) })
-        else { return nil }
-        let name = words[1].prefix { byte in
-            ParameterRules.isDigit(byte) || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "_")
-        }
-        return name.isEmpty ? nil : Array(name)
-    }
-
     /// Whether it is a GraphQL operation that changes nothing.
     var isGraphQLQuery: Bool {
         guard case .object(let object)? = json else { return false }
         if case .string(let query)? = object["query"] {
-            let text = query.drop { $0 <= 0x20 || $0 == UInt8(ascii: ",") }
-            return !text.starts(with: "mutation".utf8) && !text.starts(with: "subscription".utf8)
+            var name: [UInt8]?
+            if case .string(let text)? = object["operationName"] { name = text }
+            return GraphQLDocument(query).isQuery(name)
         }
         if case .object(let extensions)? = object["extensions"] { return extensions["persistedQuery"] != nil }
         return false

@@ -93,6 +93,10 @@ struct ArchiveMatchingTests {
             ("application/json", #"{"a":1.0,"b":2}"#, "miss body"),
             ("application/json", #"{"password":"x","a":1}"#, "#2"),
             ("application/x-www-form-urlencoded", "y=2&x=1&_=123", "#3"),
+            ("application/x-www-form-urlencoded", "r=%2Fx&q=a+b&t%5B%5D=%C3%A9&_=9", "#11"),
+            ("application/x-www-form-urlencoded", "r=%2fx&q=a%20b&t[]=\u{e9}", "#11"),
+            ("application/x-www-form-urlencoded", "r=%2Fx&q=a%2Bb&t%5B%5D=%C3%A9", "miss body"),
+            ("application/x-www-form-urlencoded", "r=%2Fx%26q%3Da+b&t%5B%5D=%C3%A9", "miss body"),
             ("application/x-www-form-urlencoded", #"{"a":1,"password":"x y"} z"#, "#9"),
             ("application/x-www-form-urlencoded", #"{"a":2,"password":"x y"} z"#, "miss body"),
             ("application/x-www-form-urlencoded", "user=v&password=x", "#10"),
@@ -136,8 +140,46 @@ struct ArchiveMatchingTests {
                 .with(type: "application/x-www-form-urlencoded"),
             Recorded("POST", "https://a.example/c", body: "user=v&password=REDACTED")
                 .with(type: "application/x-www-form-urlencoded"),
+            Recorded("POST", "https://a.example/c", body: "q=a%20b&r=%2fx&t%5b%5d=%c3%a9")
+                .with(type: "application/x-www-form-urlencoded"),
         ])
         #expect(try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: body) == found)
+    }
+
+    @Test("A recorded OPTIONS with 'cors: auto' is a miss that says how it would answer")
+    func options() throws {
+        let stage = try ArchiveStage([Recorded("OPTIONS", "https://a.example/c"), Recorded("https://a.example/c")])
+        let uri = try TargetURI("https://a.example/c")
+        let archive = try #require(stage.map.archives.first)
+        let miss = stage.map.archiveMiss(uri, method: RequestMethod(.options), of: archive)
+        #expect(miss.reason == .method && miss.advice.contains("'cors: off'"))
+        #expect(try stage.find("OPTIONS", "https://a.example/c") == "miss method")
+        let off = try ArchiveStage([Recorded("OPTIONS", "https://a.example/c")], "cors: off")
+        #expect(try off.find("OPTIONS", "https://a.example/c") == "#1")
+    }
+
+    @Test("What comes nearest to a part that was recorded differs in the range, and in no body")
+    func ranges() throws {
+        let stage = try ArchiveStage([
+            Recorded("https://a.example/v", status: 206).with(answer: [("Content-Range", "bytes 0-0/9")])
+        ])
+        let archive = try #require(stage.map.archives.first)
+        let miss = stage.map.archiveMiss(
+            try TargetURI("https://a.example/v"), method: RequestMethod(.get), of: archive)
+        #expect(miss.reason == .notRecorded && miss.nearest.map(\.differs) == [["range"]])
+    }
+
+    @Test("What comes nearest to a URL of a host that no archive has has its path")
+    func elsewhere() throws {
+        let stage = try ArchiveStage([
+            Recorded("https://a.example/v/x?a=1"), Recorded("https://a.example/w"), Recorded("https://b.example/v/x"),
+        ])
+        let nearest = stage.map.nearestElsewhere(
+            try TargetURI("https://c.example/v/x"), method: RequestMethod(.get))
+        #expect(nearest.map(\.position) == ["a.har#1", "a.har#3"])
+        #expect(nearest.map(\.differs) == [["host"], ["host"]])
+        #expect(
+            stage.map.nearestElsewhere(try TargetURI("https://c.example/y"), method: RequestMethod(.get)).isEmpty)
     }
 
     @Test("A request without a body equals only entries without one, with nearest any")
