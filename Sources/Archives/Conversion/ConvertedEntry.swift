@@ -36,6 +36,13 @@ public struct ConvertedEntry: Sendable {
         if isChanged || !isAsItCame, exchange.method != "HEAD" {
             exchange.fields.removeAll { $0.isNamed("content-length") }
         }
+        // The type of a body that stands beside the fields of a request would be lost: by it forms are told.
+        if exchange.requestBody?.isEmpty == false, !exchange.requestType.isEmpty,
+            !exchange.requestFields.contains(where: { $0.isNamed("content-type") })
+        {
+            let field = RecordedField(Array("Content-Type".utf8), exchange.requestType)
+            if OutgoingFields.isValid(field) { exchange.requestFields.append(field) }
+        }
         self.exchange = exchange
         let known = portable ?? Array(archive.table[index].url)
         url = redaction == nil || known.isEmpty ? known : ConvertedEntry.normalForm(exchange.url) ?? known

@@ -34,7 +34,7 @@ enum EncodedWords {
             parts[2].withUnsafeBytes { decoder.decode($0, into: &bytes) }
             decoder.finish(into: &bytes)
         case UInt8(ascii: "Q"), UInt8(ascii: "q"):
-            var decoder = QuotedPrintableDecoder()
+            var decoder = QuotedPrintableDecoder(hasLines: false)
             parts[2].map { $0 == 0x5F ? 0x20 : $0 }.withUnsafeBytes { decoder.decode($0, into: &bytes) }
             decoder.finish(into: &bytes)
         default: return nil

@@ -108,8 +108,13 @@ struct Base64Decoder {
     }
 }
 
-/// Decodes quoted-printable, piece by piece (RFC 2045 §6.7): what is none stays as it is.
+/// Decodes quoted-printable, piece by piece (RFC 2045 §6.7): what is none stays as it is, but for blanks at the end of a
+/// line, which mail adds and takes away (rule 3).
 struct QuotedPrintableDecoder {
+    /// Whether it is text in lines, and not a word of a header field.
+    private let hasLines: Bool
+    /// Blanks and CR behind which the line may end.
+    private var pending: [UInt8] = []
     /// An escape whose end is not there yet.
     private var held: [UInt8] = []
     /// Where in all that was decoded the first wrong escape stands.
@@ -124,6 +129,8 @@ struct QuotedPrintableDecoder {
         case wrong, unfinished
     }
 
+    init(hasLines: Bool = true) { self.hasLines = hasLines }
+
     mutating func decode(_ text: UnsafeRawBufferPointer, into output: inout [UInt8]) {
         decode(text, isLast: false, into: &output)
     }
@@ -131,6 +138,40 @@ struct QuotedPrintableDecoder {
     /// Appends what was held back at the end.
     mutating func finish(into output: inout [UInt8]) {
         decode(.init(start: nil, count: 0), isLast: true, into: &output)
+        if hasLines { endLine(into: &output) } else { flush(into: &output) }
+    }
+
+    /// Appends text without escapes.
+    private mutating func append(_ text: UnsafeRawBufferPointer, into output: inout [UInt8]) {
+        var rest = text
+        while let base = rest.baseAddress, let found = memchr(base, 0x0A, rest.count) {
+            let end = UnsafeRawPointer(found) - base
+            appendLine(rest.rebased(0..<end), into: &output)
+            endLine(into: &output)
+            output.append(0x0A)
+            rest = rest.rebased(end + 1..<rest.count)
+        }
+        appendLine(rest, into: &output)
+    }
+
+    /// Appends a part of a line, but for what at its end may be that of the line.
+    private mutating func appendLine(_ text: UnsafeRawBufferPointer, into output: inout [UInt8]) {
+        var end = text.count
+        while end > 0, text[end - 1] == 0x20 || text[end - 1] == 0x09 || text[end - 1] == 0x0D { end -= 1 }
+        if end > 0 || pending.count > QuotedPrintableDecoder.blanks { flush(into: &output) }
+        output.append(contentsOf: text.rebased(0..<end))
+        pending.append(contentsOf: text.rebased(end..<text.count))
+    }
+
+    private mutating func flush(into output: inout [UInt8]) {
+        output += pending
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// Appends the CR that end a line, and not the blanks before them.
+    private mutating func endLine(into output: inout [UInt8]) {
+        output += pending.suffix(from: pending.lastIndex { $0 != 0x0D }.map { $0 + 1 } ?? 0)
+        pending.removeAll(keepingCapacity: true)
     }
 
     private mutating func decode(_ text: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) {
@@ -148,11 +189,13 @@ struct QuotedPrintableDecoder {
         var index = 0
         while index < text.count, let base = text.baseAddress {
             guard let found = memchr(base + index, 0x3D, text.count - index) else {
-                output.append(contentsOf: text.rebased(index..<text.count))
+                append(text.rebased(index..<text.count), into: &output)
                 break
             }
             let equals = UnsafeRawPointer(found) - base
-            output.append(contentsOf: text.rebased(index..<equals))
+            append(text.rebased(index..<equals), into: &output)
+            // In front of an escape they are text.
+            flush(into: &output)
             switch QuotedPrintableDecoder.escape(text, at: equals) {
             case .byte(let byte, let length):
                 output.append(byte)

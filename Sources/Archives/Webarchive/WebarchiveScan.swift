@@ -52,8 +52,12 @@ struct WebarchiveScan {
     private mutating func readRest(
         _ members: [String: PropertyList], _ depth: Int, _ contents: inout ArchiveContents
     ) throws(ArchiveProblem) {
+        var last = document.offset
         for item in try subresources(members) ?? [] {
-            let place = try file.place(of: item)
+            var place = try file.place(of: item)
+            // Of a value in XML that is no dictionary it is not known: it is behind the one before.
+            if place.offset == 0 { place.offset = last }
+            last = place.offset
             guard let values = try file.members(item), let resource = try WebarchiveReader.Resource(values, &file)
             else {
                 contents.warn(.warning("a resource has no data, and is passed over", at: place.offset))
@@ -81,7 +85,8 @@ struct WebarchiveScan {
     private mutating func readSubframe(
         _ archive: PropertyList, _ depth: Int, _ contents: inout ArchiveContents
     ) throws(ArchiveProblem) {
-        let archivePlace = try file.place(of: archive)
+        var archivePlace = try file.place(of: archive)
+        if archivePlace.offset == 0 { archivePlace.offset = document.offset }
         guard let members = try file.unfollowed(archive), let main = members["WebMainResource"],
             let values = try file.members(main), let resource = try WebarchiveReader.Resource(values, &file),
             resource.type != nil, try subresources(members) != nil

@@ -143,6 +143,22 @@ struct ConversionTests {
         }
     }
 
+    @Test("keeps the type of a request's body that a HAR has beside the fields")
+    func requestType() throws {
+        let text =
+            #"{"log":{"entries":[{"request":{"method":"POST","url":"https://a.example/","headers":[],"#
+            + #""postData":{"mimeType":"application/x-www-form-urlencoded","text":"a=1"}},"#
+            + #""response":{"status":200,"headers":[],"content":{"text":"x"}}}]}}"#
+        let source = try openArchive(Array(text.utf8), "a.har")
+        let type = RecordedField("Content-Type", "application/x-www-form-urlencoded")
+        for (number, kind) in ArchiveKind.all.filter({ !$0.isPage }).enumerated() {
+            let (converted, _) = try convert([source], kind, Self.name(900 + number, kind))
+            let exchange = try converted.exchange(0)
+            #expect(exchange.requestFields.contains(type) && exchange.requestBody == Array("a=1".utf8), "\(kind)")
+            if kind.format == .har { #expect(exchange.requestType == type.value) }
+        }
+    }
+
     @Test("says what is lost, a line a kind")
     func losses() throws {
         let source = try sample()

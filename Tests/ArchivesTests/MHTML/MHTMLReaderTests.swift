@@ -50,6 +50,31 @@ struct MHTMLReaderTests {
 
         """
 
+    @Test("in quoted-printable has no blanks at the ends of lines but encoded ones", arguments: [1, 3, 65_536])
+    func blanks(_ pieces: Int) throws {
+        let text = """
+            Content-Type: multipart/related; boundary=b
+
+            --b
+            Content-Type: text/plain
+            Content-Transfer-Encoding: quoted-printable
+            Content-Location: http://a.example/
+
+            a b \t
+             c=20
+            d  =
+            e\u{20}\u{20}
+            \t\u{20}
+
+            f =3D \u{20}
+            --b--
+
+            """
+        let decoded = "a b\n c \nd  e\n\n\nf ="
+        #expect(try openArchive(Array(text.utf8), "a.mht").text(0, pieces: pieces) == decoded)
+        #expect(try openArchive(text.crlf, "a.mht").body(0, pieces: pieces) == decoded.crlf)
+    }
+
     @Test("that Chromium writes is read, with either line end, from pieces of any size", arguments: [1, 7, 65_536])
     func chromium(_ pieces: Int) throws {
         for bytes in [Self.chromium.crlf, Array(Self.chromium.utf8)] {

@@ -95,6 +95,7 @@ struct WebarchiveReaderTests {
                 "a resource has no data, and is passed over", "a resource has no data, and is passed over",
                 "a subframe archive is damaged, and is passed over",
             ])
+        #expect(archive.warnings.allSatisfy { ($0.offset ?? 0) > 0 })
         #expect(try archive.verified().isEmpty)
     }
 
