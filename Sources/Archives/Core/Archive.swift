@@ -33,6 +33,8 @@ public struct ArchiveInput: Sendable {
     /// none.
     public var sibling: @Sendable (_ path: String) -> ArchiveBytes?
     public var limits = ArchiveLimits()
+    /// Whether a HAR without entries is one, as a recorder begins it. The default is false.
+    public var mayBeEmpty = false
     /// Called now and then with how many bytes have been read.
     public var progress: @Sendable (Int) -> Void = { _ in }
 

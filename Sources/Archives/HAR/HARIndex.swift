@@ -49,6 +49,7 @@ struct HARIndex: ~Copyable {
             guard hasEntries else {
                 throw .error("this is no HAR: it has no list of entries (log.entries)", at: 0)
             }
+            guard table.count > 0 || input.mayBeEmpty else { throw .error("it has no entries", at: 0) }
         } catch {
             throw try HARIndex.placed([error], source).first ?? error
         }

@@ -17,7 +17,8 @@ public final class ArchiveFile: Sendable {
     ///
     /// - Throws: ``MapFileError`` where it can't be opened, or is no regular file.
     public init(path: String) throws(MapFileError) {
-        folder = FolderRoot(path: PathText.folder(of: path))
+        let folder = PathText.folder(of: path)
+        self.folder = FolderRoot(path: folder.isEmpty ? "." : folder)
         do throws(FileRefusal) {
             file = try OpenFile(following: path)
         } catch {
@@ -49,7 +50,7 @@ public final class ArchiveFile: Sendable {
     var identity: FileIdentity { file.identity }
 
     /// A text that differs for each state of each file.
-    private static func state(_ identity: FileIdentity) -> String {
+    static func state(_ identity: FileIdentity) -> String {
         let times = "\(text(identity.modified)) \(text(identity.changed))"
         return "\(identity.device) \(identity.inode) \(identity.size) \(times)"
     }
@@ -135,6 +136,7 @@ struct ArchiveOpening {
         }
         var input = ArchiveInput(file, name: name)
         input.limits = defaults.limits
+        input.mayBeEmpty = defaults.isAppended
         let size = input.bytes.count
         let progress = progress
         input.progress = { progress(name, $0, size) }

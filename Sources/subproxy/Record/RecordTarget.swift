@@ -101,7 +101,9 @@ struct RecordTarget {
         } catch {
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read")
         }
-        return Result { () throws(ArchiveProblem) in try Archive.open(ArchiveInput(opened, name: file)) }
+        var input = ArchiveInput(opened, name: file)
+        input.mayBeEmpty = true
+        return Result { () throws(ArchiveProblem) in try Archive.open(input) }
     }
 
     private func refusal(_ problem: ArchiveProblem) -> CommandFailure {

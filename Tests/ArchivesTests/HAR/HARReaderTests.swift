@@ -85,6 +85,7 @@ struct HARReaderTests {
             ("[]", "a.har:1:1: error: this is no HAR: it has no list of entries (log.entries)"),
             ("{}", "a.har:1:1: error: this is no HAR: it has no list of entries (log.entries)"),
             (#"{"log":{"entries":{}}}"#, "a.har:1:1: error: this is no HAR: it has no list of entries (log.entries)"),
+            (#"{"log":{"entries":[]}}"#, "a.har:1:1: error: it has no entries"),
             (#"{"log":{"entries":["#, "a.har:1:20: error: the file ends too soon, and has no entry that is complete"),
             (
                 #"{"log":{"entries":[{"request":{}}"# + "\n" + #", oops]}}"#,
