@@ -103,6 +103,8 @@ struct ExplainCommand: ProgramCommand {
             preview: preview(method, section),
             connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
             archive: explanation.answer == nil ? archive : nil,
+            elsewhere: explanation.answer == nil && archive == nil
+                ? map.nearestElsewhere(url.uri, method: method) : [],
             database: explanation.answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) },
             template: explanation.answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
         StandardStream.output.writeLine(json ? report.json : report.text)

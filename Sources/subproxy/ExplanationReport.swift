@@ -12,6 +12,7 @@ struct ExplanationReport {
     private let preview: DecisionPreview
     private let file: FileState?
     private let archive: ArchivePreview?
+    private let elsewhere: [ArchiveMiss.Nearest]
     private let database: DatabasePreview?
     private let template: TemplatePreview?
 
@@ -24,17 +25,20 @@ struct ExplanationReport {
     ///   - preview: the decision on the request.
     ///   - connect: that on the CONNECT before it, if there is one.
     ///   - archive: what archives have for the request, where no rule answers it.
+    ///   - elsewhere: what comes nearest where no archive has the host.
     ///   - database: what the rule's database would be asked, if it answers from one.
     ///   - template: what the rule's template is made from, if it answers with one.
     init(
         url: TargetURI, method: String, explanation: Explanation, preview: DecisionPreview, connect: DecisionPreview?,
-        archive: ArchivePreview? = nil, database: DatabasePreview?, template: TemplatePreview?
+        archive: ArchivePreview? = nil, elsewhere: [ArchiveMiss.Nearest] = [], database: DatabasePreview?,
+        template: TemplatePreview?
     ) {
         self.url = url
         self.method = method
         self.explanation = explanation
         self.connect = connect
         self.archive = archive
+        self.elsewhere = elsewhere
         self.database = database
         self.template = template
         file = explanation.answer.flatMap(FileState.init)
@@ -49,7 +53,8 @@ struct ExplanationReport {
 
     /// For people.
     var text: String {
-        var lines = ["\(method) \(url.description)"] + (archive.map(ArchiveLines.lines) ?? [])
+        var lines = ["\(method) \(url.description)"] + (archive.map { ArchiveLines.lines($0) } ?? [])
+        lines += ArchiveLines.lines(elsewhere: elsewhere)
         if archive?.found == nil { lines += explanation.lines }
         switch file?.size {
         case .success(let size)?: lines.append("  file: \(counted(size, "byte")), \(file?.mediaType ?? "")")
@@ -92,7 +97,7 @@ struct ExplanationReport {
         object.add("passed_over", explanation.passedOver.map(json))
         object.add("nearest_miss", explanation.nearestMiss.map(json))
         object.add("archive", archive?.found.map(ArchiveLines.json))
-        object.add("nearest", (archive?.miss?.nearest ?? []).map(ArchiveLines.json))
+        object.add("nearest", (archive?.miss?.nearest ?? elsewhere).map(ArchiveLines.json))
         return object.text
     }
 

@@ -117,10 +117,26 @@ struct ArchiveCommandTests {
         #expect(
             head == "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nSet-Cookie: s=1; Path=/\r\n"
                 + "Cache-Control: no-cache\r\nContent-Length: 2\r\n\r\nno")
+        // SHA-256 of the body, as it is sent where none was recorded.
+        #expect(
+            try run("archive", "cat", "-i", "a.har", "1").output.contains(
+                "\r\nETag: \"0a4735281db700223af63abc387c351f\"\r\n"))
         for name in ["0", "6", "https://www.example.com/none", "3"] {
             let found = try run("archive", "cat", "a.har", name)
             #expect(found.status == 1 && found.output.isEmpty && found.error.hasPrefix("subproxy: error: "))
         }
+    }
+
+    @Test("Bodies in files beside a HAR that is named without a folder are there")
+    func beside() throws {
+        try folder.write("body.txt", "beside")
+        let entry =
+            #"{"request":{"method":"GET","url":"http://a.test/","headers":[]},"response":{"status":200,"headers":[],"#
+            + #""content":{"size":6,"mimeType":"text/plain","_file":"body.txt"}}}"#
+        try folder.write("b.har", #"{"log":{"version":"1.2","entries":[\#(entry)]}}"#)
+        #expect(try run("archive", "cat", "b.har", "1").output == "beside")
+        #expect(try run("archive", "convert", "b.har", "c.har").status == 0)
+        #expect(try run("archive", "cat", "c.har", "1").output == "beside")
     }
 
     @Test("convert writes a recording that replays, and that edits count in")

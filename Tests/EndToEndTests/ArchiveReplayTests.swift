@@ -203,6 +203,53 @@ struct ArchiveReplayTests {
         #expect(response.status == 503 || response.text == large.replacing("0123", with: "9999"))
     }
 
+    @Test("Of a body that stands as it is in a file, parts are sent and tags made though it is not in memory")
+    func parts() throws {
+        let folder = TemporaryFolder()
+        let text = (0..<20_000).map { "\($0 % 10)" }.joined()
+        let har = try folder.write("a.har", Self.har([Self.entry("http://a.test/large", text)]))
+        let warc = "\(folder.path)/a.warc"
+        #expect(try SubproxyProcess.run(["archive", "convert", har, warc]).status == 0)
+        let binary = try RunningBinary(map: warc, ["--offline", "--retain-file", "1KiB"])
+        let whole = try binary.get("http://a.test/large")
+        #expect(whole.text == text)
+        let tag = try #require(whole.field("ETag"))
+        #expect(tag.hasPrefix("\"") && whole.field("Accept-Ranges") == "bytes")
+        #expect(try binary.get("http://a.test/large", fields: ["If-None-Match: \(tag)"]).status == 304)
+        for (range, part) in [("15001-15003", "123"), ("-2", "89"), ("19999-", "9")] {
+            let response = try binary.get(
+                "http://a.test/large", fields: ["Range: bytes=\(range)", "If-Range: \(tag)"])
+            #expect(response.status == 206 && response.text == part, "\(response.head)")
+        }
+        let several = try binary.get("http://a.test/large", fields: ["Range: bytes=1-2,10003-10004"])
+        #expect(several.status == 206 && several.text.contains("\r\n\r\n12\r\n--"), "\(several)")
+        #expect(several.text.contains("\r\n\r\n34\r\n--"))
+        #expect(try binary.get("http://a.test/large", fields: ["Range: bytes=20000-"]).status == 416)
+        // Another file has another tag, though it is as long.
+        #expect(try SubproxyProcess.run(["archive", "convert", har, warc, "--force"]).status == 0)
+        try Wait.until { try binary.get("http://a.test/large").field("ETag") != tag }
+    }
+
+    @Test("A part of a coded body is one of what it is decoded to")
+    func partOfCoded() throws {
+        let folder = TemporaryFolder()
+        try folder.write("text", "0123456789")
+        #expect(try ChildProcess.run(["gzip", "-kn", folder.at("text")]).status == 0)
+        let body = try Data(contentsOf: URL(filePath: folder.at("text.gz")))
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n"
+        let record =
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\n"
+            + "Content-Type: application/http\r\nContent-Length: \(head.utf8.count + body.count)\r\n\r\n"
+        let warc = folder.at("a.warc")
+        try (Data((record + head).utf8) + body + Data("\r\n\r\n".utf8)).write(to: URL(filePath: warc))
+        let binary = try RunningBinary(map: warc, ["--offline"])
+        let coded = try binary.get("http://a.test/", fields: ["Accept-Encoding: gzip"])
+        #expect(coded.field("Content-Encoding") == "gzip")
+        let part = try binary.get("http://a.test/", fields: ["Accept-Encoding: gzip", "Range: bytes=2-4"])
+        #expect(part.status == 206 && part.text == "234" && part.field("Content-Encoding") == nil, "\(part.head)")
+        #expect(part.field("Content-Range") == "bytes 2-4/10")
+    }
+
     @Test("An archive that stays over a reload answers with its own entries, whatever the one before it has become")
     func numbers() throws {
         let folder = TemporaryFolder()
@@ -333,13 +380,43 @@ struct ArchiveReplayTests {
         #expect(try proxy.finish().status == 0)
     }
 
-    @Test("replay says that an archive has no entries")
+    @Test("A HAR without entries is none; of a recording without any replay says so")
     func withoutEntries() throws {
         let folder = TemporaryFolder()
-        let empty = try folder.write("empty.har", Self.har([]))
+        let har = try folder.write("empty.har", Self.har([]))
+        let empty = try folder.write("recording.yaml", "")
         let one = try folder.write("one.har", Self.har([Self.entry("http://a.test/", "home")]))
-        let finished = try SubproxyProcess.run(["replay", empty, one, "--ca-dir", "\(folder.path)/ca", "--", "true"])
+        let authority = ["--ca-dir", "\(folder.path)/ca"]
+        let finished = try SubproxyProcess.run(["replay", empty, one] + authority + ["--", "true"])
         #expect(finished.status == 0 && finished.error == "subproxy: warning: \(empty) has no entries\n")
+        for command in [["replay", har] + authority + ["--", "true"], ["archive", "list", har], ["check", har]] {
+            let refused = try SubproxyProcess.run(command)
+            #expect(refused.status == (command[0] == "check" ? 1 : 65), "\(refused)")
+            #expect(refused.error.contains("empty.har:1:1: error: it has no entries"), "\(refused)")
+        }
+    }
+
+    @Test(
+        "A host that no archive has is missed as the command line says, with the entries of its path",
+        arguments: ["404", "504", "204"])
+    func missingHost(_ status: String) throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write("a.har", Self.har([Self.entry("http://a.test/items", "x")]))
+        let fetch =
+            "curl --silent --dump-header - http://b.test/items; "
+            + "curl --silent --output /dev/null --write-out '%{http_connect}' https://b.test:4/"
+        let finished = try SubproxyProcess.run([
+            "replay", archive, "--missing", status, "--report", "-", "--ca-dir", "\(folder.path)/ca", "--", "sh", "-c",
+            fetch,
+        ])
+        #expect(finished.output.hasPrefix("HTTP/1.1 \(status) "), "\(finished)")
+        #expect(finished.output.hasSuffix("403"), "\(finished)")
+        #expect(finished.output.contains("a.har#1 http://a.test/items (differs: host)") == (status != "204"))
+        let isOurs = finished.output.contains("Proxy-Status: subproxy; error=destination_unavailable")
+        #expect(isOurs == (status == "504"), "\(finished)")
+        #expect(finished.error.contains("GET http://b.test/items (host)"), "\(finished)")
+        // That the port is none for tunnels does not make the tunnel less of a miss.
+        #expect(finished.error.contains("CONNECT b.test:4 (host)"), "\(finished)")
     }
 
     @Test("https is answered from what was recorded over http, and its pages ask for https")

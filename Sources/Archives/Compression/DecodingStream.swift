@@ -118,6 +118,12 @@ struct LimitedStream: BodyStream {
         return hasMore
     }
 
+    mutating func skip(_ count: Int) throws(ArchiveProblem) {
+        try source.skip(count)
+        given += count
+        try LimitedStream.check(given, limit: limit)
+    }
+
     /// - Throws: ``ArchiveProblem`` where a body of so many bytes is too long.
     static func check(_ size: Int, limit: Int) throws(ArchiveProblem) {
         guard size <= limit else {

@@ -56,6 +56,10 @@ public struct RecordedBody: Sendable, Equatable {
     /// The content codings that it still has when it is read, in the order of Content-Encoding; a Content-Encoding field
     /// that doesn't hold is not among ``RecordedExchange/fields`` any more.
     public var codings: [String] = []
+    /// Whether a part of it can be read without what is before it: it stands in a file as it is.
+    public var isSeekable = false
+    /// Of such a one in a file of its own, a text that another state of that file does not have.
+    public var fileState: String?
     /// Whether it is not the bytes that the origin sent: then no ETag is made from them.
     public var isRewritten = false
     /// Of a body that is in a file of its own, a text that another state of that file does not have; nil where the
@@ -72,6 +76,30 @@ public protocol BodyStream {
     /// - Returns: whether more may follow; false once at the end.
     /// - Throws: ``ArchiveProblem`` where the rest can't be read or decoded.
     mutating func read(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) -> Bool
+
+    /// Passes over bytes: without reading them where the body can be read from any place on.
+    ///
+    /// - Throws: ``ArchiveProblem`` where what had to be read can't be.
+    mutating func skip(_ count: Int) throws(ArchiveProblem)
+}
+
+extension BodyStream {
+    /// Reads the bytes, and throws them away.
+    ///
+    /// - Throws: ``ArchiveProblem`` where they can't be read.
+    public mutating func skip(_ count: Int) throws(ArchiveProblem) { try readOver(count) }
+
+    mutating func readOver(_ count: Int) throws(ArchiveProblem) {
+        var bytes: [UInt8] = []
+        var left = count
+        var isMore = true
+        while left > 0, isMore {
+            bytes.removeAll(keepingCapacity: true)
+            // A stream may give twice as much as it is asked for.
+            isMore = try read(max(1, min(left, 65_536) / 2), into: &bytes)
+            left -= bytes.count
+        }
+    }
 }
 
 /// A body that is in memory.
@@ -111,6 +139,13 @@ public struct RangeStream: BodyStream {
         bytes += try source.read(range.lowerBound..<end)
         range = end..<range.upperBound
         return !range.isEmpty
+    }
+
+    /// Passes over bytes without reading them.
+    ///
+    /// - Throws: Nothing.
+    public mutating func skip(_ count: Int) throws(ArchiveProblem) {
+        range = min(range.upperBound, range.lowerBound + max(count, 0))..<range.upperBound
     }
 }
 

@@ -4,6 +4,10 @@ struct HARFile: Sendable {
     var count: Int
     /// How many bytes it has as it is stored.
     var storedCount: Int
+    /// Whether it stands in a file as it is.
+    var isSeekable: Bool
+    /// Another text for each state of a file that is not in a zip.
+    var state: String?
     /// Reads it from its beginning.
     var open: @Sendable () throws(ArchiveProblem) -> any BodyStream
 }
@@ -16,7 +20,9 @@ struct HARFiles: Sendable {
     static func beside(_ input: ArchiveInput) -> HARFiles {
         HARFiles { [sibling = input.sibling] path throws(ArchiveProblem) in
             guard let bytes = sibling(path) else { return nil }
-            return HARFile(count: bytes.count, storedCount: bytes.count) { RangeStream(bytes, 0..<bytes.count) }
+            return HARFile(count: bytes.count, storedCount: bytes.count, isSeekable: true, state: bytes.version) {
+                RangeStream(bytes, 0..<bytes.count)
+            }
         }
     }
 }

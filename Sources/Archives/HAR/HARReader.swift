@@ -130,6 +130,8 @@ struct HARReader: ArchiveReader {
             let file = try files.file(path)
             description.size = file?.count
             description.storedBytes = file?.storedCount ?? 0
+            description.isSeekable = file?.isSeekable ?? false
+            description.fileState = file?.state
         }
         return description
     }

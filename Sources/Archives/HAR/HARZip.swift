@@ -52,7 +52,10 @@ enum HARZip {
         HARFiles { path throws(ArchiveProblem) in
             guard let index = zip.find(path.utf8) else { return nil }
             let entry = zip.entries[index]
-            return HARFile(count: entry.size, storedCount: entry.storedSize) { () throws(ArchiveProblem) in
+            let isStored = entry.method == .stored
+            return HARFile(
+                count: entry.size, storedCount: entry.storedSize, isSeekable: isStored
+            ) { () throws(ArchiveProblem) in
                 try zip.open(index)
             }
         }

@@ -223,6 +223,8 @@ struct RecordingReader: ArchiveReader {
             let file = file(path)
             exchange.body.isMissing = file == nil
             exchange.body.size = file?.count
+            exchange.body.isSeekable = file != nil
+            exchange.body.fileState = file?.version
             exchange.body.storedBytes = file?.count ?? 0
             exchange.body.version = file?.version ?? ""
         }

@@ -192,12 +192,14 @@ struct WARCReader: ArchiveReader {
             if head.kind == .revisit { exchange.status = 0 }
             if let type = head[head.mediaType] { exchange.fields = [.init(Array("Content-Type".utf8), Array(type))] }
             exchange.body.size = open.count
+            exchange.body.isSeekable = !open.scanner.source.isCompressed
             return exchange
         }
         exchange.status = message.status
         exchange.reason = message.reason
         exchange.fields = message.fields
         exchange.body.size = message.isChunked ? nil : open.count
+        exchange.body.isSeekable = !open.scanner.source.isCompressed && !message.isChunked
         exchange.body.codings = message.codings
         try dropWrongCoding(&exchange, open)
         return exchange

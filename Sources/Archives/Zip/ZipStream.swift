@@ -9,6 +9,8 @@ struct ZipStream: BodyStream {
     private var produced = 0
     private var checksum = CRC32()
     private var isComplete = false
+    /// Whether a part was passed over, so that the checksum is not known.
+    private var isPart = false
 
     /// - Parameter inflater: nil for a file that is stored.
     init(_ source: RangeStream, _ entry: ZipEntry, inflater: Inflater?) {
@@ -30,9 +32,17 @@ struct ZipStream: BodyStream {
         }
         bytes.withUnsafeBytes { checksum.update(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         guard isComplete else { return true }
+        guard !isPart else { return false }
         guard produced == entry.size else { throw problem("it is not as long as the zip says") }
         guard checksum.value == entry.checksum else { throw problem("its checksum is not the zip's") }
         return false
+    }
+
+    /// Passes over a part of a file that is stored, whose checksum then counts no more.
+    mutating func skip(_ count: Int) throws(ArchiveProblem) {
+        guard inflater == nil else { return try readOver(count) }
+        isPart = true
+        try source.skip(count)
     }
 
     private mutating func inflate(

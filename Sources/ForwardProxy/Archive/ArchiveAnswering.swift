@@ -68,7 +68,7 @@ extension LoopContext {
         let asked = AskedRequest(request, uri)
         if let answered = answerArchivedPreflight(request, asked, client) { return answered }
         switch finding {
-        case .unknown: return proxy.configuration.replay == nil ? .notMine : missedHost(asked, client)
+        case .unknown: return proxy.configuration.replay == nil ? .notMine : missedHost(asked, request, client)
         case .missed(let archive): return missed(asked, archive, hasCandidates: false, request, client)
         case .found(let candidates):
             return .begun(begin(ArchiveAsking(request, asked, candidates, client), request, client))
@@ -165,7 +165,7 @@ extension LoopContext {
         guard miss.missing != .forward else { return .notMine }
         client.record?.isMapped = true
         guard miss.missing != .noContent else {
-            answerNoContent(miss, request, archive, client)
+            answerNoContent(miss.note, answersCORS: archive.options.cors == .auto, request, client)
             return .begun(nil)
         }
         client.fail(.missed(miss, answersCORS: archive.options.cors == .auto))
@@ -173,26 +173,35 @@ extension LoopContext {
     }
 
     /// Refuses a request for a host that no archive has, where nothing else is to answer.
-    private func missedHost(_ asked: AskedRequest, _ client: any ExchangeClient) -> ArchivedRequest {
+    private func missedHost(
+        _ asked: AskedRequest, _ request: Request, _ client: any ExchangeClient
+    ) -> ArchivedRequest {
         guard decider.isOffline, !decider.isOwn(asked.uri) else { return .notMine }
         exchangeMetrics.archiveMisses &+= 1
-        proxy.configuration.replay?.noteMissedHost(asked)
-        client.fail(.inNoArchive)
+        let nearest = map.nearestElsewhere(asked.uri, method: asked.method)
+        proxy.configuration.replay?.noteMissedHost(asked, nearest)
+        // What the command line says counts for every archive, and here.
+        let missing = map.archives.first?.missing ?? .timeout
+        guard missing != .noContent else {
+            answerNoContent("in no archive", answersCORS: true, request, client)
+            return .begun(nil)
+        }
+        client.fail(.inNoArchive(missing, nearest))
         return .begun(nil)
     }
 
     private func answerNoContent(
-        _ miss: ArchiveMiss, _ request: Request, _ archive: MapArchive, _ client: any ExchangeClient
+        _ note: String, answersCORS: Bool, _ request: Request, _ client: any ExchangeClient
     ) {
         var lines = ByteBuffer(string: "Cache-Control: no-store\r\n")
-        if archive.options.cors == .auto {
+        if answersCORS {
             CORSFields.write(for: request.head.fields, exposed: "Date, Via", to: &lines)
             lines.writeStaticString("Vary: Origin\r\n")
         }
         lines.writeImmutableBuffer(proxy.identity.viaLine)
         lines.writeImmutableBuffer(dateStamp().line)
         client.record?.outcome = .refused
-        client.record?.reason = miss.note
+        client.record?.reason = note
         client.start(ResponseStart(status: 204, reason: nil, lines: lines, body: .none))
         client.finish(trailers: nil)
     }
@@ -246,7 +255,8 @@ extension LoopContext {
         let isHeadOnly = exchange.method == "HEAD"
         let archived = ArchivedAnswer(
             archive, number, asking.candidates.step, tolerance: asking.tolerance(number), fields: fields,
-            isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty)
+            isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty,
+            isSeekable: entry.isSeekable)
         var content = AnswerContent(bodies: [], mediaType: [])
         content.archived = archived
         content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
@@ -264,7 +274,7 @@ extension LoopContext {
             }
         } else {
             content.bodies = [
-                AnswerContent.Body(coding: nil, etag: [], lastModified: nil, size: exchange.body.size ?? 0)
+                AnswerContent.Body(coding: nil, etag: entry.tag, lastModified: nil, size: exchange.body.size ?? 0)
             ]
         }
         return content
@@ -293,6 +303,11 @@ enum EntryFields {
     }
 }
 
+extension ArchiveMiss.Nearest {
+    /// As the page of an error says it.
+    fileprivate var line: String { "nearest: \(position) \(url) (differs: \(differs.joined(separator: ", ")))" }
+}
+
 extension ArchiveMiss {
     /// As the log says it: `not in checkout.har; nearest checkout.har#12`.
     var note: String { "not in \(archive)" + (nearest.first.map { "; nearest \($0.position)" } ?? "") }
@@ -303,25 +318,27 @@ extension ProxyError {
         let isNotFound = miss.missing == .notFound
         let why = miss.unusable.map { ": \($0)" } ?? ""
         var error = ProxyError(
-            status: isNotFound ? 404 : 504,
+            status: isNotFound ? 404 : 504, type: isNotFound ? "" : "destination_unavailable",
             failure: "The archive \(miss.archive) has no entry for this request (\(miss.reason.rawValue))\(why).",
             advice: miss.advice, isRefusal: true)
         error.note = miss.note
-        error.excerpt = miss.nearest.map { nearest in
-            "nearest: \(nearest.position) \(nearest.url) (differs: \(nearest.differs.joined(separator: ", ")))"
-        }
+        error.excerpt = miss.nearest.map(\.line)
         error.answersCORS = answersCORS
         return error
     }
 
-    static let inNoArchive: ProxyError = {
+    /// Of a host that no archive has.
+    static func inNoArchive(_ missing: ArchiveMissing, _ nearest: [ArchiveMiss.Nearest]) -> ProxyError {
+        let isNotFound = missing == .notFound
         var error = ProxyError(
-            status: 504, failure: "No archive has this host, and nothing is asked of the network.",
+            status: isNotFound ? 404 : 504, type: isNotFound ? "" : "destination_unavailable",
+            failure: "No archive has this host, and nothing is asked of the network.",
             advice: "Record it, map the URL, or give --missing forward.", isRefusal: true)
         error.note = "in no archive"
+        error.excerpt = nearest.map(\.line)
         error.answersCORS = true
         return error
-    }()
+    }
 
     /// Of an entry that can't be sent.
     static func entry(_ position: String, _ failure: EntryFailure) -> ProxyError {
@@ -333,7 +350,8 @@ extension ProxyError {
 
     private static func entryChanged(_ position: String) -> ProxyError {
         var error = ProxyError(
-            status: 503, failure: "The archive of \(position) was changed while it is in force.",
+            status: 503, type: "proxy_internal_error",
+            failure: "The archive of \(position) was changed while it is in force.",
             advice: "Replace archives by rename; the next reload reads this one anew.")
         error.retryAfter = 1
         return error
@@ -341,7 +359,7 @@ extension ProxyError {
 
     static func entryUnreadable(_ position: String, _ why: String) -> ProxyError {
         ProxyError(
-            status: 502, failure: "The entry \(position) can't be read: \(why).",
+            status: 502, type: "proxy_internal_error", failure: "The entry \(position) can't be read: \(why).",
             advice: "'subproxy check' reads the whole archive and tells what is wrong with it.")
     }
 }

@@ -210,11 +210,13 @@ final class ArchiveExchange: Exchange {
                 return loop.serve(answer, request, client)
             }
             let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
-            guard plan.status != 304, plan.status != 412 else {
+            let isRefused = plan.status == 416 && entry.isSeekable
+            guard plan.status != 304, plan.status != 412, !isRefused else {
                 plan.send(to: client, isHead: request.isHead)
                 return nil
             }
-            let stream = ArchiveStream(answer, entry, number, asking, client)
+            let part = plan.status == 206 && answer.status == 200 && entry.isSeekable ? plan : nil
+            let stream = ArchiveStream(answer, entry, number, asking, client, part: part)
             stream.begin()
             return stream.isOver ? nil : stream
         }

@@ -16,7 +16,13 @@ final class ArchiveStream: Exchange {
     private let loop: LoopContext
     /// Nil from the end of the exchange on.
     private var client: (any ExchangeClient)?
-    private let reader: Reader
+    private var reader: Reader
+    /// The response with parts of the body; nil for the whole.
+    private let part: AnswerPlan?
+    /// What follows of it behind what is being read.
+    private var pieces: ArraySlice<AnswerPlan.Piece>
+    /// What stands before the first part.
+    private var leading: [ByteBuffer] = []
     private var isWaiting = false
     private var isReading = false
     private var hasBegun = false
@@ -29,15 +35,21 @@ final class ArchiveStream: Exchange {
     private final class Reader: Sendable {
         private struct State: ~Copyable {
             var stream: (any BodyStream)?
+            /// How many bytes are left of the part.
+            var left: Int
         }
 
         private let archive: Archive
         private let number: Int
         private let codings: [String]
         private let storedBytes: Int
-        private let state = Mutex(State(stream: nil))
+        /// The part that is read; nil for the whole.
+        private let range: Range<Int>?
+        private let state: Mutex<State>
 
-        init(_ archive: Archive, _ number: Int, _ body: RecordedBody) {
+        init(_ archive: Archive, _ number: Int, _ body: RecordedBody, _ range: Range<Int>?) {
+            self.range = range
+            state = Mutex(State(stream: nil, left: range?.count ?? .max))
             self.archive = archive
             self.number = number
             codings = body.codings
@@ -54,27 +66,51 @@ final class ArchiveStream: Exchange {
                     stream = try ContentDecoder.stream(
                         try archive.openBody(number), codings: codings, storedBytes: storedBytes, limits: archive.limits
                     )
+                    if let range { try stream.skip(range.lowerBound) }
                 }
                 var bytes: [UInt8] = []
                 var more = true
-                while more, bytes.isEmpty { more = try stream.read(count, into: &bytes) }
+                while more, bytes.isEmpty { more = try stream.read(min(count, state.left), into: &bytes) }
                 state.stream = stream
-                return (bytes, more)
+                // A stream may give twice as much as it is asked for.
+                if bytes.count > state.left { bytes.removeLast(bytes.count - state.left) }
+                state.left -= bytes.count
+                return (bytes, more && state.left > 0)
             }
         }
     }
 
+    /// - Parameter part: the response with parts of the body; nil for the whole.
     init(
         _ answer: ReadyAnswer, _ entry: LoadedEntry, _ number: Int, _ asking: ArchiveAsking,
-        _ client: any ExchangeClient
+        _ client: any ExchangeClient, part: AnswerPlan? = nil
     ) {
+        self.part = part
+        pieces = part?.pieces[...] ?? []
         self.answer = answer
         self.entry = entry
         self.number = number
         self.asking = asking
         self.client = client
         loop = client.loop
-        reader = Reader(asking.archive.archive, number, entry.exchange.body)
+        reader = Reader(asking.archive.archive, number, entry.exchange.body, nil)
+        while let piece = pieces.popFirst() {
+            guard !take(piece, bytes: { leading.append($0) }) else { break }
+        }
+    }
+
+    /// Has a part of the body be read next, or gives bytes that stand between parts.
+    ///
+    /// - Returns: whether it is a part of the body.
+    private func take(_ piece: AnswerPlan.Piece, bytes: (ByteBuffer) -> Void) -> Bool {
+        switch piece {
+        case .bytes(let between):
+            bytes(between)
+            return false
+        case .range(let range):
+            reader = Reader(asking.archive.archive, number, entry.exchange.body, range)
+            return true
+        }
     }
 
     /// Whether nothing is left to send.
@@ -142,8 +178,11 @@ final class ArchiveStream: Exchange {
         if !hasBegun {
             hasBegun = true
             client.start(start())
+            for bytes in leading { pass(bytes, client) }
         }
-        sent &+= bytes.count
+        pass(ByteBuffer(bytes: bytes), client)
+        var more = more
+        while !more, let piece = pieces.popFirst() { more = take(piece) { pass($0, client) } }
         // What the head has said counts: a file that was changed meanwhile must not pass for the next response.
         if let announced, sent > announced || (!more && sent < announced) {
             self.client = nil
@@ -151,7 +190,6 @@ final class ArchiveStream: Exchange {
             client.abort()
             return
         }
-        if !bytes.isEmpty { client.send(ByteBuffer(bytes: bytes)) }
         guard more else {
             self.client = nil
             client.finish(trailers: nil)
@@ -171,8 +209,19 @@ final class ArchiveStream: Exchange {
         }
     }
 
-    /// The head: its length is known where the body is not coded, and ranges of it are not given.
+    private func pass(_ bytes: ByteBuffer, _ client: any ExchangeClient) {
+        sent &+= bytes.readableBytes
+        // More than the head has said is never sent.
+        if let announced, sent > announced { return }
+        if bytes.readableBytes > 0 { client.send(bytes) }
+    }
+
+    /// The head: its length is known where the body is not coded.
     private func start() -> ResponseStart {
+        if let part {
+            announced = part.length
+            return part.start(isHead: false)
+        }
         let representation = answer.first
         var lines = representation.fullLines.before
         let isKnown = entry.exchange.body.codings.isEmpty && entry.exchange.method != "HEAD"

@@ -17,12 +17,14 @@ final class ArchivedAnswer {
     let isHeadOnly: Bool
     /// Whether the body was recorded with a content coding.
     let isCoded: Bool
+    /// Whether parts of a body that is not in memory are sent.
+    let isSeekable: Bool
     /// Whether the report knows that the entry has answered.
     var isReported = false
 
     init(
         _ archive: MapArchive, _ number: Int, _ step: ArchiveStep, tolerance: String, fields: [RecordedField],
-        isHeadOnly: Bool, isCoded: Bool
+        isHeadOnly: Bool, isCoded: Bool, isSeekable: Bool
     ) {
         self.archive = archive
         self.number = number
@@ -31,6 +33,7 @@ final class ArchivedAnswer {
         self.fields = fields
         self.isHeadOnly = isHeadOnly
         self.isCoded = isCoded
+        self.isSeekable = isSeekable
     }
 
     /// `checkout.har#17 without t; scheme`, as Cache-Status says it.
@@ -53,7 +56,7 @@ extension AnswerFields {
         }
         if status == 200, !archived.isHeadOnly {
             // Of a body that is decoded while it is sent no part is given.
-            if body.bytes != nil {
+            if body.bytes != nil || archived.isSeekable {
                 fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
             }
             if !body.etag.isEmpty, !fields.contains(where: { $0.name.equalsIgnoringASCIICase("etag") }) {

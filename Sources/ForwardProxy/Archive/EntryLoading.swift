@@ -11,6 +11,10 @@ struct LoadedEntry: Sendable {
     var content: LoadedFile?
     /// Whether the body with its coding is the only one: it can't be decoded.
     var isOnlyCoded = false
+    /// Whether parts of the body can be read from the archive's file, as they are there.
+    var isSeekable = false
+    /// The tag of such a body, where none was recorded; empty for none.
+    var tag: [UInt8] = []
 }
 
 /// Why an entry can't be sent.
@@ -53,6 +57,12 @@ struct EntryLoader: Sendable {
                 entry.isOnlyCoded = held.variants.first?.coding != nil
             } else if (exchange.body.size ?? 0) <= files.limits.file {
                 try read(&entry)
+            }
+            let body = exchange.body
+            if entry.content == nil, body.isSeekable, body.size != nil, body.codings.isEmpty, !body.isRewritten {
+                entry.isSeekable = true
+                let state = archive.state(of: number, body)
+                if exchange.value("etag") == nil { entry.tag = ContentTag.make(Array(state.utf8)) }
             }
             guard archive.isIntact else { throw ArchiveProblem(.error, "") }
             return entry

@@ -7,8 +7,10 @@ import HTTPSemantics
 public enum RecordedHead {
     /// The status line, the fields, and an empty line (RFC 9112 §2.1).
     ///
-    /// - Parameter size: the bytes of the body, decoded; nil where they are not known.
-    public static func bytes(_ exchange: RecordedExchange, size: Int?) -> [UInt8] {
+    /// - Parameters:
+    ///   - size: the bytes of the body, decoded; nil where they are not known.
+    ///   - body: all of it, decoded, as it is kept in memory; nil for one that is streamed.
+    public static func bytes(_ exchange: RecordedExchange, size: Int?, body: [UInt8]?) -> [UInt8] {
         let status = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
         let isCoded = !exchange.body.codings.isEmpty
         let isHead = exchange.method == "HEAD"
@@ -19,7 +21,11 @@ public enum RecordedHead {
             text += sent.name + Array(": ".utf8) + sent.value + Array("\r\n".utf8)
         }
         lines = ""
-        if status == 200, !isHead { lines += "Accept-Ranges: bytes\r\n" }
+        let isSeekable = exchange.body.isSeekable && !isCoded
+        if status == 200, !isHead, body != nil || isSeekable { lines += "Accept-Ranges: bytes\r\n" }
+        if status == 200, !isHead, let body, !exchange.body.isRewritten, exchange.value("etag") == nil {
+            lines += "ETag: \(String(decoding: ContentTag.make(body), as: UTF8.self))\r\n"
+        }
         if isHead {
             let length = exchange.value("content-length").map { String(decoding: $0, as: UTF8.self) }
             lines += length.map { "Content-Length: \($0)\r\n" } ?? ""

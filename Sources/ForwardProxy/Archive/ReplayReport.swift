@@ -71,8 +71,8 @@ public final class ReplayReport: Sendable {
     }
 
     /// A request for a host that no archive has.
-    func noteMissedHost(_ asked: AskedRequest) {
-        note(asked, ArchiveMiss.Reason.host.rawValue, nil, ReplayReport.hostAdvice, [])
+    func noteMissedHost(_ asked: AskedRequest, _ nearest: [ArchiveMiss.Nearest]) {
+        note(asked, ArchiveMiss.Reason.host.rawValue, nil, ReplayReport.hostAdvice, nearest)
     }
 
     private static let hostAdvice = "Record it, map the URL, or give --missing forward; --ignore doesn't count a host."
@@ -87,14 +87,17 @@ public final class ReplayReport: Sendable {
                 unusable: unusable, advice: advice, nearest: nearest, count: 1))
     }
 
-    /// A CONNECT that was refused, since no archive has the host.
-    func noteRefusedTunnel(host: String, port: UInt16) {
+    /// A CONNECT that was refused.
+    ///
+    /// - Parameter isPortAllowed: whether it was since no archive has the host, and not for the port.
+    func noteRefusedTunnel(host: String, port: UInt16, isPortAllowed: Bool = true) {
         guard !isIgnored(host, nil) else { return }
         note(
             Miss(
                 method: "CONNECT", url: "\(host):\(port)", reason: "host", unusable: nil,
-                advice: "--decrypt tells what is asked for in tunnels; --ignore doesn't count a host.", nearest: [],
-                count: 1))
+                advice: (isPortAllowed
+                    ? "--decrypt tells what is asked for in tunnels" : "--connect-ports allows the port")
+                    + "; --ignore doesn't count a host.", nearest: [], count: 1))
     }
 
     private func note(_ miss: Miss) {

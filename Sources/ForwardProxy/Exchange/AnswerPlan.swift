@@ -164,6 +164,10 @@ extension ReadyAnswer {
     /// The encoding that a request gets (RFC 9110 §12.5.3).
     func variant(accepting fields: FieldSection) -> ReadyRepresentation {
         guard variants.count > 1 else { return variants[0] }
+        // A recorded body is coded as its origin has coded it; a part of it is one of what the coding stands for.
+        if archived != nil, fields.contains(.range), let plain = variants.first(where: { $0.coding == nil }) {
+            return plain
+        }
         var available = ContentCodingSet.identity
         for variant in variants {
             if let coding = variant.coding { available.insert(ContentCodingSet(coding)) }

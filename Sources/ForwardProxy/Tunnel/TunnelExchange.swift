@@ -67,9 +67,13 @@ extension LoopContext {
         case .refuse(.offline) where proxy.configuration.replay != nil:
             exchangeMetrics.archiveMisses &+= 1
             proxy.configuration.replay?.noteRefusedTunnel(host: authority.host, port: authority.port)
-            client.fail(.inNoArchive)
+            client.fail(.inNoArchive(.timeout, []))
             return nil
         case .refuse(let error):
+            if let replay = proxy.configuration.replay, error == .connectPort(authority.port) {
+                exchangeMetrics.archiveMisses &+= 1
+                replay.noteRefusedTunnel(host: authority.host, port: authority.port, isPortAllowed: false)
+            }
             client.fail(error)
             return nil
         case .decrypt:

@@ -103,6 +103,12 @@ public final class MapArchive: Sendable {
     /// An entry's place as Cache-Status and the log name it: `checkout.har#17`.
     public func position(_ number: Int) -> String { shortName + table.number(number) }
 
+    /// A text that no other body has, and not this one where its file has changed: for the tag of one that is not read
+    /// whole.
+    public func state(of number: Int, _ body: RecordedBody) -> String {
+        "\(body.fileState ?? ArchiveFile.state(origin.identity)) \(number)"
+    }
+
     /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
     public var isIntact: Bool { isUnchanged() }
 

@@ -1,6 +1,7 @@
 import Archives
 import ArgumentParser
 import Basics
+import Files
 import ForwardProxy
 
 /// `subproxy archive cat`: the body of an entry.
@@ -58,8 +59,14 @@ struct ArchiveCatCommand: ProgramCommand {
         var bytes: [UInt8] = []
         var isMore = try stream.read(FileReading.pieceSize, into: &bytes)
         if includeHead {
+            // The tag of what is kept in memory is made from all of it.
+            while isMore, bytes.count <= RetentionLimits().file {
+                isMore = try stream.read(FileReading.pieceSize, into: &bytes)
+            }
             let size = isMore ? (exchange.body.codings.isEmpty ? exchange.body.size : nil) : bytes.count
-            guard StandardStream.output.write(RecordedHead.bytes(exchange, size: size)) else { return .ioError }
+            let isKept = !isMore && bytes.count <= RetentionLimits().file
+            let head = RecordedHead.bytes(exchange, size: size, body: isKept ? bytes : nil)
+            guard StandardStream.output.write(head) else { return .ioError }
         }
         while true {
             guard StandardStream.output.write(bytes) else { return .ioError }

@@ -19,12 +19,18 @@ enum ArchiveLines {
         guard let miss = preview.miss else { return [] }
         var lines = ["the archive \(miss.archive) has no entry for it (\(miss.reason.rawValue))"]
         if let unusable = miss.unusable { lines.append("  \(unusable)") }
-        for nearest in miss.nearest {
-            lines.append(
-                "  nearest: \(nearest.position) \(nearest.url) (differs: \(nearest.differs.joined(separator: ", ")))")
-        }
+        lines += miss.nearest.map(line)
         lines.append("  \(miss.advice)")
         return lines
+    }
+
+    /// The same where no archive has the URL's host.
+    static func lines(elsewhere nearest: [ArchiveMiss.Nearest]) -> [String] {
+        nearest.isEmpty ? [] : ["no archive has its host"] + nearest.map(line)
+    }
+
+    private static func line(_ nearest: ArchiveMiss.Nearest) -> String {
+        "  nearest: \(nearest.position) \(nearest.url) (differs: \(nearest.differs.joined(separator: ", ")))"
     }
 
     private static func why(_ found: ArchivePreview.Found) -> String {
