@@ -346,10 +346,7 @@ extension RecordSource {
     ///   swallowed the beginning of the next.
     /// - Returns: false where there is none.
     func findMember(again: Bool) throws(ArchiveProblem) -> Bool {
-        if try hold(1024) >= 18, looksLikeRecord() {
-            begin()
-            return true
-        }
+        // That a member seems to begin where decoding stopped says nothing: what was decoded of another one ends with it.
         if again, filePosition > member { readAgain(from: member + 1) }
         while true {
             guard try refill() else { break }
