@@ -21,9 +21,13 @@ struct FileLoader: Sendable {
 
     /// Reads the file; with `none` its content stays on disk.
     ///
+    /// - Parameter previous: the state that was read before, where one is known: an encoded sibling that stayed as it
+    ///   was while the file was edited is stale, however little older it is.
     /// - Throws: ``FileRefusal`` where the path leads to no file that may be served, or it can't be read;
     ///   `tooManyOpenFiles` also for a sibling.
-    func load(_ root: FolderRoot, _ path: RelativePath, mode: RetentionMode) throws(FileRefusal) -> LoadedFile {
+    func load(
+        _ root: FolderRoot, _ path: RelativePath, mode: RetentionMode, after previous: LoadedFile? = nil
+    ) throws(FileRefusal) -> LoadedFile {
         let directory = try root.directory(of: path)
         var reading = Reading(start: now(), mode: mode)
         // Before a name is looked up, so that one that comes meanwhile changes it.
@@ -31,13 +35,19 @@ struct FileLoader: Sendable {
         let file = try directory.open(path.name())
         let isLocal = linux_is_local_filesystem(file.descriptor) != 0
         try add(file, coding: nil, to: &reading)
+        var outdated: [FileIdentity] = []
         for case let coding? in ContentCoding.siblings {
             let name = path.name(suffix: coding.fileExtension)
             guard let identity = try? directory.identity(of: name) else {
                 reading.seen.append(nil)
                 continue
             }
-            guard identity.size > 0, !identity.modified.isOlder(than: reading.modified, byMoreThan: Self.staleAfter)
+            let isOutdated =
+                identity.modified < reading.modified
+                && previous?.isOutdated(identity, beside: reading.variants.first?.identity) == true
+            if isOutdated { outdated.append(identity) }
+            guard identity.size > 0, !isOutdated,
+                !identity.modified.isOlder(than: reading.modified, byMoreThan: Self.staleAfter)
             else {
                 reading.seen.append(identity)
                 continue
@@ -49,7 +59,8 @@ struct FileLoader: Sendable {
         let isOfOneDevice = names?.device == device && reading.seen.allSatisfy { $0 == nil || $0?.device == device }
         return LoadedFile(
             root: root, path: path.bytes, mode: mode, variants: reading.variants, seen: reading.seen,
-            isSettled: reading.isSettled, folder: isLocal && isOfOneDevice ? root.knownFolder(of: path) : nil,
+            isSettled: reading.isSettled, outdated: outdated,
+            folder: isLocal && isOfOneDevice ? root.knownFolder(of: path) : nil,
             names: names.flatMap { $0.isSettled(at: reading.start) ? $0 : nil })
     }
 

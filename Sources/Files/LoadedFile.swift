@@ -21,6 +21,8 @@ public final class LoadedFile: Sendable {
     let seen: [FileIdentity?]
     /// Those of the siblings that are there, by what their names have behind the file's.
     let siblings: [(suffix: StaticString, identity: FileIdentity)]
+    /// Siblings that stayed as they were while the file was edited.
+    private let outdated: [FileIdentity]
     /// The state of the file itself: here, and not in an array, so that a look reads less memory.
     let identity: FileIdentity?
     /// The folder, where all files are on a file system that event loops may ask; else nil.
@@ -34,9 +36,11 @@ public final class LoadedFile: Sendable {
 
     init(
         root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
-        isSettled: Bool, folder: KnownFolder? = nil, names: FileIdentity? = nil, note: MadeNote? = nil
+        isSettled: Bool, outdated: [FileIdentity] = [], folder: KnownFolder? = nil, names: FileIdentity? = nil,
+        note: MadeNote? = nil
     ) {
         self.note = note
+        self.outdated = outdated
         identity = seen.first ?? nil
         siblings = zip(ContentCoding.siblings, seen).dropFirst().compactMap { coding, identity in
             identity.map { (coding?.fileExtension ?? "", $0) }
@@ -70,6 +74,14 @@ public final class LoadedFile: Sendable {
 
     /// Notes that the kernel had the files' states in memory at a time, in monotonic nanoseconds.
     func noteInKernel(at now: UInt64) { inKernel.store(now, ordering: .relaxed) }
+
+    /// Whether a sibling was there in this state already, and the file has been edited since.
+    func isOutdated(_ sibling: FileIdentity, beside current: FileIdentity?) -> Bool {
+        if outdated.contains(sibling) { return true }
+        guard let identity, let current else { return false }
+        return (identity.modified != current.modified || identity.size != current.size)
+            && seen.dropFirst().contains(sibling)
+    }
 
     /// Whether the folder's names are those that this was loaded by, as the folder's state tells.
     func hasNames(of folder: FileIdentity) -> Bool { names.withLock { $0 == folder } }
@@ -109,8 +121,8 @@ public final class LoadedFile: Sendable {
             return variant
         }
         return LoadedFile(
-            root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled, folder: folder,
-            names: names.withLock { $0 }, note: note)
+            root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled, outdated: outdated,
+            folder: folder, names: names.withLock { $0 }, note: note)
     }
 }
 

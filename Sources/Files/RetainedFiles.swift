@@ -140,7 +140,7 @@ public final class RetainedFiles: Sendable {
     ) throws(FileRefusal) -> LoadedFile {
         if mode == .none {
             if let known, known.isSettled, try loader.isCurrent(known) { return known }
-            return try loader.load(root, path, mode: mode)
+            return try loader.load(root, path, mode: mode, after: known)
         }
         let key = FileKey(root: root.path, path: path.bytes)
         var rejected: [LoadedFile] = []
@@ -160,7 +160,7 @@ public final class RetainedFiles: Sendable {
                 rejected.append(loaded)
                 hasWaited = true
             case .read(let flight):
-                return try read(root, path, mode, key, flight)
+                return try read(root, path, mode, key, flight, after: rejected.last ?? known)
             }
         }
     }
@@ -178,9 +178,12 @@ public final class RetainedFiles: Sendable {
 
     /// Reads the file and ends the flight, whose waiters get the same.
     private func read(
-        _ root: FolderRoot, _ path: RelativePath, _ mode: RetentionMode, _ key: FileKey, _ flight: LoadFlight
+        _ root: FolderRoot, _ path: RelativePath, _ mode: RetentionMode, _ key: FileKey, _ flight: LoadFlight,
+        after previous: LoadedFile?
     ) throws(FileRefusal) -> LoadedFile {
-        let result = Result { () throws(FileRefusal) in try loader.load(root, path, mode: mode) }
+        let result = Result { () throws(FileRefusal) in
+            try loader.load(root, path, mode: mode, after: previous)
+        }
         let (outcome, evicted) = state.withLock { $0.finish(key, mode, result) }
         for key in evicted { onEvict(key) }
         flight.complete(outcome)

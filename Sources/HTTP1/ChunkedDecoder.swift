@@ -90,7 +90,7 @@ public struct ChunkedDecoder: Sendable {
         if size > 0 {
             phase = .data(remaining: size)
         } else {
-            trailerLines.beginTrailers(limits)
+            trailerLines.beginTrailers(limits, noting: FramingFields.requestNames)
             phase = .trailers
         }
         return true

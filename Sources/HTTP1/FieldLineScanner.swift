@@ -44,11 +44,11 @@ struct FieldLineScanner {
     }
 
     /// Prepares for a trailer section that begins at offset 0.
-    mutating func beginTrailers(_ limits: MessageLimits) {
+    mutating func beginTrailers(_ limits: MessageLimits, noting names: FieldNameSet) {
         begin(at: 0, bytes: limits.trailerSectionBytes, count: limits.trailerFieldCount)
         sizeError = .trailerSectionTooLarge
         countError = .tooManyTrailerFields
-        notedNames = FramingFields.requestNames
+        notedNames = names
     }
 
     /// Takes the lines that the section begins with from one before it, which began with the same bytes.

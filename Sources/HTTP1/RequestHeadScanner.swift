@@ -38,6 +38,17 @@ struct RequestHeadScanner {
     /// The length of the complete head.
     var length: Int { isFromMemo ? requestLine.position &+ memo.count : fieldLines.position }
 
+    /// Method and target of a head under way whose request line has come, in the bytes that were scanned last.
+    func requestLine(in bytes: ByteBuffer) -> (method: ByteBuffer, target: ByteBuffer)? {
+        func part(_ range: Range<Int>) -> ByteBuffer? {
+            bytes.getSlice(at: bytes.readerIndex &+ range.lowerBound, length: range.count)
+        }
+        guard isInFields, let method = part(requestLine.methodRange), let target = part(requestLine.targetRange) else {
+            return nil
+        }
+        return (method, target)
+    }
+
     /// How the end of the body is found, once the head is complete.
     func framing() throws(HTTP1Error) -> BodyFraming { try fieldFraming.requestFraming(method) }
 

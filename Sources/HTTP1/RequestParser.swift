@@ -40,6 +40,8 @@ public struct RequestParser: Sendable {
     /// Whether ``next()`` has returned nil since bytes came.
     private var isStarved = false
     private var inputHasEnded = false
+    /// Method and target of a request whose fields were unusable; nil where its request line was, or none has failed.
+    public private(set) var failedLine: (method: ByteBuffer, target: ByteBuffer)?
 
     public init(limits: MessageLimits = MessageLimits()) {
         self.limits = limits
@@ -144,6 +146,7 @@ public struct RequestParser: Sendable {
     public mutating func recycle(_ head: consuming RequestHead) { recycle(&head) }
 
     private mutating func fail(_ error: HTTP1Error) {
+        if case .head = phase { failedLine = scanner.requestLine(in: input.bytes) }
         phase = .failed(error)
         input = InputBuffer()
     }

@@ -58,7 +58,7 @@ public struct ResponseHeadParser: Sendable {
         guard !lines.isEmpty else { return nil }
         let section = FieldSection(bytes: bytes, lines: lines, present: present)
         bytes = ByteBuffer()
-        trailerLines.beginTrailers(limits)
+        trailerLines.beginTrailers(limits, noting: FieldNameSet())
         return section
     }
 
@@ -74,7 +74,7 @@ public struct ResponseHeadParser: Sendable {
         let head = scanner.finish(bytes)
         bytes = ByteBuffer()
         if head.isInterim { return .interimHead(head) }
-        trailerLines.beginTrailers(limits)
+        trailerLines.beginTrailers(limits, noting: FieldNameSet())
         phase = .trailers
         return .head(head)
     }
@@ -95,7 +95,8 @@ public struct ResponseHeadParser: Sendable {
     }
 
     private static func scan(_ buffer: ByteBuffer, _ scanner: inout FieldLineScanner) throws(HTTP1Error) -> Bool {
-        var framing = FramingFields(isTrailer: true)
+        // Trailers come too late to frame the response, so none is noted; TrailerFilter leaves such names out.
+        var framing = FramingFields()
         return try buffer.withUnsafeReadableBytes { bytes throws(HTTP1Error) in
             try scanner.scan(bytes, noting: &framing)
         }

@@ -195,7 +195,9 @@ extension HTTP2RequestHead {
             _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
         ) throws(HTTP2RequestError) {
             try Builder.check(name, value)
-            if cookies == nil { cookies = Array(value) } else { cookies?.append(contentsOf: [0x3b, 0x20] + value) }
+            // An empty crumb adds no cookie, and would leave a delimiter behind.
+            guard let known = cookies, !known.isEmpty else { return cookies = Array(value) }
+            if !value.isEmpty { cookies?.append(contentsOf: [0x3b, 0x20] + value) }
         }
 
         mutating func joinCookies() throws(HTTP2RequestError) {

@@ -132,8 +132,8 @@ final class MapReloader: Sendable {
     }
 
     private static func warnOfMissingFiles(_ map: SubstitutionMap, _ messages: ProgramMessages) {
-        let check = map.checkFiles(limit: 20)
-        for message in check.diagnostics { messages.report(message) }
+        let check = map.checkFiles(limit: 20, unusable: .warning)
+        for message in check.diagnostics + map.checkWrittenTemplates() { messages.report(message) }
         let more = check.missing + check.unusable - check.diagnostics.count
         guard more > 0 else { return }
         messages.logger.warning(

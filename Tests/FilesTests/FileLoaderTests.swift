@@ -39,6 +39,26 @@ struct FileLoaderTests {
         #expect(try load("a.js").variants[0].lastModified == 10)
     }
 
+    @Test("A sibling that stayed as it was while the file was edited is stale, however little older it is")
+    func outdated() throws {
+        let path = try RelativePath("a.js".bytes)
+        sandbox.write("old", to: "a.js")
+        sandbox.write("old, coded", to: "a.js.br")
+        sandbox.setModified("a.js", seconds: 10)
+        sandbox.setModified("a.js.br", seconds: 10)
+        let first = try load("a.js")
+        #expect(first.variants.count == 2)
+        sandbox.write("new", to: "a.js")
+        sandbox.setModified("a.js", seconds: 11)
+        let edited = try loader().load(sandbox.root, path, mode: .retain, after: first)
+        #expect(edited.variants.count == 1)
+        // So it stays, whatever is looked at again, until the sibling is made anew.
+        #expect(try loader().load(sandbox.root, path, mode: .retain, after: edited).variants.count == 1)
+        sandbox.write("new, coded", to: "a.js.br")
+        sandbox.setModified("a.js.br", seconds: 10)
+        #expect(try loader().load(sandbox.root, path, mode: .retain, after: edited).variants.count == 2)
+    }
+
     @Test("Siblings that are links, folders, empty or not to be read are passed over")
     func unfitSiblings() throws {
         sandbox.write("file", to: "a.js")

@@ -43,6 +43,24 @@ struct HTTP2RequestHeadTests {
         #expect(try decode(try encode(request), with: &small).isTooLarge)
     }
 
+    @Test(
+        "An empty crumb of Cookie adds nothing",
+        arguments: [
+            (["a=1", ""], "a=1"), (["", "a=1"], "a=1"), (["a=1", "", "b=2"], "a=1; b=2"), (["", ""], ""), ([""], ""),
+        ])
+    func emptyCrumbs(crumbs: [String], cookie: String) throws {
+        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
+        let fields =
+            [(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test")]
+            + crumbs.map { ("cookie", $0) }
+        var bytes = ByteBuffer()
+        try encoder.encode(headers: HPACKHeaders(fields), to: &bytes)
+        var decoder = HPACKReader(maxBytes: 1 << 16, maxLines: 25)
+        let block = try decode(Array(buffer: bytes), with: &decoder)
+        let head = try HTTP2RequestHead.make(block, hasContent: false, maxTargetBytes: 1 << 10)
+        #expect(head.fields.firstText(.cookie) == cookie)
+    }
+
     @Test("A trailer section has the limits of HTTP/1", arguments: [(64, 10, true), (65, 10, false), (2, 9000, false)])
     func trailers(count: Int, length: Int, isTaken: Bool) throws {
         var encoder = HPACKEncoder(allocator: ByteBufferAllocator())

@@ -32,8 +32,7 @@ enum StoredDecision {
         case .validate(let reason):
             // Nobody is there to validate with: `--offline` takes what is stored, whatever its age and directives.
             if isOffline { return .serve(entry, .offline) }
-            if case .refuse(let error) = forward(.stale) { return .refuse(error) }
-            return .validate(entry, reason)
+            return request.directives.onlyIfCached ? .refuse(.onlyIfCachedIsStale) : .validate(entry, reason)
         case .unusable(let reason):
             switch reason {
             case .reload, .precondition: return forward(.request)

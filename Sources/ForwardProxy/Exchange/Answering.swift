@@ -104,7 +104,8 @@ extension LoopContext {
             switch options.missing {
             case .notFound: exchange.fail(.noSuchFile(rule: rule.position))
             case .error where AnswerContent.looksLikeTraversal(path): exchange.fail(.noSuchFile(rule: rule.position))
-            case .forward where proxy.configuration.isOffline: exchange.fail(.offline)
+            case .forward where proxy.configuration.isOffline: exchange.fail(.offline(rule: rule.position))
+            case .forward where RequestCacheControl(request.head.fields).onlyIfCached: exchange.fail(.onlyIfCached)
             case .forward where mayForward:
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
                 exchange.handOver { client in

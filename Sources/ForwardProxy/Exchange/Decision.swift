@@ -136,20 +136,25 @@ final class Decider: Sendable {
         if let rule = preflightRule(for: asked, &scratch) { return .preflight(rule) }
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
-        if rule.forwards { return forwarding(directives) }
+        if rule.forwards { return forwarding(directives, by: rule) }
         return answering(asked, rule.options, directives)
     }
 
     /// Decides what a request gets for which the map has an answer.
     func answering(_ asked: AskedRequest, _ options: RuleOptions, _ directives: RequestCacheControl) -> Decision {
         let answer = expectationError(asked).map { Decision.refuse($0) }
-        guard !isOffline else { return answer ?? .answer(revalidates: directives.isRevalidation) }
+        let mode = options.isBypassOwn ? options.bypass : bypass ?? options.bypass
+        guard !isOffline else {
+            let isReload = directives.isEndToEndReload && mode == .revalidate
+            return answer ?? .answer(revalidates: directives.isRevalidation || isReload)
+        }
         // Schemes other than http and https have no origin.
         guard asked.uri.scheme != .other else {
             return answer ?? .answer(revalidates: directives.isRevalidation || directives.isEndToEndReload)
         }
         if directives.isEndToEndReload {
-            switch options.isBypassOwn ? options.bypass : bypass ?? options.bypass {
+            switch mode {
+            case .origin where directives.onlyIfCached: break
             case .origin: return .bypass
             case .revalidate: return answer ?? .answer(revalidates: true)
             case .never: break
@@ -160,8 +165,8 @@ final class Decider: Sendable {
     }
 
     /// Decides what a request gets where a rule says that the origin answers.
-    func forwarding(_ directives: RequestCacheControl) -> Decision {
-        if isOffline { return .refuse(.offline) }
+    func forwarding(_ directives: RequestCacheControl, by rule: Rule) -> Decision {
+        if isOffline { return .refuse(.offline(rule: rule.position)) }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
         return .forward(directives.isEndToEndReload ? .request : .bypass)
     }
@@ -267,7 +272,11 @@ final class Decider: Sendable {
 }
 
 extension ProxyError {
-    fileprivate static let trace = ProxyError(
-        status: 405, type: "http_request_denied", failure: "TRACE is not answered here.",
-        advice: "Raise Max-Forwards to reach the origin.", isRefusal: true)
+    fileprivate static let trace: ProxyError = {
+        var error = ProxyError(
+            status: 405, type: "http_request_denied", failure: "TRACE is not answered here.",
+            advice: "Raise Max-Forwards to reach the origin.", isRefusal: true)
+        error.allow = LoopContext.methods
+        return error
+    }()
 }

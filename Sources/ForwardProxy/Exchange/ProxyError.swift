@@ -87,10 +87,23 @@ extension ProxyError {
         failure: "The proxy runs with --offline, and neither the map nor the store has an answer for this URL.",
         advice: "Add a rule for it to the map, or run without --offline.")
 
+    /// The same where a rule sends the URL to its origin.
+    static func offline(rule: String) -> ProxyError {
+        ProxyError(
+            status: 504, type: "destination_unavailable",
+            failure: "The rule at \(rule) forwards this URL, and with --offline no origin is asked.",
+            advice: "Let the rule answer by itself, or run without --offline.")
+    }
+
     static let onlyIfCached = ProxyError(
         status: 504, type: "destination_unavailable",
         failure: "The request asks for a stored response (only-if-cached), and there is none.",
         advice: "Ask without only-if-cached.")
+
+    static let onlyIfCachedIsStale = ProxyError(
+        status: 504, type: "destination_unavailable",
+        failure: "The request asks for a stored response (only-if-cached), and what is stored must be validated first.",
+        advice: "Ask without only-if-cached, or with max-stale if a stale response will do.")
 
     static func methodNotAllowed(_ allowed: String) -> ProxyError {
         var error = ProxyError(

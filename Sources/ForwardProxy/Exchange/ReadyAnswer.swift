@@ -55,9 +55,12 @@ final class ReadyAnswer {
         isPlain = options.delay == .zero && options.rate == nil
         let answersCORS = options.answersCORS
         self.answersCORS = answersCORS
+        // Reset Content has none of its own (RFC 9110 §15.3.6), but a length, unlike No Content.
+        let isEmpty = status == 205 && content.archived == nil
         let variants = content.bodies.map { body in
             AnswerFields.variant(
-                of: body, in: content, options: options, status: status, position: position, answersCORS: answersCORS,
+                of: isEmpty ? body.emptied : body, in: content, options: options, status: status, position: position,
+                answersCORS: answersCORS,
                 identity: identity)
         }
         self.variants = variants
@@ -111,6 +114,9 @@ struct AnswerContent {
         var bytes: ByteBuffer?
         /// The same as the kernel sends it by itself.
         var sealed: SealedContent?
+
+        /// The same without content.
+        var emptied: Body { Body(etag: etag, lastModified: lastModified, size: 0, bytes: ByteBuffer()) }
     }
 
     var bodies: [Body]

@@ -185,7 +185,7 @@ extension ClientConnection: ExchangeClient {
     func writeClosingFields(for error: ProxyError, length: Int, to out: inout ByteBuffer) {
         out.writeStaticString("Content-Length: ")
         out.writeDecimal(length)
-        out.writeStaticString("\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\n")
+        out.writeStaticString("\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
         StatusFields.writeError(error, to: &out)
         out.writeImmutableBuffer(loop.proxy.identity.viaLine)
         out.writeImmutableBuffer(loop.dateStamp().line)

@@ -33,8 +33,8 @@ extension ClientConnection {
         self.exchange = nil
         exchange?.clientIsGone()
         if record == nil {
-            let unread = ExchangeRecord(
-                startedAt: monotonicNanoseconds(), method: ByteBuffer(string: "-"), url: ByteBuffer(string: "-"))
+            let asked = parser.failedLine ?? (ByteBuffer(string: "-"), ByteBuffer(string: "-"))
+            let unread = ExchangeRecord(startedAt: monotonicNanoseconds(), method: asked.method, url: asked.target)
             loop.open(unread, nil, on: self)
         }
         record?.outcome = .refused

@@ -19,8 +19,11 @@ extension SubstitutionMap {
     ///
     /// Takes about a microsecond a rule, so a proxy does it beside its work.
     ///
-    /// - Parameter limit: How many messages are made at most; all are counted. The default is 50.
-    public func checkFiles(limit: Int = 50) -> MapFileCheck {
+    /// - Parameters:
+    ///   - limit: How many messages are made at most; all are counted. The default is 50.
+    ///   - unusable: What a file is reported as that can't be served. The default is an error; a proxy that serves the
+    ///     map all the same warns.
+    public func checkFiles(limit: Int = 50, unusable: Diagnostic.Severity = .error) -> MapFileCheck {
         var result = MapFileCheck()
         var found: [(record: Int, severity: Diagnostic.Severity, message: String)] = []
         // Rules that stand together often name the same file, which is looked for once.
@@ -32,7 +35,7 @@ extension SubstitutionMap {
             guard let problem = last?.problem else { continue }
             if problem.isMissing { result.missing += 1 } else { result.unusable += 1 }
             guard found.count < limit else { continue }
-            found.append((index, problem.isMissing ? .warning : .error, message(problem, record)))
+            found.append((index, problem.isMissing ? .warning : unusable, message(problem, record)))
         }
         var excerpts = RuleExcerpts(self)
         result.diagnostics = found.map { entry in

@@ -96,6 +96,9 @@ struct DecisionTests {
         Case("GET", "never", reload, is: "answer"), Case("GET", "never", reload, in: .revalidate, is: "answer"),
         Case("GET", "check", reload, is: "answer, revalidated"),
         Case("GET", "check", reload, in: .never, is: "answer, revalidated"),
+        Case("GET", "check", reload, in: .offline, is: "answer, revalidated"),
+        // Who asks for no network gets none.
+        Case("GET", "x", "Cache-Control: no-cache, only-if-cached", is: "answer"),
         // The origin goes first.
         Case("GET", "fails", is: "origin first"), Case("GET", "fails", onlyIfCached, is: "answer"),
         Case("GET", "fails", in: .offline, is: "answer"), Case("GET", "fails", reload, is: "bypass"),
@@ -177,6 +180,20 @@ struct DecisionTests {
         let decider = try DecisionTests.decider(.plain, ProxyIdentity(random: 7))
         let asked = try DecisionTests.asked(method, url, fields)
         #expect(text(decider.passage(of: asked, to: asked.uri)) == expected)
+    }
+
+    @Test("TRACE that may go no further is refused with the methods that are answered (RFC 9110 §15.5.6)")
+    func traceHere() throws {
+        let asked = try DecisionTests.asked("TRACE", DecisionTests.other, ["Max-Forwards: 0"])
+        guard
+            case .refused(let error) = try DecisionTests.decider(.plain, ProxyIdentity(random: 7))
+                .passage(of: asked, to: asked.uri)
+        else {
+            Issue.record("it is not refused")
+            return
+        }
+        #expect(error.status == 405)
+        #expect(error.allow == "GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH")
     }
 
     @Test(

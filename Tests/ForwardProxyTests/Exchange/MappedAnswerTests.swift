@@ -47,6 +47,18 @@ struct MappedAnswerTests {
         #expect(response.field("Via")?.hasPrefix("1.1 subproxy-") == true)
     }
 
+    @Test("a status that has no content is sent without any", arguments: [(204, nil), (205, "0")])
+    func withoutContent(status: Int, length: String?) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/t: { text: content, status: \(status) }\n"
+                + "  http://m.test/f: { file: f.txt, status: \(status) }\n", files: ["f.txt": Self.text])
+        for url in ["http://m.test/t", "http://m.test/f"] {
+            let response = try proxy.exchange("GET", url)
+            #expect(response.status == status && response.body.isEmpty, "\(url)")
+            #expect(response.field("Content-Length") == length)
+        }
+    }
+
     @Test("the second answer, from memory, is the same as the first but for its date, also pipelined")
     func pipelined() throws {
         let proxy = try proxy()

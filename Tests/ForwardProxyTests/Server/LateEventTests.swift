@@ -200,10 +200,15 @@ struct LateEventTests {
             substitutions:
               http://127.0.0.1:\(origin.port)/f: { forward: true }
               http://127.0.0.1:\(origin.port)/o: { text: rule, when: origin-fails }
+              http://127.0.0.1:\(origin.port)/m: { file: none.txt, missing: forward }
+              http://127.0.0.1:\(origin.port)/r: { text: rule }
             """)
         let field = ["Cache-Control: only-if-cached"]
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/f", fields: field).status == 504)
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/o", fields: field).body == "rule")
+        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/m", fields: field).status == 504)
+        let reload = ["Cache-Control: only-if-cached, no-cache"]
+        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/r", fields: reload).body == "rule")
         #expect(origin.requests.isEmpty)
     }
 }

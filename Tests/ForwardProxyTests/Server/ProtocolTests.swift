@@ -69,6 +69,22 @@ struct ProtocolTests {
         #expect(parent.requests.map(\.target) == ["http://origin.test:81"])
     }
 
+    @Test(
+        "a request whose fields can't be used is named in page and log, and its error is not to be stored",
+        arguments: [("Transfer-Encoding: magic", 501), ("X : y", 400), ("Host: a\r\nHost: b", 400)])
+    func unusableFields(lines: String, status: Int) throws {
+        let proxy = try TestProxy()
+        let socket = try proxy.connect()
+        try socket.send("GET http://u:secret@a.test/x?k=v HTTP/1.1\r\nHost: a.test\r\n\(lines)\r\n\r\n")
+        let response = TestResponse(try socket.receiveAll())
+        #expect(response.status == status)
+        #expect(response.field("Cache-Control") == "no-store")
+        #expect(response.body.contains("asked:  GET http://"))
+        let log = try proxy.stopAndReadLog()
+        #expect(log.contains("GET http://a.test/x?k=* \(status)"), "\(log)")
+        #expect(!log.contains("secret"))
+    }
+
     @Test("Expect of a client of HTTP/1.0 is ignored, and not passed on", arguments: ["100-continue", "else"])
     func oldExpectation(value: String) throws {
         let origin = try ScriptedOrigin { request, connection in
