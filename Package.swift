@@ -205,7 +205,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "subproxyTests",
-            dependencies: ["subproxy", "ProxyTestKit", "Substitution", "TLSTermination", nioCore],
+            dependencies: ["subproxy", "ProxyTestKit", "Substitution", "TLSTermination", nioCore, argumentParser],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["subproxy", "ProxyTestKit"], exclude: ["Cases", "Scripts"],

@@ -78,7 +78,8 @@ public final class BrowserSession {
     /// Root's pages would run outside of a sandbox, which the browser refuses unless it is asked to.
     static func checkUser(_ options: BrowserOptions, user: uid_t = geteuid()) throws(BrowserFailure) {
         guard user != 0 || options.hasNoSandbox else {
-            throw BrowserFailure(.unavailable, "as root Chromium runs without its sandbox alone: --no-sandbox")
+            throw BrowserFailure(
+                .unavailable, "Chromium can't use its sandbox as root; add --no-sandbox, or run as another user")
         }
     }
 

@@ -23,6 +23,8 @@ public struct TransferResult: Sendable, Equatable {
         case noResources
         /// libcurl itself can't be used.
         case noLibrary
+        /// The file of the certificates that are trusted can't be used.
+        case noTrustAnchors
         case tlsCertificate, tlsProtocol, malformed, other
     }
 
@@ -112,8 +114,8 @@ public struct TransferResult: Sendable, Equatable {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return .tlsCertificate
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_CERTPROBLEM:
+        case CURLE_SSL_CACERT_BADFILE: return .noTrustAnchors
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_CERTPROBLEM:
             return .tlsProtocol
         case CURLE_WEIRD_SERVER_REPLY, CURLE_WRITE_ERROR, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
             return .malformed

@@ -49,7 +49,7 @@ struct TrustStoreOptions: ParsableArguments {
         help: ArgumentHelp(
             "Only these stores: system, nss (browsers' databases) or both with a comma between. (default: all)",
             valueName: "list"),
-        transform: TrustStoreOptions.kinds)
+        completion: .words(of: TrustStoreKind.self), transform: TrustStoreOptions.kinds)
     var stores: Set<TrustStoreKind>?
 
     func find(in surroundings: TrustSurroundings) -> [any TrustStore] {

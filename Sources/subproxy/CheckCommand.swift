@@ -18,13 +18,15 @@ struct CheckCommand: ProgramCommand {
     @Argument(
         help: ArgumentHelp(
             "Substitution maps and archives; several are checked as one, as serve loads them.", valueName: "file"),
-        completion: .file(extensions: ["yaml", "yml"]))
+        completion: .file(extensions: ["yaml", "yml"] + ReplayCommand.extensions))
     var maps: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
-        guard !maps.isEmpty else { throw ValidationError("no map is named, as in: check substitutions.yaml") }
-        let result = MapSources(maps, process.signals).load()
+        guard !maps.isEmpty, !maps.contains("") else {
+            throw ValidationError("no map is named, as in: check substitutions.yaml")
+        }
+        let result = try MapSources(maps, process.signals).load()
         var messages = result.diagnostics
         let files = result.map?.checkFiles(limit: 1000)
         messages += files?.diagnostics ?? []

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Basics
 import Glibc
 import Sessions
 
@@ -17,6 +18,17 @@ struct ConsoleOptions: ParsableArguments {
             "Folder of saved sessions. (default: sessions beside the first map)", valueName: "folder"),
         completion: .directory)
     var sessions: String?
+
+    /// Looks whether sessions can be saved where they are to be; a folder that is not there is made when one is.
+    ///
+    /// - Throws: ``CommandFailure`` with status 66 where that is no folder.
+    func check() throws(CommandFailure) {
+        var status = stat()
+        guard let sessions, stat(sessions, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return }
+        throw CommandFailure(
+            status: .noInput,
+            message: "the folder '\(sessions)' of --sessions can't be read: \(SystemError(ENOTDIR).text)")
+    }
 
     /// The numbers of the users.
     ///

@@ -28,7 +28,7 @@ struct ExplainCommand: ProgramCommand {
 
     @Option(
         name: [.customShort("X", allowingJoined: true), .customLong("method")],
-        help: ArgumentHelp("Request method. (default: GET)", valueName: "method"),
+        help: ArgumentHelp("Request method. (default: GET; with -d, POST)", valueName: "method"),
         transform: RequestedMethod.init)
     var method: RequestedMethod?
 
@@ -39,7 +39,11 @@ struct ExplainCommand: ProgramCommand {
 
     @Option(
         name: [.customShort("d", allowingJoined: true), .customLong("data")],
-        help: ArgumentHelp("The request's body, by which entries of an archive are told apart.", valueName: "text"))
+        help: ArgumentHelp(
+            """
+            The request's body, by which entries of an archive are told apart; a form, as curl sends it, unless -H \
+            names another Content-Type.
+            """, valueName: "text"))
     var data: String?
 
     @Flag(help: "As if serve had --offline.")
@@ -85,6 +89,9 @@ struct ExplainCommand: ProgramCommand {
         if let body, !section.contains(.contentLength) {
             section.append(name: "Content-Length".utf8, value: String(body.count).utf8)
         }
+        if data != nil, !section.contains(.contentType) {
+            section.append(name: "Content-Type".utf8, value: "application/x-www-form-urlencoded".utf8)
+        }
         let isSecure = url.uri.scheme == .https && method.known != .connect
         let archive: ArchivePreview?
         do throws(ArchiveProblem) {
@@ -120,6 +127,9 @@ struct RequestedURL {
         do {
             uri = try TargetURI(text)
         } catch {
+            if !text.contains("://"), !text.hasPrefix("http"), let completed = try? TargetURI("http://" + text) {
+                throw OptionValueError("the URL has no scheme; did you mean \(completed.description)?")
+            }
             throw OptionValueError(
                 "no URL that a proxy can be asked for (\(error)), as in http://www.example.com/a.png")
         }

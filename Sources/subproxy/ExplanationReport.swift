@@ -64,7 +64,7 @@ struct ExplanationReport {
         if let database { lines += DatabaseLines(database).lines }
         if let template { lines += TemplateLines(template).lines }
         if let connect {
-            lines.append("CONNECT \(url.host):\(url.port): \(connect.outcome): \(connect.sentence)")
+            lines.append("CONNECT \(url.host):\(url.port): \(word(connect)): \(connect.sentence)")
         }
         lines.append("outcome: \(preview.outcome): \(preview.sentence)")
         if let status = preview.status { lines.append("  status: \(status)") }
@@ -122,9 +122,12 @@ struct ExplanationReport {
         return object
     }
 
+    /// What a CONNECT comes to: `decrypted`, `tunnelled` or `refused`.
+    private func word(_ connect: DecisionPreview) -> String { connect.isDecrypted ? "decrypted" : connect.outcome }
+
     private func json(_ connect: DecisionPreview) -> JSONObjectText {
         var object = JSONObjectText()
-        object.add("outcome", connect.outcome)
+        object.add("outcome", word(connect))
         object.add("reason", connect.sentence)
         object.add("status", connect.status)
         return object
@@ -192,7 +195,10 @@ private struct TemplateLines {
         if let error = template.error { lines.append("  error: \(error)") }
         if template.failure == nil {
             let uses = template.uses.isEmpty ? "nothing" : template.uses.joined(separator: ", ")
-            lines.append("  request: \(uses); kept: \(template.kept.rawValue)")
+            let parameters = template.parameters.joined(separator: ", ")
+            let statements =
+                parameters.isEmpty ? "" : ", \(template.uses.isEmpty ? "but" : "and") statements use \(parameters)"
+            lines.append("  request: \(uses)\(statements); kept: \(template.kept.rawValue)")
         }
         for statement in template.statements {
             lines.append("  statement: \(statement.name)")

@@ -71,9 +71,14 @@ struct LimitOptions: ParsableArguments {
     var maxBodyBuffer: Int?
 
     @Option(
-        help: time("How long exchanges under way may take to finish when the proxy stops", \.shutdownGrace),
+        help: time(
+            "How long exchanges under way may take to finish when the proxy stops", \.shutdownGrace,
+            or: "; with a command, \(OptionValue.durationText(LimitOptions.graceOfCommand))"),
         transform: OptionValue.duration(allowsZero: true))
     var shutdownGrace: TimeAmount?
+
+    /// The default of ``shutdownGrace`` for the length of a command: nobody waits for what it has left behind.
+    static let graceOfCommand = TimeAmount.seconds(1)
 
     /// The limits, with the defaults for what was not given.
     var limits: ProxyLimits {
@@ -116,8 +121,11 @@ struct LimitOptions: ParsableArguments {
         ArgumentHelp("\(text). (default: \(ProxyLimits()[keyPath: limit]))", valueName: "number")
     }
 
-    private static func time(_ text: String, _ limit: KeyPath<ProxyLimits, TimeAmount>) -> ArgumentHelp {
+    private static func time(
+        _ text: String, _ limit: KeyPath<ProxyLimits, TimeAmount>, or other: String = ""
+    ) -> ArgumentHelp {
         ArgumentHelp(
-            "\(text). (default: \(OptionValue.durationText(ProxyLimits()[keyPath: limit])))", valueName: "duration")
+            "\(text). (default: \(OptionValue.durationText(ProxyLimits()[keyPath: limit]))\(other))",
+            valueName: "duration")
     }
 }

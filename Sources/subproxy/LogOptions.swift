@@ -14,7 +14,7 @@ struct LogOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "File that the access log is appended to; SIGHUP opens it anew. (default: standard output; with run, none)",
+            "File that the access log is appended to; SIGHUP opens it anew. (default: standard output; with a command, none)",
             valueName: "file"),
         completion: .file())
     var logFile: String?
@@ -23,8 +23,8 @@ struct LogOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Least severe of the program's own messages that are printed: trace, debug, info, notice, warning, error or \
-            critical; from debug on the access log shows query values of unmapped URLs. (default: notice; with run, \
-            warning)
+            critical; from debug on the access log shows query values of unmapped URLs. (default: notice; with a \
+            command, warning)
             """, valueName: "level"),
         completion: .words(of: Logger.Level.self), transform: OptionValue.choice)
     var logLevel: Logger.Level?

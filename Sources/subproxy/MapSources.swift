@@ -1,4 +1,5 @@
 import Archives
+import ArgumentParser
 import Basics
 import Diagnostics
 import Glibc
@@ -18,7 +19,9 @@ struct MapSources: Sendable {
     /// Reads what can be read only once, to its end; says so on standard error where that end does not come.
     ///
     /// - Parameter signals: those that end the program while it waits.
-    init(_ names: [String], _ signals: SignalMask, _ archives: ArchiveDefaults = ArchiveDefaults()) {
+    /// - Throws: `ValidationError` where a name is empty.
+    init(_ names: [String], _ signals: SignalMask, _ archives: ArchiveDefaults = ArchiveDefaults()) throws {
+        guard !names.contains("") else { throw ValidationError("--map needs the name of a file") }
         var options = MapLoadOptions()
         options.archives = archives
         options.mayBeNone = names.isEmpty

@@ -33,7 +33,16 @@ struct OriginOptions: ParsableArguments {
     /// Done when the whole command line has been read, so that an unknown option or command is named first.
     func check() throws {
         if let originCA, let reason = LocalFile.unreadableReason(originCA) {
-            throw ValidationError("the file '\(originCA)' of --origin-ca can't be read: \(reason)")
+            throw CommandFailure(
+                status: .noInput, message: "the file '\(originCA)' of --origin-ca can't be read: \(reason)")
+        }
+        // Else each request to an https origin would fail.
+        if let originCA {
+            do throws(ListenerIdentityError) {
+                try ListenerIdentity.checkCertificates(in: originCA)
+            } catch {
+                throw CommandFailure(status: .dataError, message: "\(error)")
+            }
         }
         if noProxy != nil, upstreamProxy == nil {
             throw ValidationError("--no-proxy names exceptions to --upstream-proxy, which is not given")

@@ -39,6 +39,11 @@ enum Program {
     private static func run(_ process: ProcessContext, _ arguments: [String]) -> ExitStatus {
         let root: any ParsableCommand.Type =
             CompletionRoot.isAskedFor(by: arguments) ? CompletionRoot.self : RootCommand.self
+        // The parser shows the help of the last command that it knows, whatever follows.
+        if arguments.first == "help", let problem = UsageMessage.helpProblem(Array(arguments.dropFirst())) {
+            StandardStream.error.writeLine("subproxy: error: \(problem)")
+            return .usage
+        }
         do {
             var command = try root.parseAsRoot(arguments)
             if let command = command as? any ProgramCommand { return try command.run(in: process) }
@@ -48,20 +53,21 @@ enum Program {
             if !failure.message.isEmpty { StandardStream.error.writeLine("subproxy: error: \(failure.message)") }
             return failure.status
         } catch {
-            return report(error, of: root, arguments)
+            return report(error, of: root)
         }
     }
 
     /// Prints what the parser of the command line has to say: help, version and completion scripts on standard output,
     /// and an error as one line on standard error.
     private static func report(
-        _ error: any Error, of root: any ParsableCommand.Type, _ arguments: [String]
+        _ error: any Error, of root: any ParsableCommand.Type
     ) -> ExitStatus {
         guard root.exitCode(for: error) != .success else {
             StandardStream.output.writeLine(root.fullMessage(for: error))
             return .success
         }
-        let message = UsageMessage.oneLine(root.message(for: error), command: arguments.first)
+        let message = UsageMessage.oneLine(
+            root.message(for: error), arguments: Array(CommandLine.arguments.dropFirst()))
         StandardStream.error.writeLine("subproxy: error: \(message)")
         return .usage
     }
@@ -103,19 +109,28 @@ struct RootCommand: ParsableCommand {
 
             EXIT STATUS:
               0   done; 'run' exits with the status of its command
-              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has advice; no such session, no
-                  such entry for 'archive cat'; a page that was saved lacks something
+              1   'check' found errors; 'ca' could not do everything, or 'ca doctor' has
+                  advice; no such session; no such entry for 'archive cat', or one
+                  without a body; a page that was saved lacks something; with
+                  --fail-on-miss, something was missed
               64  an option or a session's name can't be used
-              65  a map, an archive or the file of --auth has errors, --tls-cert and --tls-key don't fit, or a file is no
+              65  a map, an archive or the file of --auth has errors, --tls-cert and
+                  --tls-key don't fit, --origin-ca has no certificate, or a file is no
                   session
-              66  the file of --auth, --tls-cert or --tls-key, that of a session, or an archive can't be read
-              69  an address can't be listened on, or there is no browser, or no display for it
+              66  the file of --auth, --tls-cert, --tls-key or --origin-ca, the folder
+                  of --sessions, a session, an archive, or the list of 'save -i' can't
+                  be read; 'record --mode none' has no recording
+              69  an address can't be listened on, or there is no browser, or no
+                  display for it
               71  the system refused something that every start needs, such as a thread
-              73  the log file can't be opened, a session or an archive can't be written, or another recorder writes
+              73  the log file or the file of --report can't be opened, a session, an
+                  archive or a picture can't be written, or another recorder writes
                   there
-              74  'record' could not write all, or a report could not be written whole
-              75  'save' took too long
-              76  the page of 'save' did not load, or its browser ended
+              74  'record' could not write all, or what a command prints, or the file
+                  of --report, could not be written whole
+              75  'save' took longer than --timeout
+              76  the page of 'save' did not load, has an error status, or its browser
+                  ended
             """,
         version: "subproxy \(programVersion)",
         subcommands: [

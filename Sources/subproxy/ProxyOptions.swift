@@ -26,7 +26,8 @@ struct ProxyOptions: ParsableArguments {
             """
             Address to listen on; repeatable. An IPv6 address has brackets, 'localhost' is 127.0.0.1 and ::1, a port \
             alone means 127.0.0.1, and port 0 picks a free port. https:// before the address is for clients that speak \
-            TLS with their proxy. (default: 127.0.0.1:8888; with run, 127.0.0.1:0)
+            TLS with their proxy. (default: 127.0.0.1:8888; with a \
+            command, 127.0.0.1:0)
             """, valueName: "address:port"),
         transform: { try ListenAddress($0, hasIPv6: LocalAddress.hasIPv6) })
     var listeners: [ListenAddress] = []
@@ -53,7 +54,7 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Names and passwords (htpasswd -B); each client has to send one as Proxy-Authorization. SIGHUP reads the \
-            file anew.
+            file anew. Not with a command.
             """, valueName: "file"),
         completion: .file())
     var passwordFile: String?
@@ -105,14 +106,16 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Memory for mapped files. (default: \(OptionValue.sizeText(RetentionLimits().memory)))",
+            "Memory for mapped files; as much again for answers of databases and pages of templates, and at most five "
+                + "eighths of it for the heads of answers that are ready to be sent. "
+                + "(default: \(OptionValue.sizeText(RetentionLimits().memory)))",
             valueName: "size"),
         transform: OptionValue.size(0...1 << 46))
     var retainMemory: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Largest file that is kept in memory; larger ones are sent from disk. "
+            "Largest file that is kept in memory, at most 1GiB; larger ones are sent from disk. "
                 + "(default: \(OptionValue.sizeText(RetentionLimits().file)))", valueName: "size"),
         transform: OptionValue.size(0...1 << 40))
     var retainFile: Int?
@@ -173,6 +176,7 @@ struct ProxyOptions: ParsableArguments {
             }
         }
         try origins.check()
+        try console.check()
         let isSecure = listeners.contains(where: \.isSecure) || passed.contains(where: \.isSecure)
         for (option, value) in [("--tls-cert", certificate), ("--tls-key", certificateKey)] {
             if isSecure, value == nil { throw ValidationError("an https listener needs \(option)") }

@@ -22,7 +22,7 @@ struct RunCommand: ProgramCommand {
             such command, 126 if it can't be run. Ctrl-C is for the command; SIGTERM is passed on to it.
 
             EXAMPLE:
-              subproxy run --map substitutions.yaml -- curl http://images.apple.com/global/nav/images/globalnavbg.png
+              subproxy run --map substitutions.yaml -- curl http://www.example.com/
             """)
 
     @OptionGroup(title: "Proxy") var options: ProxyOptions
@@ -31,7 +31,8 @@ struct RunCommand: ProgramCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"), completion: .file())
+        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"),
+        completion: .custom(CommandCompletion.candidates))
     var command: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {

@@ -20,7 +20,7 @@ struct SessionCommand: ProgramCommand {
               1   there is no such session
               64  an option or a name can't be used
               65  a file is no session
-              66  a file can't be read
+              66  a file, or the folder, can't be read
               73  a file or the folder can't be written
             """,
         subcommands: [
@@ -105,6 +105,11 @@ struct SessionListCommand: ProgramCommand {
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
         let folder = try options.folder()
+        // Beside a map the folder is made with the first session; one that is named is meant to be there.
+        if options.sessions != nil, access(folder.path, F_OK) != 0 {
+            throw CommandFailure(
+                status: .noInput, message: "the folder '\(folder.path)' can't be read: \(SystemError().text)")
+        }
         let names: [SessionName]
         do {
             names = try folder.names()

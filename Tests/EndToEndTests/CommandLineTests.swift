@@ -40,22 +40,37 @@ struct CommandLineTests {
             (["--map"], "missing value for '--map"),
             (["--map", "m", "--offline=3"], "does not take any value"),
             (["ca"], "say what to do: ca path, ca install, ca uninstall or ca doctor"),
-            (["ca", "bogus"], "unexpected argument 'bogus'"),
+            (["ca", "bogus"], "unexpected argument 'bogus'; there are path, install, uninstall and doctor"),
+            (["ca", "docter"], "did you mean 'doctor'?"), (["session", "lst"], "did you mean 'list'?"),
+            (["archive", "lst"], "did you mean 'list'?"), (["rcord"], "did you mean 'record'?"),
+            (["help", "serv"], "there is no command 'serv'; did you mean 'serve'?"),
+            (["help", "zzzzz"], "there is no command 'zzzzz'; 'subproxy --help' lists the commands"),
+            (["help", "archive", "lst"], "there is no command 'lst'; did you mean 'list'?"),
+            (["help", "save", "extra"], "unexpected argument 'extra'"),
             (["ca", "install", "--stores", "sytem"], "did you mean 'system'?"),
             (["ca", "install", "--only-mapped"], "use --map FILE"),
             (["ca", "install", "--map", "m"], "--only-mapped"),
             (["ca", "uninstall", "--delete", "--stores", "nss"], "all stores"),
             (["chek", "m.yaml"], "did you mean 'check'?"),
             (["m.yaml"], "--map"),
-            (["check"], "no map is named"),
+            (["check"], "no map is named"), (["check", ""], "no map is named"),
+            (["--map", ""], "--map needs the name of a file"), (["run", "--map", "", "--", "true"], "--map needs"),
+            (["explain", "--map", "", "http://a.example/"], "--map needs the name of a file"),
             (["explain", "http://a.example/"], "no map is named"),
             (["explain", "--map", "m"], "missing expected argument '<url>'"),
             (["explain", "--map", "m", "no url"], "no URL that a proxy can be asked for"),
+            (["explain", "--map", "m", "a.test/x"], "the URL has no scheme; did you mean http://a.test/x?"),
+            (["explain", "--map", "m", "localhost:80"], "the URL has no scheme; did you mean http://localhost"),
+            (["explain", "--map", "m", "http:/a.test/x"], "no URL that a proxy can be asked for"),
             (["explain", "--map", "m", "http://a.example/", "-H", "x y"], "no field"),
             (["explain", "--map", "m", "http://a.example/", "-H", "x: a\nb: c"], "no field"),
             (["explain", "--map", "m", "http://a.example/", "-X", "GE T"], "no method"),
             (["run", "--map", "m"], "follows '--'"),
             (["run", "--map", "m", "true"], "follows '--'"),
+            (["run", "--map", "m", "curl", "-s", "http://x"], "'--', as in: subproxy run --map FILE -- COMMAND"),
+            (["record", "-o", "r/", "curl", "-s"], "'--', as in: subproxy record -o checkout/ -- npm test"),
+            (["record", "-o", "r/", "npm"], "'--', as in: subproxy record -o checkout/ -- npm test"),
+            (["replay", "m", "curl", "-s"], "'--', as in: subproxy replay checkout.har -- npm test"),
             (["--map", "m", "--listen", "0.0.0.0:0"], "needs --allow-remote"),
             (["--map", "m", "--listen", "[::]:0"], "needs --allow-remote"),
             (["--map", "m", "--listen", "[::ffff:10.0.0.1]:0"], "needs --allow-remote"),
@@ -75,6 +90,9 @@ struct CommandLineTests {
             (["--map", "m", "--max-header-bytes", "1TiB"], "from 1KiB to 16MiB"),
             (["--map", "m", "--max-connections", "0"], "whole number"),
             (["--map", "m", "--threads", "x"], "whole number"),
+            (["--map", "m", "--threads", "-1"], "a number can't be negative"),
+            (["--map", "m", "--cache-memory", "-5MB"], "a size can't be negative"),
+            (["--map", "m", "--idle-timeout", "-5s"], "a duration can't be negative"),
             (["--map", "m", "--bypass", "nver"], "did you mean 'never'?"),
             (["--map", "m", "--log-level", "loud"], "must be trace, debug"),
             (["--map", "m", "--log-format", "xml"], "must be text or json"),
@@ -85,7 +103,6 @@ struct CommandLineTests {
             (["--map", "m", "--upstream-proxy", "ftp://a:1"], "must be http://HOST:PORT"),
             (["--map", "m", "--upstream-proxy", "http://a"], "must be http://HOST:PORT"),
             (["--map", "m", "--no-proxy", "a"], "--upstream-proxy"),
-            (["--map", "m", "--origin-ca", "/nonexistent"], "can't be read"),
         ])
     func unusableOption(arguments: [String], text: String) throws {
         let finished = try SubproxyProcess.run(arguments)
@@ -121,6 +138,59 @@ struct CommandLineTests {
         #expect(finished.error.contains("did you mean 'status'?"))
         #expect(finished.error.contains("^~~"))
         #expect(finished.error.contains("bad.yaml:3:"))
+    }
+
+    @Test(
+        "A file of certificates to trust for origins is read at the start: 66 where it can't be, 65 where it has none",
+        arguments: [
+            ("/nonexistent", Int32(66), "the file '/nonexistent' of --origin-ca can't be read: No such file"),
+            ("empty.pem", 65, "the file 'empty.pem' has no certificate in PEM"),
+            ("text.pem", 65, "the file 'text.pem' has no certificate in PEM"),
+        ] as [(String, Int32, String)])
+    func originCertificates(file: String, status: Int32, message: String) throws {
+        let folder = TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        try folder.write("empty.pem", "")
+        try folder.write("text.pem", "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n")
+        let finished = try SubproxyProcess.run(
+            ["--map", "m.yaml", "--listen", "127.0.0.1:0", "--origin-ca", file], folder: folder.path)
+        #expect(finished.status == status)
+        #expect(finished.errorLines.count == 1 && finished.error.contains(message), "\(finished.error)")
+    }
+
+    @Test(
+        "A folder that has neither a map nor a recording is told so, wherever it is named",
+        arguments: [
+            (["--map", "none"], Int32(65)), (["replay", "none"], 65), (["check", "none"], 1),
+            (["archive", "list", "none"], 66),
+        ] as [([String], Int32)])
+    func folderOfNothing(arguments: [String], status: Int32) throws {
+        let folder = TemporaryFolder()
+        mkdir(folder.at("none"), 0o755)
+        let finished = try SubproxyProcess.run(arguments, folder: folder.path)
+        #expect(finished.status == status)
+        #expect(finished.error == "none: error: the folder has neither substitutions.yaml nor recording.yaml\n")
+    }
+
+    @Test("A word behind an archive that is no file may be a command whose '--' was forgotten")
+    func commandAmongArchives() throws {
+        let folder = TemporaryFolder()
+        try folder.write("x.har", "{}")
+        let found = try SubproxyProcess.run(["replay", "x.har", "npm", "test"], folder: folder.path)
+        #expect(found.status == 66)
+        #expect(found.error.contains("'npm' can't be read: No such file or directory; a command follows '--', as in: "))
+        let archive = try SubproxyProcess.run(["replay", "x.har", "y.har"], folder: folder.path)
+        #expect(archive.status == 66 && !archive.error.contains("'--'"))
+    }
+
+    @Test("A folder of sessions that is a file is an error at the start")
+    func sessionsInFile() throws {
+        let folder = TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        let finished = try SubproxyProcess.run(
+            ["--map", "m.yaml", "--listen", "127.0.0.1:0", "--sessions", "m.yaml"], folder: folder.path)
+        #expect(finished.status == 66)
+        #expect(finished.error.contains("the folder 'm.yaml' of --sessions can't be read: Not a directory"))
     }
 
     @Test("A map that does not exist is a map with an error")
@@ -189,6 +259,13 @@ struct CommandLineTests {
             (["http://a.example/to/good@evil"], "status: 400"),
             (["http://a.example/to/good@evil", "--offline"], "status: 504"),
             (["http://a.example/at/good/"], "status: 400"),
+            (["http://a.example/to/good", "--offline"], "The rule at m.yaml:5 forwards this URL, and with"),
+            (["https://sec.example/x"], "CONNECT sec.example:443: decrypted: "),
+            (["https://b.example/x"], "CONNECT b.example:443: tunnelled: "),
+            (["https://b.example:22/x"], "CONNECT b.example:22: refused: "),
+            (["https://sec.example/x", "--json"], #""connect":{"outcome":"decrypted""#),
+            (["http://a.example/form", "-d", "a=1"], "m.yaml:8 answers"),
+            (["http://a.example/form", "-d", "{}", "-H", "Content-Type: application/json"], "no rule answers"),
         ])
     func explainRequest(arguments: [String], text: String) throws {
         let folder = TemporaryFolder()
@@ -196,7 +273,10 @@ struct CommandLineTests {
             "m.yaml",
             twoRules + "  http://a.example/f: nowhere.txt\n"
                 + "  ~^http://a\\.example/to/(.*)$: { forward: \"http://$1/\" }\n"
-                + "  ~^http://a\\.example/at/(.*)$: { redirect: \"http://$1.example/\" }\n")
+                + "  ~^http://a\\.example/at/(.*)$: { redirect: \"http://$1.example/\" }\n"
+                + "  https://sec.example/x: { text: x }\n"
+                + "  http://a.example/form:\n    text: x\n    methods: [POST]\n"
+                + "    request-headers: { Content-Type: application/x-www-form-urlencoded }\n")
         let finished = try SubproxyProcess.run(["explain", "--map", "m.yaml"] + arguments, folder: folder.path)
         #expect(finished.status == 0)
         #expect(finished.output.contains(text))

@@ -59,8 +59,13 @@ struct FullOutputTests {
         #expect(recorded.status == 74 && recorded.error.contains(line), "\(recorded.error)")
         let failing = try run("replay a.har --report /dev/full -- false", "")
         #expect(failing.status == 1 && failing.error == line, "\(failing.error)")
-        let unmade = try run("replay a.har --report none/r.json -- true", "")
-        #expect(unmade.status == 73, "\(unmade.error)")
+        // Where no report can be made, the command is not run.
+        for command in ["replay a.har", "record -o out/"] {
+            let unmade = try run("\(command) --report none/r.json -- echo ran", "")
+            #expect(unmade.status == 73 && unmade.output.isEmpty, "\(unmade.error)")
+            #expect(unmade.error.contains("the report 'none/r.json' can't be written: No such file or directory"))
+            #expect(try run("\(command) --report . -- true", "").status == 73)
+        }
         #expect(try run("replay a.har --report - -- true", "2> /dev/full").status == 74)
     }
 }

@@ -28,9 +28,11 @@ struct InstallationTests {
         for option in help {
             let item = try #require(page.first { $0.head.contains(option.names.last ?? "") })
             #expect(Array(item.head.drop { $0.hasPrefix("-") }) == option.value.map { $0.words } ?? [], "\(option)")
-            // "127.0.0.1:8888; with run, 127.0.0.1:0" is two.
+            // "127.0.0.1:8888; with a command, 127.0.0.1:0" is two.
             for part in option.defaultValue.map({ $0.split(separator: ";") }) ?? [] {
-                let value = String(part).words.filter { !["with", "run,"].contains($0) }.joined(separator: " ")
+                let words = String(part).words
+                let condition = words.first == "with" ? words.prefix { !$0.hasSuffix(",") }.count + 1 : 0
+                let value = words.dropFirst(condition).joined(separator: " ")
                 #expect(item.text.contains(value), "\(option): \(value) is not in '\(item.text)'")
             }
         }
@@ -159,6 +161,7 @@ struct InstallationTests {
             (["rec"], ["record"]), (["record", "--upd"], ["--update"]),
             (["record", "--mode", ""], ["once", "new_episodes", "all", "none"]),
             (["ca", "un"], ["uninstall"]), (["explain", "--me"], ["--method"]),
+            (["ca", "install", "--stores", ""], ["system", "nss"]),
         ])
     func completion(words: [String], offered: [String]) throws {
         let files = TemporaryFolder()

@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Testing
 
@@ -43,6 +44,20 @@ extension EndToEnd {
             #expect(origin.requests.isEmpty)
             // What the map answers does not need the origin.
             #expect(try proxy.fetch("https://bad.test:\(port)/mapped").output == "mapped")
+        }
+
+        @Test("A file of certificates to trust that has lost them is told as what it is")
+        func noTrustAnchors() throws {
+            let workshop = try CertificateWorkshop()
+            let origin = try TLSOrigin(try workshop.make("good.test"))
+            let proxy = try DecryptingProxy(
+                "https://other.test/: { text: mapped }", resolving: [("good.test", origin.port)], workshop: workshop,
+                options: ["--connect-ports", "\(origin.port)"])
+            #expect(truncate(workshop.authority, 0) == 0)
+            let response = try proxy.binary.get("https://good.test:\(origin.port)/x")
+            #expect(response.status == 502)
+            #expect(response.text.contains("the certificates to trust can't be used"), "\(response.text)")
+            #expect(response.text.contains("Mend the file of --origin-ca"))
         }
 
         @Test(

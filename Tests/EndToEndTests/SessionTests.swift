@@ -55,6 +55,8 @@ extension EndToEnd {
                 (["save", "x", "good.yaml", "--tab", "1", "--sessions", "s"], 64, "--tab is for"),
                 (["save", "x", "bad.jsonlz4", "--tab", "0", "--sessions", "s"], 64, "whole number from 1"),
                 (["show", "broken", "--sessions", "t"], 65, "t/broken.yaml:1:1: error: a session is a mapping"),
+                (["list", "--sessions", "nowhere"], 66, "the folder 'nowhere' can't be read: No such file"),
+                (["list", "--sessions", "bad.yaml"], 66, "the folder 'bad.yaml' can't be read: Not a directory"),
                 (["list", "--sessions", "t"], 65, "t/broken.yaml:1:1: error: a session is a mapping"),
                 (["save", "x", "good.yaml", "--sessions", "bad.yaml"], 73, "can't be written: "),
                 (["save", "x", "good.yaml", "--sessions", "none/deep"], 73, "can't be written: No such file"),

@@ -96,6 +96,10 @@ struct TemplateCommandTests {
               http://a.example/bad: { template: bad.html }
               http://a.example/gone: { template: gone.html }
               http://a.example/hi*: { template: { text: hi } }
+              http://a.example/row/*:
+                template: { text: "{{#a}}{{name}}{{/a}}" }
+                sqlite: shop.db
+                sql: { a: "SELECT name FROM products WHERE id = $1" }
               http://a.example/none: { template: { text: hi }, sqlite: none.db, sql: { a: "SELECT 1" } }
 
             """)
@@ -109,7 +113,7 @@ struct TemplateCommandTests {
                 """
                   template: \(folder.path)/page.html, text/html; charset=utf-8
                   partial: \(folder.path)/foot.html
-                  request: request.query.q; kept: by URL
+                  request: request.query.q, and statements use $1; kept: by URL
                   statement: item
                   SQL: SELECT name FROM products WHERE id = $1
                   values: ["2"]
@@ -126,6 +130,9 @@ struct TemplateCommandTests {
             try explain("http://a.example/hi5").contains(
                 "  template: in the map, text/html; charset=utf-8\n  request: nothing; kept: once for all URLs\n"))
         #expect(try explain("http://a.example/hi5", "-X", "POST").contains("kept: not"))
+        #expect(
+            try explain("http://a.example/row/2").contains(
+                "  request: nothing, but statements use $1; kept: by URL\n"))
         let bad = try explain("http://a.example/bad")
         #expect(bad.contains("  error: bad.html:1:1: error: this tag is not closed") && bad.contains("  status: 500"))
         #expect(try explain("http://a.example/gone").contains("  status: 502"))

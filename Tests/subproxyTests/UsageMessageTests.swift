@@ -1,3 +1,4 @@
+import ArgumentParser
 import Testing
 
 @testable import subproxy
@@ -11,18 +12,74 @@ struct UsageMessageTests {
             ("  Two\n  lines.  ", "two lines"),
             ("Unknown option '--mpa'. Did you mean '--map'?", "unknown option '--mpa'; did you mean '--map'?"),
         ])
-    func form(message: String, line: String) { #expect(UsageMessage.oneLine(message, command: "serve") == line) }
+    func form(message: String, line: String) { #expect(UsageMessage.oneLine(message, arguments: ["serve"]) == line) }
 
     @Test(
         "says what an argument without a place was meant to be",
         arguments: [
-            ("run", "ls", "; the command follows '--', as in: run --map FILE -- COMMAND"),
-            ("ca", "x", "; 'ca' has path, install, uninstall and doctor"),
-            ("serve", "m.yaml", "; a map is named with --map"), ("m.yml", "m.yml", "; a map is named with --map"),
-            ("srve", "srve", "; did you mean 'serve'?"), (nil, "zzzzz", "; 'subproxy --help' lists the commands"),
-        ] as [(String?, String, String)])
-    func hints(command: String?, argument: String, hint: String) {
-        let line = UsageMessage.oneLine("Unexpected argument '\(argument)'", command: command)
+            (["run", "ls"], "; a command follows '--', as in: subproxy run --map FILE -- COMMAND"),
+            (["replay", "x.har", "--", "ls"], "; 'subproxy --help' lists the commands"),
+            (["ca", "x"], "; there are path, install, uninstall and doctor"),
+            (["ca", "docter"], "; did you mean 'doctor'?"), (["ca", "--json", "docter"], "; did you mean 'doctor'?"),
+            (["ca", "doctor", "docter"], ""), (["session", "sav"], "; did you mean 'save'?"),
+            (["serve", "m.yaml"], "; a map is named with --map"), (["m.yml"], "; a map is named with --map"),
+            (["srve"], "; did you mean 'serve'?"), (["sesion"], "; did you mean 'session'?"),
+            (["sav"], "; did you mean 'save'?"), (["hlp"], "; did you mean 'help'?"),
+            (["zzzzz"], "; 'subproxy --help' lists the commands"),
+        ])
+    func hints(arguments: [String], hint: String) {
+        let argument = arguments.last ?? ""
+        let line = UsageMessage.oneLine("Unexpected argument '\(argument)'", arguments: arguments)
         #expect(line == "unexpected argument '\(argument)'\(hint)")
+    }
+
+    @Test(
+        "says that a command follows '--' where an option is unknown and none follows, and nothing else",
+        arguments: [
+            (
+                ["record", "-o", "r", "curl", "-s"], "-s",
+                "; a command follows '--', as in: subproxy record -o checkout/ -- npm test"
+            ),
+            (["replay", "x.har", "-s", "--", "curl"], "-s", ""), (["check", "-s"], "-s", ""),
+            (["run", "--mpa"], "--mpa'. Did you mean '--map", nil),
+        ] as [([String], String, String?)])
+    func unknownOption(arguments: [String], option: String, hint: String?) {
+        let line = UsageMessage.oneLine("Unknown option '\(option)'", arguments: arguments)
+        #expect(line.contains("'--',") == (hint?.isEmpty == false))
+        if let hint { #expect(line == "unknown option '\(option)'\(hint)") }
+    }
+
+    @Test(
+        "says that a value is negative where the parser takes it for an option",
+        arguments: [
+            (["--size", "-5MB"], "--size <size>", "; a size can't be negative"),
+            (["--time", "-1s"], "--time <duration>", "; a duration can't be negative"),
+            (["--size", "-x"], "--size <size>", ""), (["--size"], "--size <size>", ""),
+            (["--map", "-5"], "--map <file>", ""), (["--size", "-"], "--size <size>", ""),
+        ])
+    func negative(arguments: [String], option: String, hint: String) {
+        let line = UsageMessage.oneLine("Missing value for '\(option)'", arguments: arguments)
+        #expect(line == "missing value for '\(option)'\(hint)")
+    }
+
+    @Test(
+        "help is for commands that there are",
+        arguments: [
+            ([], nil), (["serve"], nil), (["help"], nil), (["ca", "doctor"], nil), (["--version"], nil),
+            (["serv"], "there is no command 'serv'; did you mean 'serve'?"),
+            (["ca", "docter"], "there is no command 'docter'; did you mean 'doctor'?"),
+            (["save", "extra"], "unexpected argument 'extra'"),
+        ] as [([String], String?)])
+    func helpTopics(topic: [String], problem: String?) { #expect(UsageMessage.helpProblem(topic) == problem) }
+
+    @Test("No line of help that is laid out by itself is broken on a terminal of 80 columns")
+    func helpLines() {
+        var commands = [RootCommand.configuration]
+        while let command = commands.popLast() {
+            for line in command.discussion.split(separator: "\n") where line.hasPrefix("  ") {
+                #expect(line.count < 80, "\(line)")
+            }
+            commands += command.subcommands.map { $0.configuration }
+        }
     }
 }

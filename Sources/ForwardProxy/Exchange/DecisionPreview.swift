@@ -29,6 +29,8 @@ public struct DecisionPreview: Sendable {
     public let cacheStatus: String?
     /// The status, where it is known: nil where an origin decides, or what the client has already.
     public let status: Int?
+    /// Whether this is a CONNECT whose tunnel is decrypted; the log has such a one as `tunnelled` too.
+    public private(set) var isDecrypted = false
 
     /// Whether the answer is in a file, which may be missing.
     private let isInFile: Bool
@@ -196,7 +198,7 @@ public struct DecisionPreview: Sendable {
         case .refused(let reason):
             self.init(reason.isOfURL ? .noUsableURL(rule: rule.position, reason) : .noSuchFile(rule: rule.position))
         case .origin(let target) where rule.options.isInTurn:
-            switch decider.forwarding(RequestCacheControl(fields)) {
+            switch decider.forwarding(RequestCacheControl(fields), by: rule) {
             case .forward(let reason):
                 self.init(
                     asked, to: target?.ofRootPage ?? asked.uri, reason, rule.position,
@@ -243,7 +245,7 @@ public struct DecisionPreview: Sendable {
         switch rule.options.missing {
         case .error: []
         case .notFound: [DecisionPreview(.noSuchFile(rule: rule.position))]
-        case .forward where decider.isOffline: [DecisionPreview(.offline)]
+        case .forward where decider.isOffline: [DecisionPreview(.offline(rule: rule.position))]
         case .forward:
             [
                 DecisionPreview(
@@ -346,6 +348,7 @@ public struct DecisionPreview: Sendable {
             self.init(
                 .tunnelled, "the map names the host, so the tunnel is decrypted, and the requests in it are answered",
                 status: 200)
+            isDecrypted = true
         case .relay:
             self.init(
                 .tunnelled,

@@ -2,6 +2,9 @@ import HTTPSemantics
 import NIOCore
 
 extension LoopContext {
+    /// The value of Allow where the proxy answers for itself (RFC 9110 §10.2.1).
+    static let methods = "GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH"
+
     /// `OPTIONS *`: what the proxy itself can do (RFC 9110 §9.3.7).
     func answerOwnOptions(_ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
         guard namesProxy(request) else {
@@ -16,8 +19,7 @@ extension LoopContext {
     func answerOptions(_ client: any ExchangeClient) {
         var lines = ByteBuffer(
             string: """
-                Allow: GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH\r\nContent-Length: 0\r\n\
-                X-Content-Type-Options: nosniff\r\n
+                Allow: \(LoopContext.methods)\r\nContent-Length: 0\r\nX-Content-Type-Options: nosniff\r\n
                 """)
         lines.writeImmutableBuffer(proxy.identity.viaLine)
         lines.writeImmutableBuffer(dateStamp().line)

@@ -86,6 +86,15 @@ extension ProxyError {
                 : "The origin must speak TLS 1.2 or later on this port.")
     }
 
+    /// The certificates that origins are verified with can't be read, so none was asked.
+    static func trustAnchors(_ host: String, _ why: String) -> ProxyError {
+        ProxyError(
+            status: 502, type: "proxy_configuration_error",
+            failure: "No TLS connection to \(host): the certificates to trust can't be used: \(why).",
+            advice: "Mend the file of --origin-ca; without it, install the system's certificates where the proxy runs "
+                + "(Debian's package ca-certificates).")
+    }
+
     /// The file of a rule can't be served.
     static func file(_ refusal: FileRefusal, rule: String, path name: String) -> ProxyError {
         switch refusal {

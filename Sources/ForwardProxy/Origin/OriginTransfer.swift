@@ -346,6 +346,7 @@ extension ProxyError {
         case .tunnelRefused: self = .parentRefused(result.tunnelStatus, host: host)
         case .incomplete: self = .terminated(host, "its response is incomplete")
         case .reset: self = .terminated(host, result.message)
+        case .noTrustAnchors: self = .trustAnchors(host, result.message)
         case .tlsCertificate: self = .tls(host, result.message, isCertificate: true)
         case .tlsProtocol: self = .tls(host, result.message, isCertificate: false)
         case .malformed: self = .originProtocol("sent a response that is malformed")

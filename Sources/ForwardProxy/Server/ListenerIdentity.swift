@@ -84,6 +84,20 @@ public final class ListenerIdentity: Sendable {
         }
     }
 
+    /// Looks whether a file has certificates, as that of those to trust for origins has to.
+    ///
+    /// - Throws: what is wrong with the file.
+    public static func checkCertificates(in path: String) throws(ListenerIdentityError) {
+        let mostBytes = 16 << 20
+        let certificates: [UInt8]
+        do { certificates = try FileReading.contents(of: path, upTo: mostBytes) } catch {
+            throw .unreadable(path, code: error.code)
+        }
+        guard let list = try? NIOSSLCertificate.fromPEMBytes(certificates), !list.isEmpty else {
+            throw .noCertificate(path)
+        }
+    }
+
     private static func contents(of path: String) throws(ListenerIdentityError) -> [UInt8] {
         let bytes: [UInt8]
         do { bytes = try FileReading.contents(of: path, upTo: (1 << 20) + 1) } catch {

@@ -32,6 +32,8 @@ public struct TemplatePreview: Sendable {
     public private(set) var partials: [String] = []
     /// What it uses of the request, as it names that: `request.query.q`.
     public private(set) var uses: [String] = []
+    /// What its statements take of the request: `$1`, `:name`, `@name`.
+    public let parameters: [String]
     public private(set) var kept = Kept.not
     public private(set) var statements: [Statement] = []
     /// Why the template can't be rendered.
@@ -54,6 +56,7 @@ public struct TemplatePreview: Sendable {
         relativePath = call.path
         mediaType = call.mediaType(by: answer.rule.options)
         let named = call.settings.statements
+        parameters = Set(named.flatMap(\.statement.parameters)).sorted()
         if let database = call.database {
             statements = named.map { statement in
                 Statement(

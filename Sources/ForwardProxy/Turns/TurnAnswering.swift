@@ -36,7 +36,7 @@ extension LoopContext {
             return nil
         }
         let asked = AskedRequest(request, use.uri)
-        switch decider.forwarding(RequestCacheControl(asked.fields)) {
+        switch decider.forwarding(RequestCacheControl(asked.fields), by: use.rule) {
         case .refuse(let error): client.fail(error)
         case .forward(let reason):
             var headers = use.rule.options.headers

@@ -128,6 +128,10 @@ struct MapLoader {
             // What stands for bytes of the command line that are none (SE-0405).
             let isText = !name.unicodeScalars.contains("\u{FFFD}")
             let hint = error == .missing && !isText ? "; names that are not UTF-8 can't be read" : ""
+            if error == .isFolder, includedBy == nil, stream == nil {
+                refuse("the folder has neither substitutions.yaml nor recording.yaml", name, nil)
+                return
+            }
             let named = ArchiveFormat.isNamed(name) ? "the archive" : "the map"
             let subject = includedBy == nil ? named : "the file '\(name)'"
             refuse("\(subject) \(error.explanation)\(hint)", name, includedBy)

@@ -1,5 +1,6 @@
 import Archives
 import Basics
+import Diagnostics
 import HTTPSemantics
 import NIOCore
 import Substitution
@@ -15,6 +16,11 @@ struct NamedArchive {
     /// - Throws: ``CommandFailure`` with status 66 where it can't be read, 65 where it is no archive or has an error.
     init(_ name: String) throws(CommandFailure) {
         let path = RecordingFolder.archive(of: name)
+        guard !RecordingFolder.isOther(name) else {
+            StandardStream.error.writeLine(
+                "\(visibleText(of: name.utf8)): error: the folder has neither substitutions.yaml nor recording.yaml")
+            throw CommandFailure(status: .noInput, message: "")
+        }
         if let reason = LocalFile.unreadableReason(path) {
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")
         }

@@ -6,6 +6,18 @@ enum RecordingFolder {
     static func archive(of name: String) -> String {
         var status = stat()
         guard stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return name }
-        return name.hasSuffix("/") ? name + "recording.yaml" : name + "/recording.yaml"
+        return file("recording.yaml", in: name)
+    }
+
+    /// Whether a name is that of a folder that has neither a recording nor a map.
+    static func isOther(_ name: String) -> Bool {
+        var status = stat()
+        guard stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
+        return access(file("recording.yaml", in: name), F_OK) != 0
+            && access(file("substitutions.yaml", in: name), F_OK) != 0
+    }
+
+    private static func file(_ file: String, in folder: String) -> String {
+        folder.hasSuffix("/") ? folder + file : folder + "/" + file
     }
 }

@@ -37,6 +37,7 @@ struct RecordCommand: ProgramCommand {
         guard let name = record.output else {
             throw ValidationError("it is not said what to write, as in: record -o checkout/ -- npm test")
         }
+        guard !name.isEmpty else { throw ValidationError("-o is empty; it names what to write, as in: -o checkout/") }
         guard command.isEmpty || options.passwordFile == nil else {
             throw ValidationError("--auth is for serve; the command could not give a password")
         }
@@ -47,6 +48,7 @@ struct RecordCommand: ProgramCommand {
             throw ValidationError("--redact and --no-redact exclude each other")
         }
         let target = try RecordTarget(name)
+        if let file = record.report { try ReplayReportText.check(file) }
         if record.page != nil { try ReplayWindow.check(hasNoSandbox: record.noSandbox) }
         let left = try target.find()
         // What was cut off in its first entry is recorded anew.

@@ -22,9 +22,12 @@ struct ReplayCommand: ProgramCommand {
             is 0.
             """)
 
+    /// What files of archives are called.
+    static let extensions = ["har", "zip", "mhtml", "mht", "webarchive", "warc", "gz", "wacz"]
+
     @Argument(
         help: ArgumentHelp("Archives, and maps.", valueName: "archive"),
-        completion: .file(extensions: ["har", "zip", "mhtml", "mht", "webarchive", "warc", "gz", "wacz", "yaml"]))
+        completion: .file(extensions: ReplayCommand.extensions + ["yaml", "yml"]))
     var archives: [String] = []
 
     @OptionGroup(title: "Replay") var replay: ReplayOptions
@@ -39,7 +42,9 @@ struct ReplayCommand: ProgramCommand {
         }
         for name in archives where name != "-" {
             guard let reason = LocalFile.unreadableReason(name, mayBeFolder: true) else { continue }
-            throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")
+            let isCommand = command.isEmpty && name != archives.first && !name.contains(".")
+            let hint = isCommand ? UsageMessage.terminatorHint("replay") : ""
+            throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)\(hint)")
         }
         guard command.isEmpty || options.passwordFile == nil else {
             throw ValidationError("--auth is for serve; the command could not give a password")
@@ -59,6 +64,7 @@ struct ReplayCommand: ProgramCommand {
         guard isServing || !replay.opensWindow else {
             throw ValidationError("--open is for replay without a command")
         }
+        if let file = replay.report { try ReplayReportText.check(file) }
         if replay.opensWindow { try ReplayWindow.check(hasNoSandbox: replay.noSandbox) }
         let holder = WindowHolder()
         run.began = { [replay, options] proxy in

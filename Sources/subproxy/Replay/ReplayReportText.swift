@@ -14,6 +14,24 @@ struct ReplayReportText {
         self.map = map
     }
 
+    /// Looks whether a report could be written, before anything is run that it is to be about.
+    ///
+    /// - Throws: ``CommandFailure`` with status 73 where it can't.
+    static func check(_ file: String) throws(CommandFailure) {
+        guard file != "-" else { return }
+        var status = stat()
+        var reason: String?
+        if stat(file, &status) != 0 {
+            reason = errno == ENOENT ? LocalFile.unwritableReason(folderOf: file) : SystemError().text
+        } else if status.st_mode & S_IFMT == S_IFDIR {
+            reason = SystemError(EISDIR).text
+        } else if access(file, W_OK) != 0 {
+            reason = SystemError().text
+        }
+        guard let reason else { return }
+        throw CommandFailure(status: .cantCreate, message: "the report '\(file)' can't be written: \(reason)")
+    }
+
     /// Writes it to a file that only its owner may read, since it has whole URLs; text on standard error for `-`.
     ///
     /// - Returns: what to exit with where it could not be written, and a message has said why; else nil.

@@ -21,13 +21,13 @@ struct SaveCommand: ProgramCommand {
 
             EXAMPLES:
               subproxy save https://www.example.com/ -o page.mhtml
-              subproxy save https://www.example.com/feed -o feed.har --wait-for '#done' --cookie 'sid=1'
+              subproxy save https://www.example.com/feed -o feed.har --cookie 'sid=1'
               subproxy save -i urls.txt -o pages/ --format webarchive
               subproxy replay page.mhtml --open
 
-            Exits with 1 if the saved page asks for something that the file lacks, 64, 69 where no browser can be \
-            started, 73 where FILE can't be written, 75 where it took too long, 76 where the page did not load or the \
-            browser ended.
+            Exits with 1 if the saved page asks for something that the file lacks, 64, 65 and 66 where a map or the \
+            list has errors or can't be read, 69 where no browser can be started, 73 where FILE can't be written, \
+            75 where it took too long, 76 where the page did not load, has an error status, or the browser ended.
             """)
 
     @Argument(help: ArgumentHelp("The page.", valueName: "url"), transform: SaveValue.url)
@@ -75,6 +75,9 @@ struct SaveCommand: ProgramCommand {
         try options.check()
         guard let output else {
             throw ValidationError("it is not said what to write, as in: save https://www.example.com/ -o page.mhtml")
+        }
+        guard !output.isEmpty else {
+            throw ValidationError("-o is empty; it names what to write, as in: -o page.mhtml")
         }
         guard output != "-" else { throw ValidationError("the page is not written to standard output; name a file") }
         guard !fullPage || screenshot != nil else { throw ValidationError("--full-page is for --screenshot") }

@@ -66,6 +66,7 @@ struct DecisionPreviewTests {
         let preview = DecisionPreview(
             try TargetURI(url), method: RequestMethod(.connect), fields: FieldSection(), map: map, settings: settings)
         #expect(preview.outcome == outcome)
+        #expect(preview.isDecrypted == (outcome == "tunnelled"))
         #expect(preview.status == status)
         #expect(preview.cacheStatus == nil)
         let proxy = try TestProxy(text) { $0.isOffline = isOffline }
