@@ -29,6 +29,11 @@ public final class SQLiteConnection {
     public var waitsForLock: ((Int) -> Bool)? {
         didSet { installBusyHandler() }
     }
+    /// Told of each row that is inserted or updated, by its table's name and its rowid; of tables WITHOUT ROWID nothing.
+    /// It asks the connection nothing.
+    public var onRowChange: ((_ table: String, _ rowid: Int64) -> Void)? {
+        didSet { installUpdateHook() }
+    }
 
     /// The bytes that preparing a statement may take. The default is no limit.
     public var preparationBytes = Int64.max
@@ -248,6 +253,20 @@ public final class SQLiteConnection {
                 guard let context else { return 1 }
                 let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
                 return connection.goesOn?() ?? true ? 0 : 1
+            }, context)
+    }
+
+    private func installUpdateHook() {
+        guard onRowChange != nil else {
+            sqlite3_update_hook(pointer, nil, nil)
+            return
+        }
+        sqlite3_update_hook(
+            pointer,
+            { context, action, _, table, rowid in
+                guard let context, let table, action != SQLITE_DELETE else { return }
+                let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
+                connection.onRowChange?(String(cString: table), rowid)
             }, context)
     }
 

@@ -63,6 +63,7 @@ struct SQLSeed {
     /// - Returns: the length of what was read.
     private mutating func runFirst(of range: Range<Int>) throws(SeedError) -> Int {
         let start = range.lowerBound
+        file.progress?.note(start)
         let text = String(decoding: file.bytes[range], as: UTF8.self)
         do throws(SQLiteError) {
             var length = 0

@@ -32,6 +32,7 @@ public struct SeedError: Error, Sendable {
 extension SeedFile {
     /// - Parameter offset: the place that is to blame, in bytes; nil for the file as a whole.
     func database<Result>(at offset: Int?, _ body: () throws(SQLiteError) -> Result) throws(SeedError) -> Result {
+        if let offset { progress?.note(offset) }
         do throws(SQLiteError) {
             return try body()
         } catch {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A file that a database is filled from.
 public struct SeedFile: Sendable {
     /// What a file has in it, which its name's extension tells.
@@ -14,6 +16,8 @@ public struct SeedFile: Sendable {
     public let name: String
     /// Its contents.
     public let bytes: [UInt8]
+    /// Where its rows and statements are noted as they are run; nil where nobody asks.
+    var progress: SeedProgress?
 
     /// A file and its contents.
     public init(name: String, bytes: [UInt8]) {
@@ -32,6 +36,15 @@ public struct SeedFile: Sendable {
         guard let point = file.lastIndex(of: UInt8(ascii: ".")) else { return (file, "") }
         return (Array(file[..<point]), String(decoding: foldedName(file[(point + 1)...]), as: UTF8.self))
     }
+}
+
+/// Where the row or the statement of a seed begins that is run, in bytes of its file.
+final class SeedProgress: Sendable {
+    private let noted = Atomic<Int>(0)
+
+    var offset: Int { noted.load(ordering: .relaxed) }
+
+    func note(_ offset: Int) { noted.store(offset, ordering: .relaxed) }
 }
 
 /// A name with its ASCII letters in lower case, as SQLite compares names.

@@ -32,14 +32,45 @@ public enum Seeding {
         try first.database(at: nil) { () throws(SQLiteError) in
             // Within a transaction it can't be changed.
             try connection.execute("PRAGMA foreign_keys = OFF")
-            // Not IMMEDIATE: the first write decides the size of the pages and the encoding, which a script may set.
-            try connection.execute("BEGIN")
+            try begin(on: connection)
         }
         // There is no transaction any more where it was committed, or where SQLite itself has rolled it back.
         defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
         for file in files { try run(file, on: connection, byteLimit: byteLimit) }
-        try ForeignKeyCheck.run(on: connection, naming: last)
+        let open = try last.database(at: nil) { () throws(SQLiteError) in try OpenReference(in: connection) }
+        if let open {
+            let place = place(of: open, files, on: connection, byteLimit: byteLimit)
+            throw SeedError(open.error, in: place?.file ?? last, at: place?.offset)
+        }
         try last.database(at: nil) { () throws(SQLiteError) in try connection.execute("COMMIT") }
+    }
+
+    /// Not IMMEDIATE: the first write decides the size of the pages and the encoding, which a script may set.
+    private static func begin(on connection: SQLiteConnection) throws(SQLiteError) {
+        try connection.execute("BEGIN")
+    }
+
+    /// Finds the row or the statement that a reference comes from: runs all files again, and looks which of them last
+    /// sets the row. To note that the first time would cost all seeds time and memory.
+    ///
+    /// - Returns: nil where it isn't found, as in a table WITHOUT ROWID.
+    private static func place(
+        of open: OpenReference, _ files: [SeedFile], on connection: SQLiteConnection, byteLimit: Int64
+    ) -> (file: SeedFile, offset: Int)? {
+        guard let row = open.row, (try? connection.execute("ROLLBACK")) != nil, (try? begin(on: connection)) != nil
+        else { return nil }
+        let progress = SeedProgress()
+        var found: (file: SeedFile, offset: Int)?
+        defer { connection.onRowChange = nil }
+        for var file in files {
+            connection.onRowChange = { table, changed in
+                guard changed == row, table == open.table else { return }
+                found = (file, progress.offset)
+            }
+            file.progress = progress
+            guard (try? run(file, on: connection, byteLimit: byteLimit)) != nil else { return nil }
+        }
+        return found
     }
 
     private static func run(
@@ -59,23 +90,26 @@ public enum Seeding {
     }
 }
 
-/// Looks for rows that refer to rows that aren't there.
-enum ForeignKeyCheck {
-    /// - Throws: An error about the first one that is found, in the name of a file.
-    static func run(on connection: SQLiteConnection, naming file: SeedFile) throws(SeedError) {
-        try file.database(at: nil) { () throws(SQLiteError) in
-            let check = try connection.prepare("PRAGMA foreign_key_check")
-            guard try check.step() else { return }
-            let table = check.string(0)
-            let row = check.storageClass(1) == .null ? nil : check.integer(1)
-            let parent = check.string(2)
-            let key = check.integer(3)
-            check.reset()
-            let reference = try reference(of: table, row: row, key: key, on: connection)
-            throw SQLiteError(
-                code: SQLITE_CONSTRAINT | 3 << 8,
-                message: "\(table)\(reference) refers to a row that \(parent) doesn't have")
-        }
+/// A row that refers to a row that isn't there.
+struct OpenReference {
+    let table: String
+    /// Nil in a table WITHOUT ROWID.
+    let row: Int64?
+    let error: SQLiteError
+
+    /// The first one that is found; nil where there is none.
+    init?(in connection: SQLiteConnection) throws(SQLiteError) {
+        let check = try connection.prepare("PRAGMA foreign_key_check")
+        guard try check.step() else { return nil }
+        table = check.string(0)
+        row = check.storageClass(1) == .null ? nil : check.integer(1)
+        let parent = check.string(2)
+        let key = check.integer(3)
+        check.reset()
+        let reference = try OpenReference.reference(of: table, row: row, key: key, on: connection)
+        error = SQLiteError(
+            code: SQLITE_CONSTRAINT | 3 << 8,
+            message: "\(table)\(reference) refers to a row that \(parent) doesn't have")
     }
 
     /// Names a row and what it refers with: ` row 7: product = 99`.

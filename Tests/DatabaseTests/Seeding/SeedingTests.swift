@@ -19,6 +19,34 @@ struct SeedingTests {
         #expect(message == "c.csv:1:1: error: a header is missing\n\n^")
     }
 
+    @Test("names the row or the statement that a reference to nothing comes from")
+    func openReferences() throws {
+        let schema =
+            "CREATE TABLE p (id INTEGER PRIMARY KEY);\nCREATE TABLE r (id INTEGER PRIMARY KEY, p REFERENCES p);"
+        let message = "error: r row 2: p = 5 refers to a row that p doesn't have"
+        #expect(
+            try seedError(("s.sql", schema), ("r.json", "[{\"id\":1},\n  {\"id\":2,\n\"p\":5}]"))
+                == "r.json:2:3: \(message)\n  {\"id\":2,\n  ^")
+        #expect(
+            try seedError(("s.sql", schema), ("db.json", "{\"p\":[],\n\"r\":[{\"id\":2,\"p\":5}]}"))?
+                .hasPrefix("db.json:2:6: \(message)") == true)
+        // It isn't the last file that is to blame.
+        #expect(
+            try seedError(
+                ("s.sql", schema + "\nINSERT INTO r VALUES (1, NULL);\nINSERT INTO r\nVALUES (2, 5);"),
+                ("p.csv", "id\n6\n"))
+                == "s.sql:4:1: \(message)\nINSERT INTO r\n^")
+        // Of a row that is changed later, the change is.
+        #expect(
+            try seedError(("s.sql", schema + "\nINSERT INTO r VALUES (2, NULL);\nUPDATE r SET p = 5;"))?
+                .hasPrefix("s.sql:4:1: \(message)") == true)
+        // What a trigger does is done by the row that sets it off.
+        let trigger = "\nCREATE TRIGGER g AFTER INSERT ON p BEGIN INSERT INTO r VALUES (NEW.id, 5); END;"
+        #expect(
+            try seedError(("s.sql", schema + trigger), ("p.csv", "id\n2\n"))?
+                .hasPrefix("p.csv:2:1: \(message)") == true)
+    }
+
     @Test("checks foreign keys at its end")
     func foreignKeys() throws {
         let schema = "CREATE TABLE r (id INTEGER PRIMARY KEY, product INTEGER REFERENCES products);"
@@ -27,7 +55,7 @@ struct SeedingTests {
         _ = try seeded(("s.sql", schema), rows, ("p.sql", products + "INSERT INTO products VALUES (99);"))
         #expect(
             try seedError(("s.sql", schema + products), rows)
-                == "r.csv: error: r row 7: product = 99 refers to a row that products doesn't have")
+                == "r.csv:3:1: error: r row 7: product = 99 refers to a row that products doesn't have\n7,99\n^")
         let pairs = "CREATE TABLE a (x, y, FOREIGN KEY (x, y) REFERENCES b (x, y), PRIMARY KEY (x)) WITHOUT ROWID;"
         let parent = "CREATE TABLE b (x, y, UNIQUE (x, y));"
         #expect(
