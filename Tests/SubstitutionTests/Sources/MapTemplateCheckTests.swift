@@ -9,7 +9,11 @@ import Testing
     private let folder = TemporaryFolder()
 
     /// What is said of a map's templates.
-    private func check(_ rules: String, _ files: [String: String] = [:]) throws -> [String] {
+    ///
+    /// - Parameter isOfServing: whether it is what the proxy says that serves the map.
+    private func check(
+        _ rules: String, _ files: [String: String] = [:], isOfServing: Bool = false
+    ) throws -> [String] {
         for (name, text) in files {
             var above = ""
             for part in name.split(separator: "/").dropLast() {
@@ -21,7 +25,8 @@ import Testing
         try folder.write("m.yaml", "substitutions:\n\(rules)\n")
         let result = SubstitutionMap.load(files: ["\(folder.path)/m.yaml"])
         let map = try #require(result.map, "\(result.diagnostics.map(\.rendering))")
-        return map.checkTemplates().map { $0.diagnostic.headline.replacing(folder.path + "/", with: "") }
+        let said = isOfServing ? map.checkWrittenTemplates() : map.checkTemplates()
+        return said.map { $0.diagnostic.headline.replacing(folder.path + "/", with: "") }
     }
 
     @Test func `A template that can't be read is an error at the rule`() throws {
@@ -42,6 +47,22 @@ import Testing
                     "m.yaml:3:30: warning: the template 'gone.html' can't be read: no such file",
                     "m.yaml:4:30: error: the template 'pipe.html' can't be read: not a regular file but a named pipe",
                     "m.yaml:5:30: error: the template 'link.html' can't be read: the path goes through a symbolic link",
+                ])
+    }
+
+    @Test func `Who serves a map is warned of partials that templates in it lack, and of no others`() throws {
+        #expect(
+            try check(
+                """
+                  http://a/1: { template: gone.html }
+                  http://a/2: { template: lost.html }
+                  http://a/3: { template: { text: "a {{> none}} {{x}}" } }
+                  http://a/4: { template: { text: "{{x}} {{> part}}" } }
+                  http://a/5: { template: { text: "{{> broken}}" } }
+                """, ["lost.html": "{{> none}}", "part.html": "", "broken.html": "\n{{#a}}"], isOfServing: true)
+                == [
+                    "m.yaml:4:38: warning: the partial 'none' is missing",
+                    "broken.html:2:1: warning: this tag is not closed",
                 ])
     }
 

@@ -4,7 +4,7 @@ import Diagnostics
 import Files
 import HTTPSemantics
 import JSON
-import Mustache
+public import Mustache
 
 extension SubstitutionMap {
     /// Looks whether the templates that rules name can be read, with their partials, and whether what they use is there.
@@ -14,12 +14,52 @@ extension SubstitutionMap {
     ///
     /// - Parameter limit: How many messages are made at most. The default is 1000.
     public func checkTemplates(limit: Int = 1000) -> [MapDiagnostic] {
-        var check = MapTemplateCheck(self, limit: limit)
+        diagnostics(of: MapTemplateCheck(self, limit: limit, isOfServing: false))
+    }
+
+    /// Looks whether the templates that stand in the map can be rendered, for who serves it: partials that are missing,
+    /// or wrong, are warned of, since they may be there when they are asked for. Blocks.
+    ///
+    /// - Parameter limit: How many messages are made at most. The default is 20.
+    public func checkWrittenTemplates(limit: Int = 20) -> [MapDiagnostic] {
+        diagnostics(of: MapTemplateCheck(self, limit: limit, isOfServing: true))
+    }
+
+    private func diagnostics(of check: MapTemplateCheck) -> [MapDiagnostic] {
+        var check = check
         for (index, record) in storage.records.enumerated()
         where record.source.kind is TemplateSource && !record.isTemplate && !record.isSecondScheme {
             check.look(at: index, record)
         }
         return check.diagnostics
+    }
+
+    /// What is wrong with a rule's template that stands in the map, at its place in the map: as compilers print it, with
+    /// the line and a mark below it. Reads the map's file.
+    public func placed(_ error: TemplateError, ofTemplateIn rule: RuleID) -> String {
+        guard error.diagnostic.file == TemplateSource.inlineName else { return error.rendering }
+        var excerpts = RuleExcerpts(self)
+        let record = storage.records[rule.index]
+        let text = Array(storage.arena[record.sourceRange])
+        let found = excerpts.place(of: error.diagnostic, about: text, in: rule.index)
+        let file = storage.files[Int(record.file)].shortName
+        return Diagnostic(.error, found.message, file: file, span: found.place.span).rendered(source: found.place.text)
+    }
+}
+
+extension RuleExcerpts {
+    /// Where a message about a template that stands in the map belongs there, and its words: with the place in the
+    /// template, where that isn't found.
+    ///
+    /// - Parameter template: the template.
+    fileprivate mutating func place(
+        of found: Diagnostic, about template: [UInt8], in index: Int
+    ) -> (message: String, place: (span: TextSpan, text: [UInt8]?)) {
+        let start = found.span?.start
+        let place = place(of: template, from: start?.offset, in: index)
+        guard !place.isFound else { return (found.message, place.place) }
+        let detail = start.map { " (line \($0.line), column \($0.column) of the template)" } ?? ""
+        return (found.message + detail, self.place(ofSource: index))
     }
 }
 
@@ -51,15 +91,18 @@ private struct MapTemplateCheck {
 
     private let map: SubstitutionMap
     private let limit: Int
+    /// Whether the map is served, which what is wrong with a template stops not.
+    private let isOfServing: Bool
     private var excerpts: RuleExcerpts
     private var folders: [ByBytes<String>: FolderRoot] = [:]
     private var seen: Set<Use> = []
     private var said: Set<Diagnostic> = []
     private(set) var diagnostics: [MapDiagnostic] = []
 
-    init(_ map: SubstitutionMap, limit: Int) {
+    init(_ map: SubstitutionMap, limit: Int, isOfServing: Bool) {
         self.map = map
         self.limit = limit
+        self.isOfServing = isOfServing
         excerpts = RuleExcerpts(map)
     }
 
@@ -67,6 +110,7 @@ private struct MapTemplateCheck {
         guard diagnostics.count < limit else { return }
         let options = map.storage.options[Int(record.options)]
         let settings = options.database ?? DatabaseSettings(DatabaseOptions())
+        guard settings.isInline || !isOfServing else { return }
         let root = map.storage.files[Int(record.file)].root
         let source = Array(map.storage.arena[record.sourceRange])
         guard seen.insert(Use(root: root, source: source, options: UInt32(record.options))).inserted else { return }
@@ -77,6 +121,7 @@ private struct MapTemplateCheck {
         var parts: [TemplateReader.Part] = []
         do throws(TemplateFailure) {
             let page = try reader.read(&parts)
+            if isOfServing { return }
             for endless in page.endlessPartials() where diagnostics.count < limit {
                 let way = (endless.cycle + endless.cycle.prefix(1)).map { page.templates[$0].file }
                 let message = "this partial has no end, since no section is around it: \(way.joined(separator: " > "))"
@@ -100,7 +145,9 @@ private struct MapTemplateCheck {
             switch error {
             case .template(let error):
                 let isOfMap = settings.isInline && error.diagnostic.file == TemplateSource.inlineName
-                report((error.diagnostic, error.rendering), isOfMap: isOfMap, index)
+                var found = error.diagnostic
+                if isOfServing { found.severity = .warning }
+                report((found, isOfServing ? found.headline : error.rendering), isOfMap: isOfMap, index)
             case .file(let refusal):
                 let isExpected = refusal == .notFound && options.missing != .error
                 let shown = PathText.joined(root, String(decoding: path, as: UTF8.self))
@@ -125,12 +172,8 @@ private struct MapTemplateCheck {
             return diagnostics.append(MapDiagnostic(found.diagnostic, rendering: found.rendering))
         }
         let text = Array(map.storage.arena[map.storage.records[index].sourceRange])
-        let start = found.diagnostic.span?.start
-        let place = excerpts.place(of: text, from: start?.offset, in: index)
-        var message = found.diagnostic.message
-        if !place.isFound, let start { message += " (line \(start.line), column \(start.column) of the template)" }
-        report(
-            found.diagnostic.severity, message, place.isFound ? place.place : excerpts.place(ofSource: index), index)
+        let (message, place) = excerpts.place(of: found.diagnostic, about: text, in: index)
+        report(found.diagnostic.severity, message, place, index)
     }
 
     private mutating func report(
