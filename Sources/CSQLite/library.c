@@ -17,8 +17,8 @@
     EACH(column_type) EACH(complete) EACH(create_function_v2) EACH(db_config) EACH(db_readonly) EACH(errmsg) \
     EACH(errstr) EACH(extended_errcode) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
     EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_int) EACH(result_null) \
-    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(user_data) EACH(value_bytes) \
-    EACH(value_int64) EACH(value_text) EACH(value_type)
+    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(update_hook) EACH(user_data) \
+    EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
 
 static struct {
 #define MEMBER(name) __typeof__(&sqlite3_##name) name;
@@ -70,6 +70,10 @@ HAND_ON(int, limit, (sqlite3 * database, int id, int value), (database, id, valu
 HAND_ON(
     void, progress_handler, (sqlite3 * database, int steps, int (*ask)(void *), void *context),
     (database, steps, ask, context))
+HAND_ON(
+    void *, update_hook,
+    (sqlite3 * database, void (*tell)(void *, int, const char *, const char *, sqlite3_int64), void *context),
+    (database, tell, context))
 HAND_ON(
     int, set_authorizer,
     (sqlite3 * database, int (*ask)(void *, int, const char *, const char *, const char *, const char *), void *context),

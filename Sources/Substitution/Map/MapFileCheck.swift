@@ -1,4 +1,4 @@
-import Diagnostics
+public import Diagnostics
 import YAML
 
 /// What a look at the disk says about the files that a map names.
