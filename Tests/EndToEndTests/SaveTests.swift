@@ -263,6 +263,33 @@ extension EndToEnd {
             }
         }
 
+        @Test("No frame comes back with scripts: what the page did not allow is empty, what it never showed is frozen")
+        func frames() throws {
+            for name in ["m.mhtml", "m.har"] {
+                let made = try save(site.url("/made-frame"), name)
+                #expect(made.status == 0, "\(made.output)\(made.error)")
+                #expect(
+                    made.error.contains(
+                        "a frame was not shown, or did not answer, and is saved as it is without scripts: "
+                            + site.url("/frame.html") + "\n"))
+                let frame = try cat(name, site.url("/frame.html"))
+                #expect(frame.contains("a frame") && !frame.contains("<script"))
+                #expect(try urls(name).contains(site.url("/img/framed.svg")))
+                let denied = try report(site.url("/denied"), name)
+                #expect(denied.documents == 2 && denied.scripts_dropped == 1 && denied.misses.isEmpty)
+                #expect(try cat(name, site.url("/frame.html")).contains("made"))
+                #expect(!(try urls(name)).contains(site.url("/denying")))
+            }
+        }
+
+        @Test("A page in SVG is saved with the pictures that it shows")
+        func drawing() throws {
+            for name in ["d.mhtml", "d.har"] {
+                #expect(try report(site.url("/drawn"), name).misses.isEmpty)
+                #expect(Set(try urls(name)) == Set(["/drawn", "/img/in.svg"].map { site.url($0) }))
+            }
+        }
+
         @Test("A map's rules answer while the page is loaded, and what they answered is saved")
         func mapped() throws {
             try folder.write("local.svg", "<svg xmlns='http://www.w3.org/2000/svg' width='5' height='5'/>")

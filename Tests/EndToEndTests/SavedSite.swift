@@ -65,6 +65,21 @@ final class SavedSite: Sendable {
         case "/other.html":
             Answer(body: "<p>another's <img src=img/other.svg><script>document.body.append('made')</script>")
         case "/items": Answer(type: "application/json", body: "{\"name\":\"posted\"}")
+        case "/drawn":
+            Answer(
+                type: "image/svg+xml",
+                body: "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><image href='/img/in.svg'/></svg>")
+        case "/made-frame":
+            Answer(
+                body: """
+                    <title>Made</title><div id=host></div><script>
+                    const frame = document.createElementNS('urn:x', 'iframe');
+                    frame.setAttribute('src', '/frame.html'); host.append(frame)</script>
+                    """)
+        case "/denied":
+            Answer(
+                body: "<title>Denied</title><iframe src=/denying></iframe><iframe loading=lazy src=/frame.html hidden>")
+        case "/denying": Answer(fields: "X-Frame-Options: DENY\r\n", body: "<script>1</script>")
         case "/quirks": Answer(body: "<title>Quirks</title><p>no doctype")
         case "/login":
             request.field("Cookie") == "sid=s3cret" || request.field("X-Key") == "s3cret"

@@ -80,7 +80,8 @@ public struct PageCapture: Sendable {
         if !load.isDownload {
             progress(.scrolling)
             _ = try page.scroll(
-                atMost: mostScrolls, until: deadline.orEarlier(Deadline(milliseconds: time / 2)))
+                atMost: mostScrolls, until: deadline.orEarlier(Deadline(milliseconds: time / 2)), within: deadline)
+            if isFrozen { try page.loadLateFrames(until: deadline) }
             if selector != nil || waitTime > 0 { progress(.waiting) }
             if let selector { try page.wait(for: selector, until: deadline) }
             if waitTime > 0 { try page.wait(milliseconds: waitTime, until: deadline) }
@@ -94,6 +95,30 @@ public struct PageCapture: Sendable {
             if isFrozen { frozen = made }
         }
         return Result(load: load, page: frozen, requests: page.requests, deadline: deadline)
+    }
+
+    /// Adds the documents of frames that the static copy has loaded and the page had not, or that did not answer: frozen as
+    /// they are shown without scripts, or empty.
+    ///
+    /// - Parameter page: what ``reload(_:in:through:until:)`` gave.
+    /// - Returns: whether there are any; then it is to be loaded again.
+    /// - Throws: ``BrowserFailure`` as ``BrowserPage/freeze(until:)``.
+    public func addLateFrames(of page: BrowserPage, to result: inout Result) throws(BrowserFailure) -> Bool {
+        guard isFrozen else { return false }
+        var seen = Set(result.page.documents.map(\.url) + [result.load.url])
+        let late = page.requests.filter { request in
+            request.kind == "Document" && BrowserPage.isHTML(request.mediaType) && seen.insert(request.url).inserted
+        }
+        guard !late.isEmpty else { return false }
+        let made = try page.freeze(until: result.deadline)
+        for request in late {
+            let empty = FrozenPage.Document(
+                url: request.url, markup: Array("<!DOCTYPE html><meta charset=utf-8>".utf8))
+            result.page.documents.append(made.documents.first { $0.url == request.url } ?? empty)
+            result.page.late.append(request.url)
+        }
+        result.page.droppedScripts += made.droppedScripts
+        return true
     }
 
     /// Loads the frozen page at its own URL, without scripts, in a page that shares no cache with the first (step 5).

@@ -5,6 +5,8 @@ extension BrowserPage {
     private static let frameTime = 15_000
     private static let mostFrames = 1000
     private static let deepestFrame = 32
+    /// How often frames are looked for that wait to be seen, in those that were loaded for that.
+    private static let deepestLate = 4
 
     /// What a frame shows, as markup.
     private struct Frozen {
@@ -15,7 +17,8 @@ extension BrowserPage {
 
     /// Makes copies of all documents that need no scripts.
     ///
-    /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it.
+    /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it:
+    /// ``PageCapture/addLateFrames(of:to:)`` freezes it.
     ///
     /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
     ///   can't be read, `ended`, and `interrupted`.
@@ -39,6 +42,31 @@ extension BrowserPage {
         return page
     }
 
+    /// Has frames loaded that wait until they are seen (HTML, `loading=lazy`), and those that they have.
+    ///
+    /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `ended`, and `interrupted`.
+    func loadLateFrames(until deadline: Deadline) throws(BrowserFailure) {
+        for _ in 0..<BrowserPage.deepestLate {
+            let tree = try frameTree(until: deadline)
+            let parents = Set(tree.frames.filter(\.isBlank).compactMap(\.parent))
+            var count = 0
+            for frame in tree.frames where parents.contains(frame.id) {
+                do throws(BrowserFailure) {
+                    let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+                    let script = try IsolatedScript(
+                        LateFrameScript.source, in: frame.id, session: frame.session, connection: connection,
+                        until: limit)
+                    count += try script.call("load", until: limit).integerValue ?? 0
+                } catch {
+                    try passOver(error, isMain: false, until: deadline)
+                }
+            }
+            guard count > 0 else { return }
+            let patience = isRestless ? BrowserPage.restlessPause : deadline.milliseconds
+            _ = try waitUntilQuiet(until: Deadline(milliseconds: patience).orEarlier(deadline))
+        }
+    }
+
     func frameTree(until deadline: Deadline) throws(BrowserFailure) -> FrameTree {
         var tree = FrameTree()
         let parts = sessions.filter { $0.value.kind == .frames }.sorted { $0.value.frame < $1.value.frame }
@@ -58,8 +86,9 @@ extension BrowserPage {
         _ frame: FrameTree.Frame, of tree: FrameTree, depth: Int, into page: inout FrozenPage, until deadline: Deadline
     ) throws(BrowserFailure) -> Frozen {
         // What the browser shows in place of a document, or makes of a PDF, is none of the page's.
+        if depth > 0, frame.isError { return Frozen(markup: nil) }
         let answer = network.documents[frame.loader]
-        let isShown = answer?.mediaType.isEmpty != false || answer.map { isHTML($0.mediaType) } == true
+        let isShown = answer?.mediaType.isEmpty != false || answer.map { BrowserPage.isHTML($0.mediaType) } == true
         guard answer?.isProxys != true || depth == 0, isShown else {
             return Frozen(markup: nil, mediaType: answer?.mediaType ?? "")
         }
@@ -73,7 +102,6 @@ extension BrowserPage {
                     try mark(child, frozen, in: frame, script, &page, until: deadline)
                 } catch {
                     try passOver(error, isMain: false, until: deadline)
-                    if child.url.hasPrefix("http") { page.unfrozen.append(child.url) }
                 }
             }
         }
@@ -81,13 +109,16 @@ extension BrowserPage {
         if depth == 0 { try showCanvases(to: script, until: deadline) }
         let result = try script.call(
             "run", until: depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline))
+        if depth == 0, result["isEmpty"]?.boolValue == true {
+            throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
+        }
         page.droppedScripts += result["scripts"]?.integerValue ?? 0
         return Frozen(
             markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
             mediaType: result["contentType"]?.stringValue ?? "")
     }
 
-    private func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
+    static func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
     /// Tells the document that a frame stands in what will be there in its place.
     private func mark(
@@ -111,6 +142,7 @@ extension BrowserPage {
             if let document { page.documents.append(document) }
         case .markup(let markup): (kind, value) = ("markup", .string(markup))
         case .blank(let markup): (kind, value) = ("blank", .string(markup))
+        case .nothing: (kind, value) = ("none", .null)
         }
         _ = try script.call("mark", [object, ["value": JSONValue(kind)], ["value": value]], until: limit)
     }
@@ -129,6 +161,8 @@ enum FrameContent: Equatable {
     case markup([UInt8])
     /// A document that was never loaded, which stands where nothing else is named.
     case blank([UInt8])
+    /// An error of the browser's, also where the page did not allow what the frame names.
+    case nothing
 
     /// - Parameters:
     ///   - markup: nil for what is not HTML.
@@ -151,8 +185,10 @@ enum FrameContent: Equatable {
                 let document = FrozenPage.Document(url: url, markup: markup, mediaType: mediaType)
                 self = .url(same == nil ? document : nil)
             }
+        } else if url.hasPrefix(FrameTree.Frame.errors) {
+            self = .nothing
         } else if let markup, !url.hasPrefix("chrome") {
-            self = url == "about:blank" ? .blank(markup) : .markup(markup)
+            self = FrameTree.Frame.blanks.contains(url) ? .blank(markup) : .markup(markup)
         } else {
             return nil
         }

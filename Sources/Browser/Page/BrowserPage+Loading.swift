@@ -21,6 +21,10 @@ public struct PageLoad: Sendable, Hashable {
     /// - Parameter allowsAnyStatus: whether a status of 400 and above is as good as another.
     public func refusal(allowsAnyStatus: Bool) -> BrowserFailure? {
         if let status, status >= 400, !allowsAnyStatus { return BrowserFailure(.notLoaded, "\(url): status \(status)") }
+        // The browser shows what it showed before (RFC 9110 §15.3.5, §15.3.6).
+        if let status, status == 204 || status == 205 {
+            return BrowserFailure(.notLoaded, "\(url): there is no page, as status \(status) says")
+        }
         if status == nil || isCutOff || failure != nil && !isDownload && (status ?? 0) < 400 {
             return BrowserFailure(.notLoaded, "\(url): \(failure ?? "there is no response")")
         }

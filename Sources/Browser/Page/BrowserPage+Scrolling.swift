@@ -7,7 +7,7 @@ extension BrowserPage {
     /// How long it waits until the page has seen that it was scrolled; one that shows nothing never does.
     private static let frameTime = 2000
     /// How long it waits at the end for a page that is never quiet.
-    private static let restlessPause = 1000
+    static let restlessPause = 1000
     /// How long it waits for pictures in view.
     private static let pictureTime = 5000
 
@@ -19,20 +19,23 @@ extension BrowserPage {
     /// - Parameters:
     ///   - steps: how many there are at most.
     ///   - deadline: when it ends, wherever it is.
+    ///   - limit: until when the page may keep it waiting for an answer.
     /// - Returns: the number of steps.
     /// - Throws: ``BrowserFailure``: `timedOut` where the browser does not answer, `ended`, and `interrupted`.
-    public func scroll(atMost steps: Int, until deadline: Deadline) throws(BrowserFailure) -> Int {
+    public func scroll(
+        atMost steps: Int, until deadline: Deadline, within limit: Deadline
+    ) throws(BrowserFailure) -> Int {
         var done = 0
         // A page that goes elsewhere takes the script with it.
         for _ in 0..<3 {
             do throws(BrowserFailure) {
                 let script = try mainScript(
-                    ScrollScript.source, until: Deadline(milliseconds: BrowserSession.commandTime))
-                try scroll(script, &done, atMost: steps, until: deadline)
-                _ = try script.call("top", until: Deadline(milliseconds: BrowserSession.commandTime))
+                    ScrollScript.source, until: answerTime(within: limit))
+                try scroll(script, &done, atMost: steps, until: deadline, within: limit)
+                _ = try script.call("top", until: answerTime(within: limit))
                 try wait(milliseconds: BrowserPage.stepTime, until: deadline)
                 var isShowing = true
-                try waitUntilShown(script, &isShowing, until: deadline)
+                try waitUntilShown(script, &isShowing, until: deadline, within: limit)
                 return done
             } catch {
                 guard error.kind == .misunderstood else { throw error }
@@ -42,12 +45,17 @@ extension BrowserPage {
         return done
     }
 
+    private func answerTime(within limit: Deadline) -> Deadline {
+        Deadline(milliseconds: BrowserSession.commandTime).orEarlier(limit)
+    }
+
     private func scroll(
-        _ script: IsolatedScript, _ done: inout Int, atMost steps: Int, until deadline: Deadline
+        _ script: IsolatedScript, _ done: inout Int, atMost steps: Int, until deadline: Deadline,
+        within limit: Deadline
     ) throws(BrowserFailure) {
         // A call that began in time may end a little later; the whole has a time of its own.
         func call(_ name: String) throws(BrowserFailure) -> JSONValue {
-            try script.call(name, until: Deadline(milliseconds: BrowserSession.commandTime))
+            try script.call(name, until: answerTime(within: limit))
         }
         var height = -1
         var isShowing = true
@@ -55,7 +63,7 @@ extension BrowserPage {
             var state = try call("step")
             done += 1
             try wait(milliseconds: BrowserPage.stepTime, until: deadline)
-            try waitUntilShown(script, &isShowing, until: deadline)
+            try waitUntilShown(script, &isShowing, until: deadline, within: limit)
             let pictures = Deadline(milliseconds: BrowserPage.pictureTime).orEarlier(deadline)
             while try call("imagesAreComplete").boolValue == false, !pictures.isOver {
                 try wait(milliseconds: 20, until: pictures)
@@ -75,11 +83,11 @@ extension BrowserPage {
     ///
     /// - Parameter isShowing: false once it has not seen it in time: then it isn't waited for again.
     private func waitUntilShown(
-        _ script: IsolatedScript, _ isShowing: inout Bool, until deadline: Deadline
+        _ script: IsolatedScript, _ isShowing: inout Bool, until deadline: Deadline, within limit: Deadline
     ) throws(BrowserFailure) {
         guard isShowing else { return }
         let frames = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
-        while try script.call("isShown", until: Deadline(milliseconds: BrowserSession.commandTime)).boolValue == false {
+        while try script.call("isShown", until: answerTime(within: limit)).boolValue == false {
             guard !frames.isOver else {
                 isShowing = false
                 return

@@ -12,6 +12,14 @@ struct FrameTree {
         let url: String
         /// With its `#`; empty where there is none.
         let fragment: String
+
+        /// How the URL begins of what the browser shows in place of a document.
+        static let errors = "chrome-error:"
+        /// The URLs of what is there before anything is loaded.
+        static let blanks: Set<String> = ["about:blank", "", ":"]
+
+        var isError: Bool { url.hasPrefix(Frame.errors) }
+        var isBlank: Bool { Frame.blanks.contains(url) }
     }
 
     /// Each frame stands behind the one that it is in.

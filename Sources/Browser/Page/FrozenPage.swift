@@ -17,6 +17,6 @@ public struct FrozenPage: Sendable, Hashable {
     public var mediaType: String
     /// How many script elements were left out.
     public var droppedScripts: Int
-    /// URLs of frames that did not answer: what is loaded there is as it was.
-    public var unfrozen: [String] = []
+    /// URLs of frames that the static copy alone has loaded: they are as they are shown without scripts.
+    public var late: [String] = []
 }

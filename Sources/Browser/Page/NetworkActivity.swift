@@ -94,7 +94,10 @@ struct NetworkActivity {
         guard let response = parameters["response"] else { return }
         let status = response["status"]?.integerValue
         pending[id]?.lastSign = now
-        if let index = pending[id]?.index { requests[index].status = status }
+        if let index = pending[id]?.index {
+            requests[index].status = status
+            if !isFailure(response) { requests[index].mediaType = response["mimeType"]?.stringValue ?? "" }
+        }
         documents[id]?.mediaType = response["mimeType"]?.stringValue ?? ""
         if isFailure(response) {
             documents[id]?.failure = "the proxy got no response"
@@ -128,6 +131,8 @@ public struct PageRequest: Sendable, Hashable {
     public var kind: String
     /// Nil where there was no response.
     public var status: Int?
+    /// The type without parameters, as the browser takes it; empty where no origin has answered.
+    public var mediaType = ""
     /// What the browser says where it failed, such as `net::ERR_CONNECTION_REFUSED`.
     public var failure: String?
 }

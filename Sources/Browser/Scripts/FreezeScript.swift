@@ -6,8 +6,8 @@
 /// context, which loads nothing and constructs no custom elements.
 ///
 /// Its value is an object: `mark(element, kind, value)` says what stands for a frame's content (`url`: a document's
-/// URL; `markup`: the content itself; `blank`: content that was never loaded), `shadow(root)` names a shadow root that is
-/// closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
+/// URL; `markup`: the content itself; `blank`: content that was never loaded; `none`: nothing, where the browser shows an
+/// error), `shadow(root)` names a shadow root that is closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
 /// read, `show(index)` shows one of them alone, `take(index, picture)` says what is seen of it, and `showAll()` ends that.
 enum FreezeScript {
     static let source =
@@ -28,13 +28,15 @@ enum FreezeScript {
         const localName = getter(Element, 'localName'), namespaceOf = getter(Element, 'namespaceURI');
         const attribute = method(Element, 'getAttribute'), shadowRootOf = getter(Element, 'shadowRoot');
         const textOf = getter(Node, 'textContent'), append = method(Node, 'appendChild');
+        const attributesOf = getter(Element, 'attributes'), doctypeOf = getter(Document, 'doctype');
+        const rootOf = getter(Document, 'documentElement'), markupOf = getter(Element, 'outerHTML');
         const makeElement = method(Document, 'createElement'), importNode = method(Document, 'importNode');
         const makeText = method(Document, 'createTextNode'), makeWalker = method(Document, 'createTreeWalker');
         const implementation = getter(Document, 'implementation');
         const matches = method(Element, 'matches'), hostOf = getter(ShadowRoot, 'host');
         const adoptedOf = root => root instanceof Document
           ? getter(Document, 'adoptedStyleSheets')(root) : root.adoptedStyleSheets;
-        const root = getter(Document, 'documentElement')(document);
+        const root = rootOf(document);
         const contentType = getter(Document, 'contentType')(document);
         const ownURL = getter(Document, 'URL')(document), baseURL = getter(Node, 'baseURI')(document);
         const encoding = getter(Document, 'characterSet')(document);
@@ -305,13 +307,15 @@ enum FreezeScript {
         const input = (element, copy) => {
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
-          else if (type !== 'password' && type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
+          else if (type === 'password') copy.removeAttribute('value');
+          else if (type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
             copy.setAttribute('value', element.value);
         };
         const frame = (element, copy, name) => {
           const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
           for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
           if (!mark) return;
+          if (mark.kind === 'none') return copy.removeAttribute(place);
           // One that waits to be seen shows nothing yet, but names what it will show.
           if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
           if (mark.kind === 'url') {
@@ -319,8 +323,11 @@ enum FreezeScript {
           } else if (name === 'iframe') {
             copy.removeAttribute('src');
             copy.setAttribute('srcdoc', mark.value);
+            contents.add(asRead(mark.value));
           } else {
-            copy.setAttribute(place, 'data:text/html;charset=utf-8,' + encodeURIComponent(mark.value.toWellFormed()));
+            const url = 'data:text/html;charset=utf-8,' + encodeURIComponent(mark.value.toWellFormed());
+            copy.setAttribute(place, url);
+            contents.add(url);
           }
         };
         const unwantedLinks = ['preload', 'modulepreload', 'prefetch', 'preconnect', 'dns-prefetch'];
@@ -353,7 +360,7 @@ enum FreezeScript {
           if (isHTML && (name === 'noscript' || name === 'base' || (name === 'meta' && isUnwantedMeta(element)))) return null;
           if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
-          const copy = importNode(inert, element, false);
+          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : importNode(inert, element, false);
           copyAttributes(name, isHTML, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
             append(copy, makeText(inert, absoluteCSS(textOf(element))));
@@ -378,7 +385,7 @@ enum FreezeScript {
           case 'template':
             copy.removeAttribute('shadowrootmode');
             return { node: copy, inside: element.content, into: copy.content };
-          case 'pre': case 'listing':
+          case 'pre': case 'listing': case 'plaintext':
             // The parser drops a first line feed.
             if (textOf(element)[0] === '\n' && firstChild(element) instanceof Text) append(copy, makeText(inert, '\n'));
             break;
@@ -402,7 +409,9 @@ enum FreezeScript {
             const [source, target, inBody, styles] = pending.pop();
             for (let child = firstChild(source); child; child = nextSibling(child)) {
               const type = nodeType(child);
-              if (type === 3 || type === 4 || (type === 8 && !/^-?>|--!?>|<!--|--!$|<!-$/.test(child.data))) {
+              // As a part of a text it is written with what its end would be in it.
+              if (type === 4) append(target, makeText(inert, child.data));
+              else if (type === 3 || (type === 8 && !/^-?>|--!?>|<!--|--!$|<!-$/.test(child.data))) {
                 append(target, importNode(inert, child, false));
               } else if (type === 1) {
                 const copy = elementCopy(child, inBody);
@@ -418,10 +427,11 @@ enum FreezeScript {
           }
         };
 
+        \#(cleaning)
         // The document
 
-        const doctypeText = () => {
-          const type = getter(Document, 'doctype')(document);
+        const doctypeText = of => {
+          const type = doctypeOf(of);
           if (!type) return '';
           const identifiers = type.publicId
             ? ` PUBLIC "${type.publicId}"` + (type.systemId ? ` "${type.systemId}"` : '')
@@ -438,7 +448,7 @@ enum FreezeScript {
             headCopy.prepend(meta);
             for (const style of adoptedStyles(document)) append(bodyHasSheets && bodyCopy ? bodyCopy : headCopy, style);
           }
-          return doctypeText() + (isXML ? new XMLSerializer().serializeToString(copy) : copy.outerHTML);
+          return doctypeText(document) + (isXML ? new XMLSerializer().serializeToString(copy) : markupOf(copy));
         };
         const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
         const blobData = async url => {
@@ -468,7 +478,8 @@ enum FreezeScript {
           run: async () => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
-            const text = markup();
+            if (!root) return { ...result, markup: '', isEmpty: true };
+            const text = settled(markup());
             const data = new Map();
             for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url));
             result.markup = text.replace(blobURL, url => data.get(url) ?? url).toWellFormed();

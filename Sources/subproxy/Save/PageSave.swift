@@ -65,14 +65,20 @@ struct PageSave {
             case .freezing: progress.show("freezing")
             }
         }
-        let result: PageCapture.Result
+        var result: PageCapture.Result
         var asked: Set<[UInt8]> = []
         do {
             result = try capture.capture(in: session)
             if !result.page.documents.isEmpty {
                 try proxies.answer(result.page, at: result.load.url)
                 progress.show("loading the static copy")
-                let page = try capture.reload(result, in: session)
+                var page = try capture.reload(result, in: session)
+                // What was not frozen is not to come back with its scripts.
+                if try capture.addLateFrames(of: page, to: &result) {
+                    page.close()
+                    try proxies.answer(result.page, at: result.load.url)
+                    page = try capture.reload(result, in: session)
+                }
                 asked = Set(page.requests.compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
                 page.close()
             }

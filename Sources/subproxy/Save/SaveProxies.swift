@@ -209,6 +209,7 @@ final class SaveProxies {
         recordedBefore = recorder.entryCount
         var archives: [String] = []
         if !page.documents.isEmpty {
+            if documents > 0 { unlink(folder.path + "/frozen.warc") }
             guard let recorded = try? archive("recorded.warc") else { throw unreadable }
             do {
                 try FrozenDocuments(page, url, recorded).write(to: folder.path + "/frozen.warc")

@@ -36,12 +36,17 @@ struct SavedEntries: Sendable {
         let documents = Set(result.page.documents.compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
         let main = SavedURL.normalForm(Array(result.load.url.utf8))
         let isStatic = !documents.isEmpty
+        // Of a document that is not frozen, as of SVG, that is what it has asked for itself; not what led to it.
+        let requested = Set(
+            result.requests.filter { $0.kind != "Document" || !(300..<400).contains($0.status ?? 200) }
+                .compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
         for index in 0..<table.count {
             let entry = table[index]
             let url = Array(entry.url)
             if documents.contains(url), entry.method == "GET" { continue }
             let isNew = index >= captured.recordedBefore && (asked.contains(url) || entry.status < 400)
-            if keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && url == main {
+            let isOwn = url == main || requested.contains(url)
+            if keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && isOwn {
                 kept.insert(index)
             }
         }

@@ -24,8 +24,8 @@ struct SavedPage {
     /// Why they were not loaded when the page was, by their URLs.
     private let reasons: [String: String]
     let missCount: Int
-    /// URLs of frames that are as they were loaded.
-    private let unfrozen: [String]
+    /// URLs of frames that were loaded for the static copy alone.
+    private let late: [String]
     private let isFrozen: Bool
     /// Error pages whose status the format does not hold.
     private let errors: [(url: String, status: Int)]
@@ -54,7 +54,7 @@ struct SavedPage {
         resources = count - documents
         fileBytes = SavedPage.size(of: file)
         droppedScripts = result.page.droppedScripts
-        unfrozen = result.page.unfrozen
+        late = result.page.late
         isFrozen = !save.options.keepScripts
         errors = save.kind.isPage ? selection.errors : []
         misses = report.misses.list
@@ -101,8 +101,8 @@ struct SavedPage {
 
     /// For standard error.
     var remarks: [String] {
-        unfrozen.map { url in
-            "subproxy: warning: a frame did not answer, and is saved as it was loaded, scripts and all: "
+        late.map { url in
+            "subproxy: warning: a frame was not shown, or did not answer, and is saved as it is without scripts: "
                 + visibleText(of: url.utf8)
         } + (errors.isEmpty ? [] : [errorsLine])
     }

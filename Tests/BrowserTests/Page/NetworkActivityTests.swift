@@ -134,7 +134,9 @@ struct FrameContentTests {
         #expect(content("about:srcdoc", [2]) == .markup([2]))
         #expect(content("about:blank", [2]) == .blank([2]))
         #expect(content("blob:http://a/1", [2]) == .markup([2]))
-        #expect(content("chrome-error://chromewebdata/", [2]) == nil)
+        #expect(content("", [2]) == .blank([2]))
+        #expect(content("chrome-error://chromewebdata/", [2]) == .nothing)
+        #expect(content("chrome-error://chromewebdata/", nil) == .nothing)
         #expect(content("about:blank", nil) == nil)
     }
 }

@@ -178,6 +178,42 @@ extension BrowserTests {
             #expect(failure?.message == "\(site.url("/")): net::ERR_CONTENT_LENGTH_MISMATCH")
         }
 
+        @Test("that say there is no page are told so")
+        func noContent() throws {
+            let site = try Site(["/": Site.Answer("", status: "204 No Content")])
+            let failure = #expect(throws: BrowserFailure.self) {
+                try PageCapture(url: site.url("/")).capture(in: BrowserTests.shared())
+            }
+            #expect(failure?.message == "\(site.url("/")): there is no page, as status 204 says")
+        }
+
+        @Test("have no more time than all of it where a script lets nobody else have its turn")
+        func busy() throws {
+            let site = try Site([
+                "/": Site.Answer("<p>x</p><script>setTimeout(() => { while (true); }, 700)</script>")
+            ])
+            var capture = PageCapture(url: site.url("/"))
+            capture.time = 3000
+            let start = monotonicNanoseconds()
+            // A browser of its own: a page that is busy holds up others of its host.
+            let session = try BrowserSession(BrowserTests.options, interruption: BrowserInterruption())
+            defer { session.close() }
+            let failure = #expect(throws: BrowserFailure.self) { try capture.capture(in: session) }
+            #expect(failure?.kind == .timedOut)
+            // Without the limit an answer is waited for 30 s.
+            #expect(monotonicNanoseconds() &- start < 30_000_000_000)
+        }
+
+        @Test("without a document element are told so")
+        func rootless() throws {
+            let page = "<p>x<script>onload = () => document.documentElement.remove()</script>"
+            let site = try Site(["/": Site.Answer(page)])
+            let failure = #expect(throws: BrowserFailure.self) {
+                try PageCapture(url: site.url("/")).capture(in: BrowserTests.shared())
+            }
+            #expect(failure?.message == "\(site.url("/")): a script has removed the page's document element")
+        }
+
         @Test("have their time")
         func time() throws {
             let site = try Site([
