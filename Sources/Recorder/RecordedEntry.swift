@@ -22,7 +22,7 @@ struct RecordedEntry {
         self.exchange = exchange
         self.body = body
         guard let redaction else { return }
-        let isSearched = self.exchange.body.storedBytes > 0 && Redaction.isJSON(self.exchange)
+        let isSearched = self.exchange.body.storedBytes > 0
         let requestBody = self.exchange.requestBody?.count
         redaction.redact(&self.exchange)
         if let count = self.exchange.requestBody?.count, count != requestBody {
@@ -32,7 +32,11 @@ struct RecordedEntry {
             }
         }
         guard isSearched else { return }
-        if redaction.changesResponses { try redactBody(redaction) } else { countCredentials() }
+        if redaction.mayChange(self.exchange) {
+            try redactBody(redaction)
+        } else if Redaction.isJSON(self.exchange) {
+            countCredentials()
+        }
     }
 
     private mutating func countCredentials() {
@@ -41,9 +45,12 @@ struct RecordedEntry {
     }
 
     private mutating func redactBody(_ redaction: Redaction) throws(Unrecorded) {
+        let type = exchange.value("content-type") ?? []
+        let start = try decoded(RecordedEntry.mostSearched, atLeast: Redaction.beginning)
+        guard redaction.mayChange(start, type: type) else { return }
         let decoded = try decoded(RecordedEntry.mostSearched)
-        let kept = redaction.responseBody(decoded)
-        credentials = Redaction.credentialCount(kept)
+        guard let kept = redaction.responseBody(decoded, type: type) else { throw .undecodable }
+        if Redaction.isJSON(exchange) { credentials = Redaction.credentialCount(kept) }
         guard kept != decoded else { return }
         exchange.removeCodings()
         exchange.fields.removeAll { $0.isNamed("content-length") }
@@ -52,8 +59,9 @@ struct RecordedEntry {
         body = .memory([ByteBuffer(bytes: kept)])
     }
 
-    private func decoded(_ limit: Int) throws(Unrecorded) -> [UInt8] {
-        guard exchange.body.storedBytes <= limit else { throw .tooLong }
+    /// - Parameter count: so many bytes are enough; nil, the default, for all.
+    private func decoded(_ limit: Int, atLeast count: Int? = nil) throws(Unrecorded) -> [UInt8] {
+        guard count != nil || exchange.body.storedBytes <= limit else { throw .tooLong }
         var limits = ArchiveLimits()
         // Above what is taken here, so that another failure is one of decoding.
         limits.body = limit + (1 << 20)
@@ -61,7 +69,7 @@ struct RecordedEntry {
         do throws(ArchiveProblem) {
             var stream = try ContentDecoder.stream(
                 stream(), codings: exchange.body.codings, storedBytes: exchange.body.storedBytes, limits: limits)
-            while try stream.read(FileReading.pieceSize, into: &bytes), bytes.count <= limit {}
+            while try stream.read(count ?? FileReading.pieceSize, into: &bytes), bytes.count < count ?? limit + 1 {}
         } catch {
             throw .undecodable
         }

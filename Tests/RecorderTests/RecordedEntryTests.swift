@@ -79,6 +79,26 @@ struct RecordedEntryTests {
         #expect(untouched == #"{"a":2}"# && same?.exchange.value("content-length") == Array("99".utf8))
     }
 
+    @Test("has them taken out of JSON that says it is something else, and is none where that is in UTF-16")
+    func otherLabels() throws {
+        let text = #"{"pin":"1"}"#
+        for fields in [[], [("Content-Type", "text/plain")], [("Content-Type", "text/html; charset=utf-8")]] {
+            #expect(try entry(Array(text.utf8), fields, Self.own).1 == #"{"pin":"REDACTED"}"#)
+            let coded = try entry(try coded(text), fields + [("Content-Encoding", "gzip")], Self.own)
+            #expect(coded.1 == #"{"pin":"REDACTED"}"#)
+        }
+        let wide = text.utf8.flatMap { byte -> [UInt8] in [byte, 0] }
+        #expect(try entry(wide, Self.json, Self.own).1 == "not decodable")
+        #expect(try entry([0xFF, 0xFE] + wide, [("Content-Type", "text/plain")], Self.own).1 == "not decodable")
+        let standard = Redaction(names: [Redaction.standardName])
+        #expect(try entry(wide, Self.json, standard).0 != nil)
+        // Pictures and pages stay what they are.
+        #expect(try entry(Array(text.utf8), [("Content-Type", "image/png")], Self.own).1 == text)
+        let page = #"<script>x = {"pin":"1"}</script>"#
+        let (kept, written) = try entry(try coded(page), [("Content-Encoding", "gzip")], Self.own)
+        #expect(kept?.exchange.body.codings == ["gzip"] && written != page)
+    }
+
     @Test("is none where named members can't be looked for")
     func unreadable() throws {
         let (none, reason) = try entry(Array("no gzip".utf8), Self.json + [("Content-Encoding", "gzip")], Self.own)

@@ -25,7 +25,7 @@ public struct ConvertedEntry: Sendable {
         if let portable { exchange.url = portable }
         if let redaction {
             exchange = redaction.redacted(exchange)
-            isChanged = redaction.mayChange(exchange) && !exchange.body.isMissing
+            isChanged = try ConvertedEntry.isChanged(archive, index, exchange, redaction)
         } else {
             isChanged = false
         }
@@ -46,6 +46,26 @@ public struct ConvertedEntry: Sendable {
         self.exchange = exchange
         let known = portable ?? Array(archive.table[index].url)
         url = redaction == nil || known.isEmpty ? known : ConvertedEntry.normalForm(exchange.url) ?? known
+    }
+
+    /// Whether something may be taken out of a body: it says that it is JSON, or begins so.
+    private static func isChanged(
+        _ archive: Archive, _ index: Int, _ exchange: RecordedExchange, _ redaction: Redaction
+    ) throws(ArchiveProblem) -> Bool {
+        guard redaction.mayChange(exchange), !exchange.body.isMissing else { return false }
+        if Redaction.isJSON(exchange) { return true }
+        let recorded = try archive.exchange(index).body
+        var start: [UInt8] = []
+        do throws(ArchiveProblem) {
+            var stream = try ContentDecoder.stream(
+                try archive.openPortableBody(index), codings: recorded.codings, storedBytes: recorded.storedBytes,
+                limits: archive.limits)
+            while start.count < Redaction.beginning, try stream.read(Redaction.beginning, into: &start) {}
+        } catch {
+            // It stays as it is, as all else that can't be read.
+            return false
+        }
+        return redaction.mayChange(start, type: exchange.value("content-type") ?? [])
     }
 
     static func normalForm(_ url: [UInt8]) -> [UInt8]? {
@@ -70,7 +90,11 @@ public struct ConvertedEntry: Sendable {
         var stream = try ContentDecoder.stream(
             try archive.openPortableBody(index), codings: recorded.codings, storedBytes: recorded.storedBytes,
             limits: archive.limits)
-        return MemoryStream(redaction.responseBody(try stream.readAll(limit: archive.limits.body)))
+        let body = try stream.readAll(limit: archive.limits.body)
+        guard let kept = redaction.responseBody(body, type: exchange.value("content-type") ?? []) else {
+            throw ArchiveProblem(.error, "it is JSON in UTF-16 or UTF-32, out of which nothing can be taken")
+        }
+        return MemoryStream(kept)
     }
 
     /// Opens the body without content codings. Does I/O.

@@ -10,10 +10,13 @@ struct RedactedNames: Sendable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Whether a name is one of them, whatever its case; of `user[password]` it is what stands in the last brackets.
+    /// Whether a name is one of them, whatever its case; of `user[password]` it is what stands in the last brackets, of
+    /// `token[]` what stands before those that are empty.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
-        let name = name.map(\.asciiLowercased)
+        var name = name.map(\.asciiLowercased)
+        if names.contains(name) { return true }
+        while name.suffix(2).elementsEqual("[]".utf8) { name.removeLast(2) }
         if names.contains(name) { return true }
         guard name.last == UInt8(ascii: "]"), let start = name.lastIndex(of: UInt8(ascii: "[")) else { return false }
         return names.contains(Array(name[(start + 1)...].dropLast()))

@@ -97,8 +97,14 @@ public struct Redaction: Sendable {
     /// with two letters of one where its label says JSON, a form, or one of these.
     private func isWide(_ body: [UInt8], type: [UInt8]) -> Bool {
         guard !parameters.isEmpty else { return false }
-        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x00, 0x00, 0xFE, 0xFF]]
-        if marks.contains(where: { body.starts(with: $0) }) { return true }
+        if Redaction.hasWideMark(body) { return true }
+        guard Redaction.hasWideLetters(body) else { return false }
+        let label = String(decoding: type, as: UTF8.self).lowercased()
+        return ["json", "form", "utf-16", "utf-32"].contains { label.contains($0) }
+    }
+
+    /// Whether a body begins with two letters of UTF-16 or UTF-32.
+    static func hasWideLetters(_ body: [UInt8]) -> Bool {
         // Frames of gRPC, which may be labelled JSON too, begin with zeros and a length.
         func isLetter(_ byte: UInt8) -> Bool { [0x09, 0x0A, 0x0D].contains(byte) || (0x20...0x7E).contains(byte) }
         let beginnings: [[Bool]] = [
@@ -109,9 +115,13 @@ public struct Redaction: Sendable {
         let isOne = beginnings.contains { beginning in
             zip(beginning, body).allSatisfy { $0 ? isLetter($1) : $1 == 0 }
         }
-        guard body.count > 1, isOne else { return false }
-        let label = String(decoding: type, as: UTF8.self).lowercased()
-        return ["json", "form", "utf-16", "utf-32"].contains { label.contains($0) }
+        return body.count > 1 && isOne
+    }
+
+    /// Whether a body begins with the byte order mark of UTF-16 or UTF-32.
+    static func hasWideMark(_ body: [UInt8]) -> Bool {
+        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x00, 0x00, 0xFE, 0xFF]]
+        return marks.contains { body.starts(with: $0) }
     }
 
     static func type(_ fields: [RecordedField]) -> [UInt8] { fields.first { $0.isNamed("content-type") }?.value ?? [] }
@@ -214,18 +224,40 @@ public struct Redaction: Sendable {
     }
 
     /// The body of a response, decoded: members that were named beside the standard ones are taken out of JSON.
-    public func responseBody(_ body: [UInt8]) -> [UInt8] { JSONRedaction.redacted(body, ownParameters) ?? body }
+    ///
+    /// - Returns: nil for JSON in UTF-16 or UTF-32, in which nothing is found.
+    public func responseBody(_ body: [UInt8], type: [UInt8]) -> [UInt8]? {
+        switch ResponseText(body, type: type) {
+        case .other: body
+        case .json: JSONRedaction.redacted(body, ownParameters) ?? body
+        case .wide: nil
+        }
+    }
 
-    /// Whether a response's body is one that ``responseBody(_:)`` may change, by its type.
+    /// So many bytes of a body say whether it may be JSON.
+    public static let beginning = ResponseText.beginning
+
+    /// Whether ``responseBody(_:type:)`` may change a body that begins so.
+    public func mayChange(_ beginning: [UInt8], type: [UInt8]) -> Bool {
+        changesResponses && ResponseText.mayBe(beginning[...], type: type) != .other
+    }
+
+    /// Whether a response's body is one that ``responseBody(_:type:)`` may change: any but those whose type says that they
+    /// are no text, since JSON is told by its first bytes as well as by its label.
     public func mayChange(_ exchange: RecordedExchange) -> Bool {
-        changesResponses && Redaction.isJSON(exchange)
+        guard changesResponses else { return false }
+        let type = String(decoding: exchange.value("content-type")?.prefix(16) ?? [], as: UTF8.self).lowercased()
+        return !["image/", "audio/", "video/", "font/"].contains { type.hasPrefix($0) } || Redaction.isJSON(exchange)
+            || type.hasPrefix("image/svg")
     }
 
     /// Whether a response is JSON by its type.
     public static func isJSON(_ exchange: RecordedExchange) -> Bool {
-        guard let value = exchange.value("content-type"), let type = value.withUnsafeBytes({ MediaType($0) }) else {
-            return false
-        }
+        isJSON(type: exchange.value("content-type") ?? [])
+    }
+
+    static func isJSON(type: [UInt8]) -> Bool {
+        guard let type = type.withUnsafeBytes({ MediaType($0) }) else { return false }
         let essence = String(decoding: type.essence, as: UTF8.self)
         return essence.hasSuffix("/json") || essence.hasSuffix("+json") || essence.hasSuffix("ndjson")
             || essence == "application/json-seq"

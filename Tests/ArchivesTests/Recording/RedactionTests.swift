@@ -18,6 +18,8 @@ struct RedactionTests {
             ("https://a.example/?token", "https://a.example/?token"),
             ("https://a.example/?token=", "https://a.example/?token=REDACTED"),
             ("https://a.example/?user[password]=x", "https://a.example/?user[password]=REDACTED"),
+            ("https://a.example/?token[]=x&b[]=y", "https://a.example/?token[]=REDACTED&b[]=y"),
+            ("https://a.example/?user[token][]=x&[]=y", "https://a.example/?user[token][]=REDACTED&[]=y"),
             ("https://a.example/?tokens=1&&sig=2&", "https://a.example/?tokens=1&&sig=REDACTED&"),
             ("https://a.example/cb#id_token=x&state=1", "https://a.example/cb#id_token=REDACTED&state=1"),
             ("https://a.example/?a=token=1", "https://a.example/?a=token=1"),
@@ -221,13 +223,37 @@ struct RedactionTests {
     }
 
     @Test("looks in responses for the names alone that were named")
-    func responses() {
+    func responses() throws {
         let body = Array(#"{"token":"t","pin":"1"}"#.utf8)
         #expect(!Self.standard.changesResponses && Self.own.changesResponses)
-        #expect(Self.standard.responseBody(body) == body)
-        #expect(String(decoding: Self.own.responseBody(body), as: UTF8.self) == #"{"token":"t","pin":"REDACTED"}"#)
+        let json = Array("application/json".utf8)
+        #expect(Self.standard.responseBody(body, type: json) == body)
+        let kept = try #require(Self.own.responseBody(body, type: json))
+        #expect(String(decoding: kept, as: UTF8.self) == #"{"token":"t","pin":"REDACTED"}"#)
         #expect(Redaction.credentialCount(body) == 1)
         #expect(Redaction.credentialCount(Array(#"[{"token":"REDACTED"},{"token":""},{"secret":1}]"#.utf8)) == 0)
+    }
+
+    @Test(
+        "tells JSON of responses by its first bytes too, JSONP by the whole, and finds nothing in wide texts",
+        arguments: [
+            (#"{"pin":"1"}"#, "", #"{"pin":"REDACTED"}"#),
+            (" [{\"pin\":1}]", "text/plain", " [{\"pin\":\"REDACTED\"}]"),
+            (#"{"pin":"1"}"#, "text/html", #"{"pin":"REDACTED"}"#),
+            (#"{"pin":"1"}"#, "text/javascript", #"{"pin":"REDACTED"}"#),
+            (#"/**/cb.a["b"]({"pin":"1"});"#, "application/javascript", #"/**/cb.a["b"]({"pin":"REDACTED"});"#),
+            (#"typeof cb === 'function' && cb({"pin":"1"})"#, "text/plain", nil),
+            (")]}',\n{\"pin\":\"1\"}", "text/plain", ")]}',\n{\"pin\":\"REDACTED\"}"),
+            (#"define({"pin": f()})"#, "text/javascript", nil),
+            (#"<p>{"pin":"1"}</p>"#, "text/html", nil),
+            (#"{"pin":"1"#, "text/plain", #"{"pin":"REDACTED""#),
+        ] as [(String, String, String?)])
+    func unlabelled(body: String, type: String, redacted: String?) {
+        let kept = Self.own.responseBody(Array(body.utf8), type: Array(type.utf8))
+        #expect(kept.map { String(decoding: $0, as: UTF8.self) } == redacted ?? body)
+        let wide = [0xFF, 0xFE] + body.utf8.flatMap { byte -> [UInt8] in [byte, 0] }
+        let isFound = Self.own.responseBody(wide, type: Array(type.utf8)) == nil
+        #expect(isFound == (redacted != nil || body.hasPrefix("define(")))
     }
 
     @Test("leaves all where no name is one of a credential")

@@ -1,0 +1,92 @@
+import Basics
+
+/// What a response's body is, for whoever looks for members of JSON in it.
+///
+/// Many a server labels JSON as HTML, as plain text, or not at all. So it is told by its first bytes too, and JSONP by
+/// the call that it is as a whole.
+enum ResponseText {
+    case json
+    /// JSON in UTF-16 or UTF-32.
+    case wide
+    /// There are no members in it.
+    case other
+
+    /// So many of the first bytes say what it may be.
+    static let beginning = 1024
+
+    init(_ body: [UInt8], type: [UInt8]) {
+        self = ResponseText.mayBe(body.prefix(ResponseText.beginning), type: type)
+        guard self == .json, ResponseText.isProgram(type) else { return }
+        // A script may begin like JSON, or with a call.
+        if !JSONRedaction.isJSON(ResponseText.argument(body) ?? body) { self = .other }
+    }
+
+    /// What a body may be that begins so.
+    static func mayBe(_ beginning: ArraySlice<UInt8>, type: [UInt8]) -> ResponseText {
+        let start = Array(beginning)
+        let isLabelled = Redaction.isJSON(type: type)
+        if Redaction.hasWideMark(start) || Redaction.hasWideLetters(start) {
+            let narrow = start.filter { $0 != 0 && $0 != 0xFE && $0 != 0xFF }
+            return isLabelled || begins(narrow) || callStart(narrow) != nil ? .wide : .other
+        }
+        return isLabelled || begins(start) || callStart(start) != nil ? .json : .other
+    }
+
+    /// Whether a text begins as an object or a list does, also behind what keeps other sites' scripts from reading it.
+    private static func begins(_ text: [UInt8]) -> Bool {
+        let text = text.drop { isBlank($0) }
+        let guards = ["", ")]}'", "while(1);", "for(;;);"]
+        return guards.contains { mark in
+            guard text.starts(with: mark.utf8) else { return false }
+            let first = text.dropFirst(mark.utf8.count).first { !isBlank($0) && $0 != UInt8(ascii: ",") }
+            return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte <= 0x20 && byte != 0 || byte == 0xEF || byte == 0xBB || byte == 0xBF
+    }
+
+    private static func isProgram(_ type: [UInt8]) -> Bool {
+        let type = String(decoding: type.prefix(64), as: UTF8.self).lowercased()
+        return ["javascript", "ecmascript", "text/css"].contains { type.contains($0) }
+    }
+
+    /// Where the argument begins of a text that begins with a call, as `callback({` and `a.b["c"]([` do; comments may
+    /// stand before it.
+    private static func callStart(_ text: [UInt8]) -> Int? {
+        var index = 0
+        var hasName = false
+        let end = min(text.count, beginning)
+        while index < end {
+            let byte = text[index]
+            if text[index...].starts(with: "/*".utf8) {
+                let body = text[(index + 2)..<end]
+                guard let close = body.indices.first(where: { body[$0...].starts(with: "*/".utf8) }) else { return nil }
+                index = close + 2
+                continue
+            }
+            if byte == UInt8(ascii: "("), hasName {
+                let value = text[(index + 1)..<end].first { !isBlank($0) }
+                return value == UInt8(ascii: "{") || value == UInt8(ascii: "[") ? index + 1 : nil
+            }
+            let isName =
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80...: true
+                default: "_$.[]'\"&;=".utf8.contains(byte)
+                }
+            guard isName || isBlank(byte) else { return nil }
+            if isName, byte != UInt8(ascii: ";") { hasName = true }
+            index += 1
+        }
+        return nil
+    }
+
+    /// What stands between the brackets of a text that is one call.
+    private static func argument(_ text: [UInt8]) -> [UInt8]? {
+        guard let start = callStart(text), let end = text.lastIndex(of: UInt8(ascii: ")")), start <= end,
+            text[(end + 1)...].allSatisfy({ isBlank($0) || $0 == UInt8(ascii: ";") })
+        else { return nil }
+        return Array(text[start..<end])
+    }
+}
