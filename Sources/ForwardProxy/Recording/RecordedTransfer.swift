@@ -2,6 +2,7 @@ import Basics
 import HTTP1
 import HTTPSemantics
 import NIOCore
+import Synchronization
 
 /// Carries a request to its origin by another transport, and hands the whole exchange to a recorder.
 ///
@@ -44,6 +45,9 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     private var takenByClient = 0
     private var takenByRecorder = 0
     private var acknowledged = 0
+    /// Where the recorder's thread reports bytes that it has taken, and that there is room again.
+    private let bytesTaken: LoopCalls
+    private let room: LoopCalls
 
     /// - Parameters:
     ///   - exchange: the request, without its body.
@@ -57,6 +61,8 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         self.exchange = exchange
         self.recorder = recorder
         self.loop = loop
+        bytesTaken = LoopCalls(loop.eventLoop)
+        room = LoopCalls(loop.eventLoop)
         requestBody = hasBody ? [] : nil
         requestHasEnded = !hasBody
         startedAt = monotonicNanoseconds()
@@ -68,8 +74,8 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         self.sink = sink
         // A client that has its response may ask for the next one on another connection: that one waits.
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let hasRoom = recorder.admit { [eventLoop = loop.eventLoop] in
-            eventLoop.execute { bound.value.begin() }
+        let hasRoom = recorder.admit { [room] in
+            room.call { bound.value.begin() }
         }
         if hasRoom { transport.start(sink: self) }
     }
@@ -111,6 +117,8 @@ final class RecordedTransfer: OriginTransport, OriginSink {
             if isWhole { _ = record() } else { recorder.passOver(.cutOff) }
         }
         body = .none
+        bytesTaken.close()
+        room.close()
         transport.cancel()
     }
 
@@ -170,8 +178,8 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     private func append(_ bytes: ByteBuffer, to spool: any BodySpool) {
         let length = bytes.readableBytes
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        spool.append(bytes) { [eventLoop = loop.eventLoop] in
-            eventLoop.execute { bound.value.recorderTook(length) }
+        spool.append(bytes) { [bytesTaken] in
+            bytesTaken.call { bound.value.recorderTook(length) }
         }
     }
 
@@ -203,12 +211,14 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         }
         body = .none
         isRecorded = true
+        // All has come: there is nothing left to be acknowledged.
+        bytesTaken.close()
         exchange.requestBody = requestHasEnded ? requestBody : nil
         exchange.storedBytes = count
         exchange.duration = Int64(clamping: (monotonicNanoseconds() &- startedAt) / 1_000_000)
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        return recorder.record(exchange, body: pieces) { [eventLoop = loop.eventLoop] in
-            eventLoop.execute { bound.value.goOn() }
+        return recorder.record(exchange, body: pieces) { [room] in
+            room.call { bound.value.goOn() }
         }
     }
 
@@ -221,8 +231,29 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     private func end(_ failure: ProxyError?) {
         let sink = sink
         self.sink = nil
+        bytesTaken.close()
+        room.close()
         sink?.originFinished(failure)
     }
+}
+
+/// Passes calls of another thread on to an event loop, until nobody waits for them any more.
+///
+/// A recorder goes on writing when the loops have ended, and a loop that has ended takes no calls. Exchanges end before
+/// their loop does; so who has closed this on the loop is sure that none comes to it too late.
+final class LoopCalls: Sendable {
+    private let eventLoop: any EventLoop
+    private let isClosed = Mutex(false)
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func call(_ body: @escaping @Sendable () -> Void) {
+        isClosed.withLock { isClosed in
+            if !isClosed { eventLoop.execute(body) }
+        }
+    }
+
+    func close() { isClosed.withLock { $0 = true } }
 }
 
 extension LoopContext {

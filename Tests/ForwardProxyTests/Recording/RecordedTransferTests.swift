@@ -100,6 +100,29 @@ struct RecordedTransferTests {
         #expect(recorder.recorded + recorder.passedOver.count == 1)
     }
 
+    /// Keeps what it is to call.
+    private final class LateSpool: BodySpool {
+        private let calls = Mutex<[@Sendable () -> Void]>([])
+        func append(_ bytes: ByteBuffer, taken: @escaping @Sendable () -> Void) { calls.withLock { $0.append(taken) } }
+        func call() { for call in calls.withLock({ $0 }) { call() } }
+    }
+
+    @Test("takes no calls for a loop once they have been closed")
+    func lateCalls() throws {
+        let loop = EmbeddedEventLoop()
+        let calls = LoopCalls(loop)
+        let count = Mutex(0)
+        let spool = LateSpool()
+        spool.append(ByteBuffer()) { calls.call { count.withLock { $0 += 1 } } }
+        spool.call()
+        loop.run()
+        #expect(count.withLock { $0 } == 1)
+        calls.close()
+        spool.call()
+        loop.run()
+        #expect(count.withLock { $0 } == 1)
+    }
+
     @Test(
         "is not recorded where its head had another answer take its place, or the request's body had not come whole",
         arguments: [true, false])
