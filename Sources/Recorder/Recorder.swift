@@ -42,6 +42,7 @@ public final class Recorder: ExchangeRecorder {
         let credentials: Int
         /// Nil where it is that of the one before.
         let host: [UInt8]?
+        let span: RecordingOrder.Span
     }
 
     /// What the writer's thread knows of entries that it has performed since it last told.
@@ -78,6 +79,8 @@ public final class Recorder: ExchangeRecorder {
     nonisolated(unsafe) private var output: (any RecorderOutput)?
     nonisolated(unsafe) private var performed = Performed()
     private let spoolFolder: String
+    /// Whether entries are brought into an order at the end.
+    private let hasOrder: Bool
 
     /// Opens what is written, goes on with what is there, and starts the thread.
     ///
@@ -92,7 +95,8 @@ public final class Recorder: ExchangeRecorder {
         case .warc(let path, let isCompressed):
             output = try WARCOutput(path, isCompressed: isCompressed, options)
         }
-        spoolFolder = if case .folder = options.output { path } else { Spool.folder(of: path) }
+        hasOrder = if case .folder = options.output { true } else { false }
+        spoolFolder = hasOrder ? path : Spool.folder(of: path)
         try start()
     }
 
@@ -291,7 +295,9 @@ public final class Recorder: ExchangeRecorder {
         do throws(Unrecorded) {
             let entry = try RecordedEntry(packed.exchange(), body, redaction: options.redaction)
             performed.entries.append(
-                Entry(bytes: packed.storedBytes, credentials: entry.credentials, host: newHost(of: packed.url)))
+                Entry(
+                    bytes: packed.storedBytes, credentials: entry.credentials, host: newHost(of: packed.url),
+                    span: RecordingOrder.Span(start: packed.time, end: packed.time &+ packed.duration)))
             do throws(RecorderFailure) { try output?.append(entry) } catch { fail(error) }
         } catch {
             performed.unrecorded.append(error.rawValue)
@@ -320,6 +326,7 @@ public final class Recorder: ExchangeRecorder {
                 state.summary.bytes += entry.bytes
                 state.summary.credentials += entry.credentials
                 if let host = entry.host { state.hosts.insert(host) }
+                if hasOrder { state.summary.spans.append(entry.span) }
             }
             for reason in performed.unrecorded { count(reason) }
             state.waiting -= performed.count

@@ -141,6 +141,7 @@ struct RecordTests {
         "What can't be meant is refused",
         arguments: [
             (["record"], 64, "it is not said what to write"),
+            (["record", "-o", ""], 64, "-o is empty; it names what to write"),
             (["record", "-o", "x.mhtml"], 64, "a saved page is not recorded"),
             (["record", "-o", "x.wacz"], 64, ".zip and .wacz are read, and not written"),
             (["record", "-o", "x.txt"], 64, "what is, are .har, .warc, .warc.gz, or a folder"),

@@ -55,6 +55,15 @@ final class RecordingFiles {
 
     // MARK: Bodies
 
+    /// What has become of giving a file its name.
+    enum Naming {
+        case done
+        /// Something has the name.
+        case isTaken
+        /// What stands at this path, where a folder should, is none.
+        case obstructed([UInt8])
+    }
+
     /// Begins a file that has no name of its own yet.
     func begin() throws(SystemError) -> CInt {
         let descriptor = openat(
@@ -65,32 +74,39 @@ final class RecordingFiles {
 
     /// Gives the file that was begun its name; its folders are made.
     ///
-    /// - Returns: false where something has the name.
-    func finish(as path: [UInt8]) throws(SystemError) -> Bool {
-        try makeFolders(of: path)
-        let name = String(decoding: path, as: UTF8.self)
-        if linkat(folder, RecordingFiles.scratch, folder, name, 0) == 0 {
-            discard()
-            return true
+    /// - Returns: what has become of it.
+    func finish(as path: [UInt8]) throws(SystemError) -> Naming {
+        let place: RecordingPlace
+        switch try RecordingPlace.find(path, in: folder, making: folderMode) {
+        case .place(let found): place = found
+        case .obstructed(let path): return .obstructed(path)
         }
-        if errno == EEXIST { return false }
+        if linkat(folder, RecordingFiles.scratch, place.folder, place.name, 0) == 0 {
+            discard()
+            return .done
+        }
+        if errno == EEXIST { return .isTaken }
         // A file system without links. (link(2))
         guard errno == EPERM || errno == ENOTSUP || errno == EMLINK else { throw SystemError() }
         var status = stat()
-        if fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return false }
-        guard renameat(folder, RecordingFiles.scratch, folder, name) == 0 else { throw SystemError() }
-        return true
+        if fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return .isTaken }
+        guard renameat(folder, RecordingFiles.scratch, place.folder, place.name) == 0 else { throw SystemError() }
+        return .done
     }
 
     /// Gives a file that has no name one in the recording; its folders are made.
     ///
-    /// - Returns: false where something has the name, nil where the file can't have any.
-    func link(_ descriptor: CInt, as path: [UInt8]) throws(SystemError) -> Bool? {
-        try makeFolders(of: path)
-        let name = String(decoding: path, as: UTF8.self)
-        if linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", folder, name, AT_SYMLINK_FOLLOW) == 0 { return true }
+    /// - Returns: what has become of it; nil where the file can't have any.
+    func link(_ descriptor: CInt, as path: [UInt8]) throws(SystemError) -> Naming? {
+        let place: RecordingPlace
+        switch try RecordingPlace.find(path, in: folder, making: folderMode) {
+        case .place(let found): place = found
+        case .obstructed(let path): return .obstructed(path)
+        }
+        let source = "/proc/self/fd/\(descriptor)"
+        if linkat(AT_FDCWD, source, place.folder, place.name, AT_SYMLINK_FOLLOW) == 0 { return .done }
         switch errno {
-        case EEXIST: return false
+        case EEXIST: return .isTaken
         // It had a name once, is on another file system, or on one without links; or there is no /proc.
         case ENOENT, EXDEV, EPERM, EACCES, ENOTSUP, EMLINK: return nil
         default: throw SystemError()
@@ -100,11 +116,10 @@ final class RecordingFiles {
     /// Takes away the file that was begun.
     func discard() { unlinkat(folder, RecordingFiles.scratch, 0) }
 
-    private func makeFolders(of path: [UInt8]) throws(SystemError) {
-        for index in path.indices where path[index] == UInt8(ascii: "/") {
-            let folders = String(decoding: path[..<index], as: UTF8.self)
-            if mkdirat(folder, folders, folderMode) != 0, errno != EEXIST, errno != ENOTDIR { throw SystemError() }
-        }
+    /// Whether the folder of the bodies is there and is none: a link, through which nothing is written.
+    var hasOtherFiles: Bool {
+        var status = stat()
+        return fstatat(folder, "files", &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT != S_IFDIR
     }
 
     /// Opens a file for reading; nil where there is none.

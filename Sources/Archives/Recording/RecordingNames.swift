@@ -39,7 +39,7 @@ public struct RecordingNames: Sendable {
         folders += parts.folders.map { RecordingNames.segment($0, hash) }
         let (stem, suffix) = RecordingNames.last(parts, method, type, mark)
         let room = RecordingNames.segmentLimit - suffix.count
-        let clean = RecordingNames.harmless(stem)
+        let clean = RecordingNames.harmless(stem, isWhole: suffix.isEmpty)
         let name = RecordingNames.cut(clean, to: room, hash, isWhole: clean.count <= room)
         folders = RecordingNames.fitting(folders, RecordingNames.limit - name.count - suffix.count - 1, hash)
         let folder = free(folders)
@@ -71,7 +71,9 @@ public struct RecordingNames: Sendable {
             guard let dot, dot < stem.count - 1 else { return (stem, []) }
             return (Array(stem[..<dot]), Array(stem[dot...]))
         }
-        if let dot, MediaExtension.isOne(stem[(dot + 1)...], of: type) {
+        // What was added is no extension, as PATCH would be one of text.
+        let isAsAsked = method == "GET" && mark.isEmpty
+        if isAsAsked, let dot, MediaExtension.isOne(stem[(dot + 1)...], of: type) {
             return (Array(stem[..<dot]), Array(stem[dot...]))
         }
         return (stem, Array(".\(name)".utf8))
@@ -79,7 +81,7 @@ public struct RecordingNames: Sendable {
 
     /// A folder's segment.
     private static func segment(_ text: [UInt8], _ hash: String) -> [UInt8] {
-        let clean = harmless(sanitised(text))
+        let clean = harmless(sanitised(text), isWhole: true)
         return cut(clean, to: segmentLimit, hash, isWhole: clean.count <= segmentLimit)
     }
 
@@ -99,9 +101,16 @@ public struct RecordingNames: Sendable {
         }
     }
 
-    /// A segment that is none of a system's own, not empty, not hidden, and no device of Windows.
-    private static func harmless(_ segment: [UInt8]) -> [UInt8] {
+    /// A segment that is none of a system's own, not empty, not hidden, and no device of Windows, which drops a point at
+    /// the end too.
+    ///
+    /// - Parameter isWhole: whether no extension follows.
+    private static func harmless(_ segment: [UInt8], isWhole: Bool) -> [UInt8] {
         guard let first = segment.first else { return [UInt8(ascii: "_")] }
+        var segment = segment
+        if isWhole, segment.count > 1, segment.last == UInt8(ascii: ".") {
+            segment[segment.count - 1] = UInt8(ascii: "_")
+        }
         if first == UInt8(ascii: ".") { return [UInt8(ascii: "_")] + segment.dropFirst() }
         let stem = String(decoding: segment.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self).lowercased()
         return devices.contains(stem) ? [UInt8(ascii: "_")] + segment : segment

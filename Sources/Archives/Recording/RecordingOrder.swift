@@ -9,7 +9,19 @@ import HTTPSemantics
 /// its URLs. Each such request tells itself by `Sec-Fetch-Mode` (https://www.w3.org/TR/fetch-metadata/); what has none stays
 /// where it is, as of programs that ask for one thing after the other. What is one sequence when it is replayed keeps its
 /// order.
+///
+/// Where times are known, such a request stands behind the navigations that had begun, and the others that had been
+/// answered, when it began: which of several that are under way at once is answered first changes nothing then. What a
+/// request of another method may have changed, on its path, above and below, stays behind it if it was answered behind it.
 public enum RecordingOrder {
+    /// When an exchange began and ended, in milliseconds.
+    public struct Span: Sendable, Equatable {
+        public var start: Int64
+        public var end: Int64
+
+        public init(start: Int64, end: Int64) { (self.start, self.end) = (start, end) }
+    }
+
     /// Why a recording can't be sorted.
     enum Refusal: Error {
         case notAsWritten
@@ -18,28 +30,77 @@ public enum RecordingOrder {
 
     /// The entries' numbers, from 0, in that order. Does I/O.
     ///
-    /// - Parameter key: of a URL, what it is sorted by: the same for all URLs of a sequence.
+    /// - Parameters:
+    ///   - spans: those of the entries; none, or too few, where they are not known.
+    ///   - key: of a URL, what it is sorted by: the same for all URLs of a sequence.
     /// - Throws: ``ArchiveProblem`` where an entry can't be read.
-    static func order(_ archive: Archive, key: ([UInt8]) -> [UInt8]) throws(ArchiveProblem) -> [Int] {
-        var order: [Int] = []
-        var group: [(key: [UInt8], index: Int)] = []
-        func end() {
-            // Of a sequence the first comes first.
-            group.sort { ($0.key == $1.key) ? $0.index < $1.index : $0.key.lexicographicallyPrecedes($1.key) }
-            order += group.map(\.index)
-            group.removeAll()
-        }
+    static func order(
+        _ archive: Archive, spans: [Span] = [], key: ([UInt8]) -> [UInt8]
+    ) throws(ArchiveProblem) -> [Int] {
+        var fixed = [Fixed()]
+        var requests: [(url: [UInt8], index: Int)] = []
+        let hasSpans = spans.count == archive.table.count
         for index in 0..<archive.table.count {
             let exchange = try archive.exchange(index)
             if isSubrequest(exchange) {
-                group.append((key(exchange.url), index))
+                requests.append((exchange.url, index))
+                if !hasSpans { fixed[fixed.count - 1].group.append((key(exchange.url), index)) }
             } else {
-                end()
-                order.append(index)
+                let isRead = exchange.method == "GET" || exchange.method == "HEAD"
+                var next = Fixed(index: index, path: isRead ? nil : path(exchange.url))
+                if hasSpans { next.time = isRead && isOfBrowser(exchange) ? spans[index].start : spans[index].end }
+                fixed.append(next)
             }
         }
-        end()
-        return order
+        if hasSpans {
+            for (url, index) in requests {
+                let path = path(url)
+                let place = fixed.indices.last { fixed[$0].isBefore(index, spans[index].start, path) } ?? 0
+                fixed[place].group.append((key(url), index))
+            }
+        }
+        return fixed.flatMap { fixed in
+            // Of a sequence the first comes first.
+            let group = fixed.group.sorted {
+                ($0.key == $1.key) ? $0.index < $1.index : $0.key.lexicographicallyPrecedes($1.key)
+            }
+            return (fixed.index.map { [$0] } ?? []) + group.map(\.index)
+        }
+    }
+
+    /// An entry that stays where it is, and those that stand behind it in the order of their URLs.
+    private struct Fixed {
+        /// Nil for what stands before all entries.
+        var index: Int?
+        /// Nil where it changes nothing.
+        var path: ArraySlice<UInt8>?
+        /// What begins then or later stands behind it.
+        var time = Int64.min
+        var group: [(key: [UInt8], index: Int)] = []
+
+        /// Whether a request that began at a time stands behind it.
+        func isBefore(_ other: Int, _ start: Int64, _ path: ArraySlice<UInt8>) -> Bool {
+            guard let index else { return true }
+            if time <= start { return true }
+            guard index < other, let own = self.path else { return false }
+            return RecordingOrder.isAbove(own, path) || RecordingOrder.isAbove(path, own)
+        }
+    }
+
+    /// A URL without its query.
+    private static func path(_ url: [UInt8]) -> ArraySlice<UInt8> {
+        url.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    }
+
+    /// Whether one path is the other, or begins it, as folders do.
+    private static func isAbove(_ upper: ArraySlice<UInt8>, _ lower: ArraySlice<UInt8>) -> Bool {
+        let upper = upper.last == UInt8(ascii: "/") ? upper.dropLast() : upper
+        guard lower.starts(with: upper) else { return false }
+        return lower.count == upper.count || lower.dropFirst(upper.count).first == UInt8(ascii: "/")
+    }
+
+    private static func isOfBrowser(_ exchange: RecordedExchange) -> Bool {
+        exchange.requestFields.contains { $0.isNamed("sec-fetch-mode") }
     }
 
     /// Whether a request is one of those that come at once.
@@ -56,21 +117,25 @@ public enum RecordingOrder {
     ///
     /// - Parameters:
     ///   - folder: the recording's.
-    ///   - key: see ``order(_:key:)``.
+    ///   - spans: see ``order(_:spans:key:)``.
+    ///   - key: likewise.
     /// - Throws: where it can't be sorted; then it is as it was.
-    public static func sort(_ folder: String, key: ([UInt8]) -> [UInt8]) throws {
+    public static func sort(_ folder: String, spans: [Span] = [], key: ([UInt8]) -> [UInt8]) throws {
         let list = folder + "/recording.yaml"
         let source = try FileReading.contents(of: list, upTo: 1 << 30)
         var input = ArchiveInput(name: list, bytes: ArchiveBytes(source))
         input.sibling = { _ in ArchiveBytes([]) }
         let archive = try Archive.open(input)
-        let order = try order(archive, key: key)
+        let order = try order(archive, spans: spans, key: key)
         guard order != Array(order.indices) else { return }
         let blocks = blocks(source)
         guard blocks.entries.count == order.count else { throw Refusal.notAsWritten }
         var sorted = Array(source[..<blocks.start])
         var names = RecordingNames()
         var renamed: [[UInt8]: [UInt8]] = [:]
+        let root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard root >= 0 else { throw Refusal.system(SystemError()) }
+        defer { close(root) }
         for index in order {
             let block = Array(source[blocks.entries[index]])
             guard let line = fileLine(block) else {
@@ -81,13 +146,15 @@ public enum RecordingOrder {
             if renamed[old] == nil {
                 let exchange = try archive.exchange(index)
                 let new = names.name(exchange.url, method: exchange.method, type: exchange.value("content-type") ?? [])
-                renamed[old] = rename(old, new, in: folder) ? new : old
+                renamed[old] = rename(old, new, in: root) ? new : old
             }
             sorted += block[..<line.lowerBound] + (renamed[old] ?? old) + block[line.upperBound...]
         }
         try replace(list, by: sorted)
         let used = Set(renamed.values)
-        for old in renamed.keys where !used.contains(old) { unlink(path(old, in: folder)) }
+        for old in renamed.keys where !used.contains(old) {
+            if let place = place(of: old, in: root) { unlinkat(place.folder, place.name, 0) }
+        }
     }
 
     /// Where entries begin and end: each begins with `- ` at the start of a line.
@@ -111,14 +178,18 @@ public enum RecordingOrder {
         return (start + mark.count - "files/".utf8.count)..<(block.count - 1)
     }
 
-    private static func path(_ name: [UInt8], in folder: String) -> String {
-        folder + "/" + String(decoding: name, as: UTF8.self)
+    /// Nil where a folder on the way to a file is none, or a link.
+    private static func place(of name: [UInt8], in root: CInt) -> RecordingPlace? {
+        guard case .place(let place) = try? RecordingPlace.find(name, in: root, making: nil) else { return nil }
+        return place
     }
 
     /// Gives a file a second name; false where the name is taken, or needs quotes in the list.
-    private static func rename(_ old: [UInt8], _ new: [UInt8], in folder: String) -> Bool {
-        guard new != old, YAMLText.scalar(new, in: .block) == new else { return false }
-        return link(path(old, in: folder), path(new, in: folder)) == 0
+    private static func rename(_ old: [UInt8], _ new: [UInt8], in root: CInt) -> Bool {
+        guard new != old, YAMLText.scalar(new, in: .block) == new, let from = place(of: old, in: root),
+            let to = place(of: new, in: root)
+        else { return false }
+        return linkat(from.folder, from.name, to.folder, to.name, 0) == 0
     }
 
     private static func replace(_ list: String, by bytes: [UInt8]) throws {

@@ -79,6 +79,10 @@ public struct RecordingWriter {
         } catch {
             throw error.code == EWOULDBLOCK ? .busy : .system(error)
         }
+        if files.hasOtherFiles {
+            throw .archive(
+                ArchiveProblem(.error, "'files' in it is a link, or no folder; nothing is written through it"))
+        }
         files.protectList()
         try readKnown()
     }
@@ -285,19 +289,26 @@ public struct RecordingWriter {
         }
     }
 
-    /// - Parameter finish: gives the file a name; false where something has it.
+    /// - Parameter finish: gives the file a name.
     private mutating func name(
         _ size: Int, _ digest: [UInt8], _ exchange: RecordedExchange, _ type: [UInt8], _ mark: String,
-        _ finish: ([UInt8]) throws(SystemError) -> Bool
+        _ finish: ([UInt8]) throws(SystemError) -> RecordingFiles.Naming
     ) throws(RecordingFailure) -> [UInt8] {
         let essence = RecordingWriter.essence(type)
         while true {
             let path = names.name(exchange.url, method: exchange.method, type: type, mark: mark)
-            let isNamed = try system { () throws(SystemError) in try finish(path) }
-            if !isNamed {
+            let naming = try system { () throws(SystemError) in try finish(path) }
+            switch naming {
+            case .done: break
+            case .isTaken:
                 // A file that no entry names: of a writer that was killed, if it has the same bytes.
                 guard files.size(path) == size, self.digest(path) == digest else { continue }
                 files.discard()
+            case .obstructed(let obstacle):
+                guard obstacle.contains(UInt8(ascii: "/")) else { throw .system(SystemError(ENOTDIR)) }
+                // As if it were a file: the folder gets another name.
+                names.take(obstacle)
+                continue
             }
             known[size, default: []].append(Known(path: path, type: essence, digest: digest))
             return path

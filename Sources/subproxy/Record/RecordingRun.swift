@@ -95,7 +95,9 @@ final class RecordingRun: Sendable {
     /// - Returns: the status to exit with.
     func finish(_ status: ExitStatus) -> ExitStatus {
         let summary = recorder.finish()
-        if isBegun, summary.failure == nil, target.kind.format == .recording { sort(scratch?.path ?? target.path) }
+        if isBegun, summary.failure == nil, target.kind.format == .recording {
+            sort(scratch?.path ?? target.path, summary.spans)
+        }
         var failure = summary.failure.map { _ in ExitStatus.ioError }
         if let scratch {
             if summary.failure != nil {
@@ -126,10 +128,10 @@ final class RecordingRun: Sendable {
 
     /// Brings the entries of a recording that was just begun into their order. What can't be sorted stays as it is: it is
     /// whole.
-    private func sort(_ folder: String) {
+    private func sort(_ folder: String, _ spans: [RecordingOrder.Span]) {
         guard let lock = try? FileLock(folder + "/recording.yaml") else { return }
         withExtendedLifetime(lock) {
-            try? RecordingOrder.sort(folder) { url in ArchiveParameters.withoutBusters(url) }
+            try? RecordingOrder.sort(folder, spans: spans) { url in ArchiveParameters.withoutBusters(url) }
         }
     }
 

@@ -29,6 +29,11 @@ struct RecordingNamesTests {
             ("https://a.example/x", "GET", "application/vnd.api+json", "files/a.example/x.json"),
             ("http://[::1]:81/a", "GET", "text/plain", "files/___1__81/a.txt"),
             ("https://a.example/a//b", "GET", "text/plain", "files/a.example/a/_/b.txt"),
+            ("https://a.example/p", "PATCH", "text/plain", "files/a.example/p.PATCH.txt"),
+            ("https://a.example/p.txt", "PATCH", "text/plain", "files/a.example/p.txt.PATCH.txt"),
+            ("https://a.example./foo./x", "GET", "text/css", "files/a.example_/foo_/x.css"),
+            ("https://a.example/t.", "GET", "", "files/a.example/t_"),
+            ("https://a.example/t.?a.", "GET", "", "files/a.example/t.,a_"),
             ("https://a.example/a.bin", "GET", "application/octet-stream", "files/a.example/a.bin"),
         ])
     func forms(url: String, method: String, type: String, expected: String) {

@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Testing
 
@@ -11,10 +12,15 @@ struct RecordingOrderTests {
         /// What the client says of itself; nil for a client that is no browser.
         var mode: String? = "no-cors"
         var body = "same"
+        /// When it began and ended.
+        var span: ClosedRange<Int64> = 0...0
     }
 
     /// Records in one order, and sorts; what the order was to be.
-    private func record(_ requests: [Request]) throws -> (order: [Int], folder: TemporaryFolder) {
+    private func record(
+        _ requests: [Request], hasSpans: Bool = false
+    ) throws -> (order: [Int], folder: TemporaryFolder) {
+        let spans = requests.map { RecordingOrder.Span(start: $0.span.lowerBound, end: $0.span.upperBound) }
         let folder = TemporaryFolder()
         var writer = try RecordingWriter(folder: folder.at("r"))
         for request in requests {
@@ -25,9 +31,10 @@ struct RecordingOrderTests {
             exchange.fields = [RecordedField("Content-Type", "text/css")]
             try writer.append(exchange) { MemoryStream(Array(request.body.utf8)) }
         }
-        let order = try RecordingOrder.order(try openRecording(folder.at("r")), key: Self.key)
+        let order = try RecordingOrder.order(
+            try openRecording(folder.at("r")), spans: hasSpans ? spans : [], key: Self.key)
         let before = try list(folder).split(separator: "- url:")
-        try RecordingOrder.sort(folder.at("r"), key: Self.key)
+        try RecordingOrder.sort(folder.at("r"), spans: hasSpans ? spans : [], key: Self.key)
         // Nothing of an entry changes but the name of its file.
         let after = try list(folder).split(separator: "- url:")
         func withoutFile(_ entry: Substring) -> [Substring] {
@@ -60,6 +67,51 @@ struct RecordingOrderTests {
         // Bodies that are equal are one file, whose name is that of the first.
         #expect(try files(first.folder).contains("files/a.test/a.css"))
         #expect(try !files(first.folder).contains("b.css <=="))
+    }
+
+    @Test("does not depend on when a request of another method is answered that was sent meanwhile")
+    func meanwhile() throws {
+        let page = Request(url: "/", mode: "navigate", body: "page", span: 0...9)
+        let post = Request(url: "/log", method: "POST", mode: "cors", body: "posted", span: 3...6)
+        let (early, late) = (Request(url: "/b.css", span: 2...4), Request(url: "/c.css", span: 5...8))
+        let behind = Request(url: "/a.css", span: 7...9)
+        // In the order in which they end; what a document asks for may end before it does.
+        let first = try record([early, post, late, behind, page], hasSpans: true)
+        let second = try record([late, page, early, behind, post], hasSpans: true)
+        #expect(first.order == [0, 2, 1, 3, 4])
+        #expect(second.order == [0, 1, 2, 4, 3])
+    }
+
+    @Test("keeps behind a request of another method what it may have changed, however long ago that was asked for")
+    func changed() throws {
+        let post = Request(url: "/items/7", method: "PUT", mode: "cors", body: "put", span: 3...6)
+        let requests = ["/items", "/items/7?x", "/items/7/part", "/item", "/other"].map {
+            Request(url: $0, body: $0, span: 2...8)
+        }
+        #expect(try record([post] + requests, hasSpans: true).order == [4, 5, 0, 1, 2, 3])
+        #expect(try record([post] + requests).order == [0, 4, 1, 2, 3, 5])
+    }
+
+    @Test("is brought about by no link that leads out of the folder")
+    func links() throws {
+        let folder = TemporaryFolder()
+        let other = TemporaryFolder()
+        mkdir(folder.at("r"), 0o777)
+        mkdir(folder.at("r/files"), 0o777)
+        symlink(other.path, folder.at("r/files/a.test"))
+        var writer = try RecordingWriter(folder: folder.at("r"))
+        for path in ["/b.css", "/a.css"] {
+            var exchange = RecordedExchange()
+            exchange.url = Array("http://a.test\(path)".utf8)
+            exchange.requestFields = [RecordedField("Sec-Fetch-Mode", "no-cors")]
+            exchange.fields = [RecordedField("Content-Type", "text/css")]
+            try writer.append(exchange) { MemoryStream(Array(path.utf8)) }
+        }
+        try RecordingOrder.sort(folder.at("r"), key: Self.key)
+        #expect(try ChildProcess.run(["ls", other.path]).output == "")
+        let archive = try openRecording(folder.at("r"))
+        #expect(try archive.exchange(0).url == Array("http://a.test/a.css".utf8))
+        #expect(try contents(folder.at("r/files/a.test~2/a.css")) == Array("/a.css".utf8))
     }
 
     @Test("keeps navigations, other methods, clients that are no browsers, and answers of one URL in their order")

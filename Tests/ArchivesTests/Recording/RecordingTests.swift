@@ -53,6 +53,39 @@ struct RecordingTests {
 
     private func list() throws -> String { String(decoding: try contents("\(path)/recording.yaml"), as: UTF8.self) }
 
+    @Test("write nothing through links that stand where their folders should")
+    func links() throws {
+        let other = TemporaryFolder()
+        mkdir(path, 0o777)
+        mkdir("\(path)/files", 0o777)
+        symlink(other.path, "\(path)/files/a.test")
+        var writer = try RecordingWriter(folder: path)
+        try append(&writer, Self.exchange("http://a.test/d/e/x", fields: [("Content-Type", "text/plain")]), "one")
+        try append(&writer, Self.exchange("http://a.test/y", fields: [("Content-Type", "text/plain")]), "two")
+        let file = open(folder.at("ready"), O_RDWR | O_CREAT, 0o600 as mode_t)
+        defer { close(file) }
+        try RecordingFiles.write(Array("three".utf8), to: file)
+        var digest = BodyDigest()
+        Array("three".utf8).withUnsafeBytes { digest.update($0) }
+        try writer.append(
+            Self.exchange("http://a.test/z", fields: [("Content-Type", "text/plain")]),
+            file: ReadyFile(descriptor: file, count: 5, digest: digest)
+        ) { MemoryStream(Array("three".utf8)) }
+        #expect(try ChildProcess.run(["ls", other.path]).output == "")
+        #expect(try contents("\(path)/files/a.test~2/d/e/x.txt") == Array("one".utf8))
+        #expect(try contents("\(path)/files/a.test~2/y.txt") == Array("two".utf8))
+        #expect(try contents("\(path)/files/a.test~2/z.txt") == Array("three".utf8))
+    }
+
+    @Test("are none where the folder of their files is a link")
+    func linkedFiles() throws {
+        let other = TemporaryFolder()
+        mkdir(path, 0o777)
+        symlink(other.path, "\(path)/files")
+        let failure = #expect(throws: RecordingFailure.self) { try RecordingWriter(folder: path) }
+        #expect(failure?.message == "'files' in it is a link, or no folder; nothing is written through it")
+    }
+
     @Test("have the form of the documentation")
     func form() throws {
         var writer = try RecordingWriter(folder: path)
