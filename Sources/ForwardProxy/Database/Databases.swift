@@ -26,6 +26,7 @@ final class Databases: Sendable {
     }
 
     private let opened = Mutex(Opened())
+    private let resets = Atomic<Int>(0)
     /// Bytes of answers that are kept, and how many there may be.
     let kept: KeptBytes
 
@@ -80,9 +81,15 @@ final class Databases: Sendable {
     func reset(_ completion: @escaping @Sendable () -> Void) {
         let databases = opened.withLock { $0.byPlace.values.map(\.database) }
         guard !databases.isEmpty else { return completion() }
-        let counter = CountDown(databases.count, completion)
+        let counter = CountDown(databases.count) { [self] in
+            resets.add(1, ordering: .releasing)
+            completion()
+        }
         for database in databases { database.reset { counter.countDown() } }
     }
+
+    /// How many resets are done: where it is another number than when rows were asked for, they may be old.
+    var resetCount: Int { resets.load(ordering: .acquiring) }
 
     /// Puts a map in force: requests by it get no database of which the one before said something else.
     func adopt(_ map: SubstitutionMap) {

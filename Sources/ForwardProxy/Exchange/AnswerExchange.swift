@@ -90,7 +90,8 @@ final class AnswerExchange: Exchange {
         client?.flush()
     }
 
-    private func begin(_ answer: ReadyAnswer) {
+    /// Sends the answer, without the rule's delay.
+    fileprivate func begin(_ answer: ReadyAnswer) {
         guard let client else { return }
         let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
         variant = plan.variant
@@ -279,6 +280,25 @@ final class AnswerExchange: Exchange {
         client?.record?.reason = reason
         client?.abort()
         closeFile()
+    }
+}
+
+extension LoopContext {
+    /// Serves a ready answer.
+    ///
+    /// - Parameter hasWaited: whether the rule's delay is over already.
+    func serve(
+        _ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient, hasWaited: Bool
+    ) -> (any Exchange)? {
+        guard hasWaited else { return serve(answer, request, client) }
+        let exchange = AnswerExchange(request: request, client: client)
+        exchange.begin(answer)
+        return exchange.isFinished ? nil : exchange
+    }
+
+    /// Does something after a rule's delay.
+    func schedule(after delay: Duration, _ body: @escaping () -> Void) -> Scheduled<Void> {
+        eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanosecondsClamped)) { [self] in batch(body) }
     }
 }
 

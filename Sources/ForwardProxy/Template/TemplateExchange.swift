@@ -50,6 +50,11 @@ final class TemplateExchange: Exchange {
     /// Whether the page uses the body; nil until its template is read, and what comes is held.
     private var wantsBody: Bool?
     private var ticket: DatabaseTicket?
+    /// The rule's delay, which comes before anything is looked at: what a reset drops meanwhile is in no page.
+    private var timer: Scheduled<Void>?
+    private var hasWaited = false
+    /// How many resets there had been when the database was asked.
+    private var resetCount = 0
     /// Whether the answer may be one that is kept.
     private let takesKept: Bool
     /// Whether files may have been looked at a moment before the request.
@@ -72,7 +77,8 @@ final class TemplateExchange: Exchange {
         self.request = request
         self.client = client
         loop = client.loop
-        file = loop.proxy.templates.file(call, in: loop.folder(call.root))
+        file = loop.proxy.templates.file(
+            call, in: loop.folder(call.root), isRetained: use.rule.options.retain != .never)
         bodyHasEnded = !request.hasBody
         body = HeldBody(limit: call.settings.rule.limits.body)
         self.revalidates = revalidates
@@ -97,6 +103,15 @@ final class TemplateExchange: Exchange {
         }
         // What a body is for shows in the template, which is read first.
         if !bodyHasEnded { client?.setWantsBody(false) }
+        let delay = use.rule.options.delay
+        guard delay != .zero else { return find() }
+        hasWaited = true
+        timer = loop.schedule(after: delay) { [weak self] in self?.find() }
+    }
+
+    /// Answers with what is kept, or makes the page.
+    private func find() {
+        guard client != nil else { return }
         let own = use.ready
         guard takesKept, let ready = own ?? use.shared(call), let data = ready.data else { return load() }
         if own == nil { use.keep(ready) }
@@ -133,6 +148,7 @@ final class TemplateExchange: Exchange {
 
     func clientIsGone() {
         client = nil
+        timer?.cancel()
         ticket?.cancel()
     }
 
@@ -232,6 +248,7 @@ final class TemplateExchange: Exchange {
         var asked = DatabaseAsking(database, request, use.uri).request(body: body.bytes, isBodyWanted: true)
         asked.statements = call.settings.statements
         let source = loop.proxy.databases.database(database, in: loop.folder(call.root), use.map)
+        resetCount = loop.proxy.databases.resetCount
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         ticket = source.submit(asked) { [eventLoop = loop.eventLoop] result in
             eventLoop.execute {
@@ -322,6 +339,8 @@ final class TemplateExchange: Exchange {
         _ bytes: [UInt8], _ type: String, _ page: (page: TemplatePage, number: UInt64), _ data: DataState?,
         hasRows: Bool
     ) {
+        // The rows may have been dropped while the page was made of them.
+        guard !hasRows || resetCount == loop.proxy.databases.resetCount else { return ask() }
         let dependency = page.page.dependency(call.settings.statements)
         let isOfOneRequest = dependency == .request
         var content = AnswerContent(
@@ -353,20 +372,24 @@ final class TemplateExchange: Exchange {
         guard let client else { return }
         self.client = nil
         if request.hasBody { client.setWantsBody(true) }
-        guard !isBeginning else { return successor = loop.serve(answer, request, client) }
-        client.resume { loop.serve(answer, request, client) }
+        guard !isBeginning else { return successor = loop.serve(answer, request, client, hasWaited: hasWaited) }
+        client.resume { loop.serve(answer, request, client, hasWaited: hasWaited) }
         client.flush()
     }
 
     private func fail(_ failure: TemplateFailure) {
         switch failure {
+        case .template(let error) where call.text == nil: show(error.rendering)
         case .template(let error):
-            let lines = error.rendering.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-            var shown = ProxyError(
-                status: 500, failure: lines.first ?? "",
-                advice: "Mend the template: an edit shows in the next request.")
-            shown.excerpt = Array(lines.dropFirst())
-            fail(shown)
+            // Where it stands in the map is looked for in the map's file.
+            let (map, rule) = (use.map, use.rule.id)
+            loop.onFilePool(
+                { () throws(Never) -> String in map.placed(error, ofTemplateIn: rule) },
+                { [self] result in
+                    switch result {
+                    case .success(let rendering): show(rendering)
+                    }
+                })
         case .file(let refusal):
             use.forget(call)
             if refusal == .notFound, use.rule.options.missing == .notFound {
@@ -383,6 +406,17 @@ final class TemplateExchange: Exchange {
             }
             fail(.file(refusal, rule: use.rule.position, path: visibleText(of: call.path, limit: 300)))
         }
+    }
+
+    /// Answers with an error of the template.
+    ///
+    /// - Parameter rendering: what is wrong with the template, with the line and a mark below it.
+    private func show(_ rendering: String) {
+        let lines = rendering.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var shown = ProxyError(
+            status: 500, failure: lines.first ?? "", advice: "Mend the template: an edit shows in the next request.")
+        shown.excerpt = Array(lines.dropFirst())
+        fail(shown)
     }
 
     private func fail(_ error: ProxyError) {

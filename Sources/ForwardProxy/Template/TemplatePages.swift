@@ -21,7 +21,10 @@ final class TemplatePages: Sendable {
     private static let capacity = 1024
 
     /// The template of a rule.
-    func file(_ call: TemplateCall, in folder: FolderRoot) -> TemplateFile {
+    ///
+    /// - Parameter isRetained: whether it is held for the requests to come; else it is read for this one alone.
+    func file(_ call: TemplateCall, in folder: FolderRoot, isRetained: Bool) -> TemplateFile {
+        guard isRetained else { return TemplateFile(folder: folder, path: call.path, text: call.text) }
         let key = Key(root: call.root, path: call.path, text: call.text)
         return pages.withLock { pages in
             if let found = pages[key] { return found }
@@ -120,6 +123,10 @@ final class TemplateFile: Sendable {
     func check() { _ = try? page() }
 
     private func isCurrent(_ parts: [TemplateReader.Part]) -> Bool {
-        parts.allSatisfy { part in (try? folder.identity(of: part.path)) == part.identity }
+        parts.allSatisfy { part in state(of: part.path) == part.state }
+    }
+
+    private func state(of path: [UInt8]) -> Result<FileIdentity, FileRefusal> {
+        do throws(FileRefusal) { return .success(try folder.identity(of: path)) } catch { return .failure(error) }
     }
 }

@@ -40,13 +40,7 @@ public struct TemplatePreview: Sendable {
     public private(set) var failure: TemplateFailure?
 
     /// What is wrong with the template: one line.
-    public var error: String? {
-        switch failure {
-        case .template(let error)?: error.diagnostic.headline
-        case .file(let refusal)?: "\(refusal)"
-        case nil: nil
-        }
-    }
+    public private(set) var error: String?
 
     /// Reads the template, and opens the database for reading; nil where the rule answers with something else. Blocks.
     public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
@@ -79,6 +73,12 @@ public struct TemplatePreview: Sendable {
             }
         } catch {
             failure = error
+            self.error =
+                switch error {
+                case .template(let error):
+                    String(map.placed(error, ofTemplateIn: answer.rule.id).prefix { $0 != "\n" })
+                case .file(let refusal): "\(refusal)"
+                }
         }
         let files = Set(parts.map(\.path)).subtracting(call.text == nil ? [call.path] : [])
         partials = files.map { TemplatePreview.absolute($0, call) }.sorted()

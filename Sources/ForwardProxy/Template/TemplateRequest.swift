@@ -110,15 +110,19 @@ struct TemplateRequest {
         return order.map { ($0, .list(values[$0] ?? [])) }
     }
 
+    /// All fields but the one with the client's password for this proxy, which is none of a page's business.
     private var headers: Members {
         var order: [[UInt8]] = []
         var values: [[UInt8]: [UInt8]] = [:]
         let fields = request.head.fields
         for line in fields.lines {
             let name = fields.withName(line) { $0.map(\.asciiLowercased) }
+            guard !name.elementsEqual("proxy-authorization".utf8) else { continue }
             let value = fields.withValue(line) { Array($0.trimmingOptionalWhitespace) }
             if values[name] == nil { order.append(name) }
-            values[name] = values[name].map { $0 + Array(", ".utf8) + value } ?? value
+            // Cookies have a separator of their own (RFC 6265 §4.2.1; RFC 9113 §8.2.3).
+            let separator = Array((name.elementsEqual("cookie".utf8) ? "; " : ", ").utf8)
+            values[name] = values[name].map { $0 + separator + value } ?? value
         }
         return order.map { ($0, .text(TemplateRequest.valid(values[$0] ?? []))) }
     }

@@ -186,6 +186,62 @@ import Testing
         #expect(try proxy.exchange("GET", "http://a.test/p").body == "mended")
     }
 
+    @Test func `An error in a template of the map has its place in the map`() throws {
+        let rules = """
+              http://a.test/one: { template: { text: "a {{> none}}" } }
+              http://a.test/lines:
+                template:
+                  text: |
+                    a
+                    {{> none}}
+
+            """
+        let proxy = try proxy(rules)
+        let one = try proxy.exchange("GET", "http://a.test/one")
+        #expect(one.status == 500)
+        #expect(one.body.contains("m.yaml:2:45: error: the partial 'none' is missing"), "\(one.body)")
+        let lines = try proxy.exchange("GET", "http://a.test/lines").body
+        #expect(lines.contains("m.yaml:3:") && lines.contains("(line 2, column 1 of the template)"), "\(lines)")
+        try proxy.write("{{#b}}", to: "none.html")
+        #expect(try proxy.exchange("GET", "http://a.test/one").body.contains("none.html:1:1: error: "))
+    }
+
+    @Test func `A template that is not retained is read for each request`() throws {
+        let proxy = try proxy(
+            "  http://a.test/p: { template: p.txt, retain: false }\n", files: ["p.txt": "0", "part.txt": "x"])
+        for number in 1...5 {
+            try proxy.write("\(number){{> part}}", to: "p.txt")
+            #expect(try proxy.exchange("GET", "http://a.test/p").body == "\(number)x")
+        }
+        try proxy.write("y", to: "part.txt")
+        #expect(try proxy.exchange("GET", "http://a.test/p").body == "5y")
+    }
+
+    @Test func `The reason for a refusal is that of what stands there now`() throws {
+        let proxy = try proxy("  http://a.test/p: { template: p.html }\n", files: ["p.html/x": ""])
+        let folder = try proxy.exchange("GET", "http://a.test/p")
+        #expect(folder.status == 403 && folder.body.contains("a folder"), "\(folder.body)")
+        unlink("\(proxy.folder)/p.html/x")
+        rmdir("\(proxy.folder)/p.html")
+        #expect(mkfifo("\(proxy.folder)/p.html", 0o600) == 0)
+        let pipe = try proxy.exchange("GET", "http://a.test/p")
+        #expect(pipe.status == 403 && pipe.body.contains("a named pipe"), "\(pipe.body)")
+    }
+
+    @Test func `A page sees several lines of a field as one, and not the password for the proxy`() throws {
+        let proxy = try proxy(
+            "  http://a.test/p: { template: p.txt }\n  http://a.test/all: { template: all.txt }\n",
+            files: [
+                "p.txt": "{{request.headers.cookie}}|{{request.cookies.b}}|{{request.headers.x-a}}",
+                "all.txt": "{{request.headers}} {{request.headers.proxy-authorization}} {{request}}",
+            ])
+        let fields = ["Cookie: a=1", "Cookie: b=2", "X-A: 1", "X-A: 2", "Proxy-Authorization: Basic c2VjcmV0OnB3"]
+        #expect(try proxy.exchange("GET", "http://a.test/p", fields: fields).body == "a=1; b=2|2|1, 2")
+        let all = try proxy.exchange("GET", "http://a.test/all", fields: fields).body
+        #expect(all.contains(#""cookie":"a=1; b=2""#), "\(all)")
+        #expect(!all.lowercased().contains("proxy-authorization") && !all.contains("c2VjcmV0OnB3"), "\(all)")
+    }
+
     @Test func `Rows of a database are values of a page`() throws {
         let proxy = try proxy(
             """

@@ -3,8 +3,8 @@ public import Mustache
 
 /// Reads a template and its partials from the folder of a map.
 public struct TemplateReader: Sendable {
-    /// A file that was looked for, and its state; nil where it can't be had.
-    public typealias Part = (path: [UInt8], identity: FileIdentity?)
+    /// A file that was looked for, and its state, or why it can't be had.
+    public typealias Part = (path: [UInt8], state: Result<FileIdentity, FileRefusal>)
 
     private let folder: FolderRoot
     private let path: [UInt8]
@@ -59,11 +59,11 @@ public struct TemplateReader: Sendable {
             // One byte more than a template may have shows that it is too large.
             file = try folder.read(path, upTo: MustacheLimits().templateBytes + 1)
         } catch {
-            parts.append((path, nil))
+            parts.append((path, .failure(error)))
             guard error == .notFound else { throw .file(error) }
             return nil
         }
-        parts.append((path, file.identity))
+        parts.append((path, .success(file.identity)))
         return try parse(file.bytes, name: String(decoding: path, as: UTF8.self))
     }
 
