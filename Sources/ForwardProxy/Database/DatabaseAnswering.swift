@@ -197,7 +197,8 @@ struct DatabaseAsking {
 
     /// Why the database isn't asked; nil where it is.
     func refusal(isLocal: Bool, hasAccessControl: Bool) -> Problem? {
-        guard method != nil else {
+        // A statement answers whatever method the rule's conditions let through.
+        guard method != nil || statement != nil else {
             return DatabaseAsking.unknownMethod(methodName)
         }
         guard isWrite || wantsBody else { return nil }

@@ -271,6 +271,26 @@ import Testing
         if let location { #expect(try proxy.exchange("GET", location).body == made.body) }
     }
 
+    @Test(arguments: ["REPORT", "QUERY", "PROPFIND"])
+    func `A statement answers whatever methods its rule names`(method: String) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/read: { sqlite: a.db, seed: a.sql, sql: "SELECT 1 AS a", methods: [\(method)] }
+              http://a.test/body: { sqlite: a.db, sql: "SELECT @x AS a", methods: [\(method)] }
+              http://a.test/write:
+                { sqlite: a.db, writes: memory, sql: "INSERT INTO t VALUES(7) RETURNING id", methods: [\(method)] }
+              http://b.test/: { sqlite: a.db }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+        let read = try proxy.exchange(method, "http://a.test/read")
+        #expect(read.status == 200 && read.body == #"[{"a":1}]"#, "\(read.head)")
+        let type = ["Content-Type: application/json"]
+        #expect(try proxy.exchange(method, "http://a.test/body", fields: type, body: #"{"x":2}"#).body == #"[{"a":2}]"#)
+        #expect(try proxy.exchange(method, "http://a.test/write").body == #"[{"id":7}]"#)
+        #expect(try proxy.exchange(method, "http://b.test/t").status == 405)
+        #expect(try proxy.exchange("GET", "http://b.test/t").body == #"[{"id":7}]"#)
+    }
+
     @Test func `Other machines and other sites may not write`() throws {
         let map =
             "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: file, origins: [\"http://ok.test\", \"http://Other.test:80\"] }\n"
