@@ -57,11 +57,18 @@ public struct DatabaseRule: Sendable, Hashable {
     public var writes: Writes = .off
     /// Whether a parameter that is neither column nor control is let pass.
     public var ignoresUnknownParameters = false
+    /// The parameters that a request has to have to be the rule's: these are let pass anyway.
+    @ByBytes public var conditionNames: [String] = []
     /// The statement that answers in place of a table.
     public var statement: Statement?
     public var limits = Limits()
 
     public init() {}
+
+    /// Whether a parameter is let pass that is neither column nor control. `_` alone is jQuery's, against caches.
+    func ignores(parameter name: String) -> Bool {
+        ignoresUnknownParameters || name == "_" || conditionNames.contains { $0.hasBytes(of: name) }
+    }
 
     /// A statement of the rule's.
     public struct Statement: Sendable, Hashable {

@@ -53,6 +53,7 @@ import Testing
         ("prize=1", 400, "products has no column 'prize'; did you mean 'price'?"),
         ("_pgae=1", 400, "'_pgae' is no parameter; did you mean '_page'?"),
         ("stock:gt=many", 400, "'stock:gt' needs a number, not 'many'"),
+        ("stock_gt=many", 400, "'stock_gt' needs a number, not 'many'"),
         ("_page=0", 400, "whole number"), ("_page=1&_page=2", 400, "given twice"),
         ("_page=1&_start=2", 400, "two ways"),
         ("sale=maybe", 400, "true or false"), ("image:lt=QQ", 400, "BLOB"), ("image=!!", 400, "Base64"),
@@ -204,6 +205,49 @@ import Testing
             #"CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON); INSERT INTO t VALUES (1,'{"1":true}'),(2,'[0,true]')"#)
         #expect(stage.get(#"t?_where={"j":{"1":true}}"#).fields["X-Total-Count"] == "2")
         #expect(stage.get(#"t?_where={"j":{"1":{"ne":true}}}"#).body == "[]")
+    }
+
+    @Test(arguments: [
+        ("d.1.0=z", "1"), ("d.1.1.0=y", "1"), ("d.2.1.0=q", "1"), ("d.k.0.0=5", "2"), ("d.1.0=7", "2"),
+        ("d.1.1=8", "2"), ("d.1.0=9", "3"), ("d.k.0.0:gt=1", "2"), ("d.1.0:in=7,9", "2 3"),
+        (#"_where={"d":{"1":{"0":{"eq":7}}}}"#, "2"), (#"_where={"d":{"1":{"0":true}}}"#, "4"),
+        ("d.0.0.0.0.0.0.0=7", "5"), ("d.0.0.0.0.0.0.1=8", "5"), ("_sort=-d.1.0&d.1.0:gt=0", "1 3 2"),
+    ])
+    func `Digits are an index where an array is, and a name where an object is`(query: String, expected: String) throws
+    {
+        let stage = try Stage(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, d JSON);
+            INSERT INTO t VALUES (1,'[1,{"0":"z","1":{"0":"y"}},["p",["q"]]]'), (2,'{"1":[7,8],"k":[{"0":5}]}'),
+              (3,'{"1":{"0":9}}'), (4,'{"1":[true]}'), (5,'[[[[[[[7,8]]]]]]]');
+            """)
+        #expect(ReadingTests.numbers(in: stage.get("t?" + query).body) == expected)
+    }
+
+    @Test func `A condition in JSON takes the place of the filters, not of the controls`() {
+        #expect(ids(#"brand=nobody&_where={"id":{"lt":3}}&price:lt=0"#) == "1 2")
+        #expect(ids(#"brand=nobody&_where={"id":{"lt":4}}&q=acme&_sort=-id&_limit=1"#) == "2")
+        #expect(stage.get(#"products?prize=1&_where={"id":1}"#).status == 400)
+    }
+
+    @Test func `The list of tables has no parameters`() throws {
+        #expect(stage.get("?_=1").status == 200)
+        let refused = stage.get("?x=1")
+        #expect(refused.status == 400 && refused.body.contains("'x' is no parameter of the list of tables"))
+        var rule = DatabaseRule()
+        rule.conditionNames = ["x"]
+        let stage = try Stage(Stage.shop, rule: rule)
+        #expect(stage.get("?x=1").status == 200 && stage.get("?y=1").status == 400)
+    }
+
+    @Test func `A parameter of the rule's own conditions is let pass, but as a column it is a filter`() throws {
+        var rule = DatabaseRule()
+        rule.conditionNames = ["mode", "brand"]
+        let stage = try Stage(Stage.shop, rule: rule)
+        #expect(stage.get("products?mode=live&brand=fruitco").fields["X-Total-Count"] == "1")
+        #expect(stage.get("products/1?mode=live").status == 200)
+        #expect(stage.send(.patch, "products/1?mode=live", #"{"stock":1}"#).status == 200)
+        #expect(stage.get("products?mood=live").status == 400)
     }
 
     @Test func `Tables whose names only begin as those of PRAGMAs are read`() throws {

@@ -133,6 +133,79 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        ("true", 201, #""sale":true"#), ("1", 201, #""sale":true"#), ("0", 201, #""sale":false"#),
+        ("maybe", 400, "'sale' is true or false, not 'maybe'"), ("", 400, "bad value"),
+    ])
+    func `A form's value for a boolean column is true or false`(value: String, status: Int, part: String) {
+        let answer = stage.send(.post, "products", "sale=" + value, type: "application/x-www-form-urlencoded")
+        #expect(answer.status == status && answer.body.contains(part), "\(answer.body)")
+    }
+
+    @Test func `A number beyond a double's range is refused where a JSON column would keep it as a number`() throws {
+        let numeric = #"'j' is beyond a double's range"#
+        for (body, type) in [
+            (#"{"j":1e400}"#, "application/json"), (#"{"j":-1.8e308}"#, "application/json"),
+            ("j=1e400", "application/x-www-form-urlencoded"), (#"{"j":1e400}"#, "application/merge-patch+json"),
+        ] {
+            let stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON); INSERT INTO t VALUES (1,'[2]')")
+            let answer = stage.send(.patch, "t/1", body, type: type)
+            #expect(answer.status == 400 && answer.body.contains(numeric), "\(body): \(answer.body)")
+            #expect(stage.get("t/1").body == #"{"id":1,"j":[2]}"#)
+        }
+        let stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON)")
+        #expect(stage.send(.post, "t", #"{"j":[1e400]}"#).body == #"{"id":1,"j":[1e400]}"#)
+    }
+
+    @Test func `A change that the schema dropped is a conflict, and an empty one is none`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE u(id INTEGER PRIMARY KEY, code TEXT UNIQUE ON CONFLICT IGNORE, v);
+            CREATE TRIGGER g BEFORE UPDATE ON u WHEN new.v = 'ignore' BEGIN SELECT RAISE(IGNORE); END;
+            INSERT INTO u VALUES (1,'A',1), (2,'B',2);
+            """)
+        for body in [#"{"v":"ignore"}"#, #"{"code":"B"}"#] {
+            #expect(stage.send(.patch, "u/1", body).status == 409)
+            #expect(stage.send(.put, "u/1", body).status == 409)
+        }
+        #expect(stage.get("u/1").body == #"{"id":1,"code":"A","v":1}"#)
+        #expect(stage.send(.patch, "u/1", "{}").status == 200)
+        #expect(stage.send(.patch, "u/1", #"{"v":1}"#).status == 200)
+        let words = try Stage("CREATE VIRTUAL TABLE f USING fts5(a); INSERT INTO f VALUES ('x')")
+        #expect(words.send(.patch, "f/1", #"{"a":"y"}"#).body == #"{"a":"y"}"#)
+    }
+
+    @Test func `A row needs a value for a text that is the rule's key`() throws {
+        var rule = DatabaseRule()
+        rule.keys = [.init(table: "p", columns: ["code"]), .init(table: "d", columns: ["code"])]
+        let stage = try Stage(
+            """
+            CREATE TABLE p(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+            CREATE TABLE d(id INTEGER PRIMARY KEY, code TEXT UNIQUE DEFAULT 'new');
+            """, rule: rule)
+        for body in ["{}", #"{"code":null}"#] {
+            let answer = stage.send(.post, "p", body)
+            #expect(answer.status == 400 && answer.body.contains("'code' is the key, and needs a value"))
+        }
+        #expect(stage.send(.post, "p", #"{"code":"a"}"#).fields["Location"] == "http://api.example/p/a")
+        #expect(stage.send(.post, "d", "{}").fields["Location"] == "http://api.example/d/new")
+    }
+
+    @Test func `What a table can't do at all is a conflict with SQLite's words`() throws {
+        let stage = try Stage(
+            """
+            CREATE VIRTUAL TABLE f USING fts5(a, content=''); INSERT INTO f(rowid, a) VALUES (1,'x');
+            CREATE TABLE s(id INTEGER PRIMARY KEY AUTOINCREMENT, v);
+            INSERT INTO s VALUES (9223372036854775807, 1);
+            """)
+        let answers = [
+            stage.send(.patch, "f/1", #"{"a":"y"}"#), stage.send(.delete, "f/1"), stage.send(.post, "s", "{}"),
+        ]
+        #expect(answers.map(\.status) == [409, 409, 409])
+        #expect(answers[0].body.contains("contentless") && answers[1].body.contains("contentless"))
+        #expect(answers[2].body.contains("s has AUTOINCREMENT, and no number is left"), "\(answers[2].body)")
+    }
+
     @Test func `A write changes the one row that GET shows`() throws {
         let stage = try Stage("CREATE TABLE u(id PRIMARY KEY, v); INSERT INTO u VALUES (1,'number'),('1','text');")
         let shown = stage.get("u/1").body

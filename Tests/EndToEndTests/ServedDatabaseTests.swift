@@ -401,7 +401,10 @@ struct ServedDatabaseTests {
                 "DELETE", "products", "", 405, "method not allowed",
                 "DELETE does nothing here; GET, HEAD, OPTIONS, POST do"
             ),
-            ("PURGE", "products", "", 405, "method not allowed", "PURGE does nothing here"),
+            (
+                "PURGE", "products", "", 405, "method not allowed",
+                "PURGE does nothing here; GET, HEAD, OPTIONS, POST do"
+            ),
             ("POST", "products", #"{"name":"#, 400, "bad body", "line 1, column 9: a value is missing"),
             ("POST", "products", #"{"name":"Saw"}"#, 409, "constraint", "UNIQUE constraint failed: products.name"),
             ("POST", "products", #"{"price":1}"#, 400, "constraint", "NOT NULL constraint failed: products.name"),

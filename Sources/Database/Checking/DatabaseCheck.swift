@@ -124,6 +124,11 @@ public final class DatabaseCheck {
         do throws(SQLiteError) {
             let view = try session.view(for: rule, looks: false)
             found += names(rule, view)
+            for key in rule.keys where try !isUnique(key, view.schema, session) {
+                let columns = key.columns.map { "'\($0)'" }.joined(separator: ", ")
+                let message = "'keys': no index keeps \(columns) of \(key.table) unique, so a URL may name several rows"
+                found.append(Finding(false, message, text: key.columns.first))
+            }
             found += view.unusable.map { Finding(false, "\($0.name) in \(name) can't be used: \($0.error)") }
             for named in (rule.statement.map { [NamedStatement(name: "sql", statement: $0)] } ?? []) + statements {
                 found += try StatementCheck(session, named, view).findings()
@@ -168,6 +173,26 @@ public final class DatabaseCheck {
             found.append(unknownColumn("columns", form.column, table, text: "\(form.table).\(form.column)"))
         }
         return found
+    }
+
+    /// Whether no two rows of a table have the same key. Of a view nothing is known, and what is no column is an error
+    /// anyway.
+    private func isUnique(_ key: DatabaseRule.Key, _ schema: Schema, _ session: Session) throws(SQLiteError) -> Bool {
+        guard let table = schema.table(key.table), table.kind == .table,
+            key.columns.allSatisfy({ table.index(of: $0) != nil })
+        else { return true }
+        let columns = key.columns.compactMap(table.index(of:))
+        if !table.primaryKey.isEmpty, Set(columns).isSuperset(of: table.primaryKey) { return true }
+        let names = columns.map { table.columns[$0].name.quotedText }.joined(separator: ",")
+        // An expression of an index has no name.
+        let found = try session.own(
+            """
+            SELECT count(*) FROM pragma_index_list(\(table.name.quotedText), 'main') AS found
+            WHERE found."unique" AND NOT found.partial AND NOT EXISTS (
+              SELECT 1 FROM pragma_index_info(found.name, 'main') AS part
+              WHERE part.name IS NULL OR part.name NOT IN (\(names)))
+            """)
+        return found ?? 0 > 0
     }
 
     private func unknownTable(_ option: String, _ table: String, _ schema: Schema) -> Finding {

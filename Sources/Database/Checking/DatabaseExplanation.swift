@@ -128,7 +128,7 @@ public struct DatabaseExplanation: Sendable {
     ) throws(Problem) -> SQLBuilder {
         let query = try ListQuery(
             parameters, of: view, referring: references.map { ColumnValue($0.column, .null) },
-            ignoresUnknown: reader.schema.rule.ignoresUnknownParameters)
+            ignores: { reader.schema.rule.ignores(parameter: $0) })
         _ = try reader.joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: reader.schema.rule.limits.rows)
         status = references.isEmpty ? 200 : nil

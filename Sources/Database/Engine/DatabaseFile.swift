@@ -6,12 +6,39 @@ public protocol DatabaseFile: Sendable {
     /// Looks at the file, without opening it. Blocks.
     ///
     /// - Throws: Why nobody gets it.
-    func look() throws(DatabaseFileProblem) -> DatabaseFileIdentity
+    func look() throws(DatabaseFileProblem) -> DatabaseFileLook
 
     /// The path to open it by: absolute, with no symbolic link on it. Blocks.
     ///
     /// - Throws: Why nobody gets it.
     func path() throws(DatabaseFileProblem) -> String
+}
+
+/// What a look at a database's file tells of it.
+public struct DatabaseFileLook: Sendable, Hashable {
+    public var identity: DatabaseFileIdentity
+    public var stamp: DatabaseFileStamp
+
+    public init(_ identity: DatabaseFileIdentity, _ stamp: DatabaseFileStamp) {
+        self.identity = identity
+        self.stamp = stamp
+    }
+}
+
+/// What of a file changes whenever somebody writes to it.
+public struct DatabaseFileStamp: Sendable, Hashable {
+    /// Bytes.
+    public var size: Int64
+    /// Nanoseconds since 1970.
+    public var modified: Int64
+    /// The same, of what no program can set.
+    public var changed: Int64
+
+    public init(size: Int64, modified: Int64, changed: Int64) {
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+    }
 }
 
 /// Which file stands at a path: another one has another identity.

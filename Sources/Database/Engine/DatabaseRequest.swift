@@ -19,6 +19,8 @@ public struct DatabaseRequest: Sendable {
     public var url: [UInt8]
     /// What a write brings.
     public var body = Body()
+    /// Of OPTIONS, a method: if the resource answers it, the row that the path names has to be there too.
+    public var wanted: Method?
     /// Statements whose rows are wanted, in place of an answer.
     public var statements: [NamedStatement] = []
     /// The captures of the rule's key, by number and by name, decoded.

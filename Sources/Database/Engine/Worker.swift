@@ -28,6 +28,8 @@ final class Worker {
         let writes: Bool
         /// It is read as it lies, because nobody can write beside it.
         let isFrozen: Bool
+        /// How the file looked when what is kept of it was last known to be so.
+        var stamp: DatabaseFileStamp
     }
 
     private struct Memory {
@@ -129,7 +131,13 @@ final class Worker {
             throw .problem(outgrown(error, session))
         }
         database.version.change()
-        if memory == nil { noteLog() } else { memory?.isWritten = true }
+        if memory == nil {
+            noteLog()
+            // Its own changes show in no data version.
+            if let look = try? database.file.look() { opened?.stamp = look.stamp }
+        } else {
+            memory?.isWritten = true
+        }
         answer.isRetrieval = false
         return .answer(answer, version: nil)
     }
@@ -225,9 +233,9 @@ final class Worker {
     /// A connection to read from.
     private func readable(_ guardian: Guardian) throws(Failure) -> Session {
         if let session = try inMemory(guardian) { return session }
-        let identity: DatabaseFileIdentity
+        let look: DatabaseFileLook
         do throws(DatabaseFileProblem) {
-            identity = try database.file.look()
+            look = try database.file.look()
         } catch {
             opened = nil
             guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
@@ -237,7 +245,7 @@ final class Worker {
             guard let memory else { throw .missing }
             return memory.session
         }
-        return try open(identity, writes: false, guardian)
+        return try open(look, writes: false, guardian)
     }
 
     /// What is in memory, made anew where its seeds have changed; nil where nothing is, or what is there was made from
@@ -271,12 +279,14 @@ final class Worker {
     }
 
     private func open(
-        _ identity: DatabaseFileIdentity, writes: Bool, _ guardian: Guardian
+        _ look: DatabaseFileLook, writes: Bool, _ guardian: Guardian
     ) throws(Failure) -> Session {
+        let identity = look.identity
         if let opened, opened.identity == identity, opened.writes || !writes,
             !opened.isFrozen || Worker.mustBeFrozen(opened.path)
         {
-            return opened.session
+            guard opened.stamp != look.stamp else { return opened.session }
+            if try hasNoted(look.stamp, opened.session, guardian) { return opened.session }
         }
         opened = nil
         let path: String
@@ -299,12 +309,33 @@ final class Worker {
             database.version.change()
             opened = Opened(
                 session: session, identity: identity, born: identity.born(at: path), path: path, writes: writes,
-                isFrozen: isFrozen)
+                isFrozen: isFrozen, stamp: look.stamp)
             noteLog()
             return session
         } catch {
             throw .problem(problem(error, guardian))
         }
+    }
+
+    /// Looks whether SQLite notices what somebody has done to the file.
+    ///
+    /// Of a file that another one was copied over it may notice nothing, and then go on with the pages that it has: the
+    /// two may be at the same count of changes. A checkpoint looks the same from here, and costs an opening.
+    private func hasNoted(
+        _ stamp: DatabaseFileStamp, _ session: Session, _ guardian: Guardian
+    ) throws(Failure) -> Bool {
+        session.guardian = guardian
+        defer { session.guardian = nil }
+        do throws(SQLiteError) {
+            guard try noteDataVersion(session) else { return false }
+        } catch {
+            if error.isLock || error.isInterrupt { throw .problem(session.problem(error)) }
+            return false
+        }
+        database.version.change()
+        opened?.stamp = stamp
+        noteLog()
+        return true
     }
 
     /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.
@@ -353,17 +384,17 @@ final class Worker {
             guard let memory else { throw .missing }
             return memory.session
         }
-        let identity: DatabaseFileIdentity
+        let look: DatabaseFileLook
         do throws(DatabaseFileProblem) {
-            identity = try database.file.look()
+            look = try database.file.look()
         } catch {
             guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
-            identity = try makeFile(seeds, guardian)
+            look = try makeFile(seeds, guardian)
         }
-        return try open(identity, writes: true, guardian)
+        return try open(look, writes: true, guardian)
     }
 
-    private func makeFile(_ seeds: SeedSource, _ guardian: Guardian) throws(Failure) -> DatabaseFileIdentity {
+    private func makeFile(_ seeds: SeedSource, _ guardian: Guardian) throws(Failure) -> DatabaseFileLook {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         do throws(Problem) {
@@ -453,42 +484,5 @@ final class Worker {
         let name = database.file.name
         let has = size.map { "\(name) has \(ByteCount.measured($0))" } ?? "\(name) outgrows its limit"
         return "\(has); 'limits: { memory: … }' is \(ByteCount.written(Int64(database.memoryLimit)))"
-    }
-}
-
-/// Paths as SQLite takes them.
-enum SQLitePath {
-    /// A `file:` URI (https://sqlite.org/uri.html §3).
-    static func uri(_ path: String, parameters: String) -> String {
-        var uri: [UInt8] = Array("file:".utf8)
-        for (index, segment) in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .enumerated()
-        {
-            if index > 0 { uri.append(UInt8(ascii: "/")) }
-            PercentCoding.appendSegment(segment, to: &uri)
-        }
-        return String(decoding: uri, as: UTF8.self) + "?" + parameters
-    }
-}
-
-/// Sizes in messages.
-enum ByteCount {
-    /// A size that somebody wrote: `256 MiB`.
-    static func written(_ bytes: Int64) -> String {
-        for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] as [(Int64, String)]
-        where bytes >= 1 << shift && bytes & ((1 << shift) - 1) == 0 {
-            return "\(bytes >> shift) \(unit)"
-        }
-        return measured(bytes)
-    }
-
-    /// A size that was measured: `1.2 GB`.
-    static func measured(_ bytes: Int64) -> String {
-        for (size, unit) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")] as [(Int64, String)]
-        where bytes >= size {
-            let tenths = bytes / (size / 10)
-            return "\(tenths / 10).\(tenths % 10) \(unit)"
-        }
-        return "\(bytes) bytes"
     }
 }

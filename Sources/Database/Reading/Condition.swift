@@ -61,8 +61,11 @@ struct ConditionCompiler {
 
     /// Appends a condition on a column by a value of the query.
     ///
+    /// - Parameter name: what messages call the condition; nil for the column with its operator.
     /// - Throws: 400 where the column can't be compared so, or with that.
-    mutating func append(_ path: ColumnPath, _ operation: Operator, _ value: [UInt8]) throws(Problem) {
+    mutating func append(
+        _ path: ColumnPath, _ operation: Operator, _ value: [UInt8], called name: String? = nil
+    ) throws(Problem) {
         try countOne()
         let operand = Operand(path, in: view)
         switch operation {
@@ -72,7 +75,8 @@ struct ConditionCompiler {
             try append(operand, equals: value)
             sql.append(",0)")
         case .in: try append(operand, isIn: value)
-        case .lt, .lte, .gt, .gte: try append(operand, operation, value)
+        case .lt, .lte, .gt, .gte:
+            try append(operand, operation, value, called: name ?? "\(path.written):\(operation.rawValue)")
         case .contains, .startsWith, .endsWith:
             try refuseBlob(operand, operation)
             append(operand, like: operation, value)
@@ -191,15 +195,15 @@ struct ConditionCompiler {
 
     // MARK: Order
 
-    private mutating func append(_ operand: Operand, _ operation: Operator, _ value: [UInt8]) throws(Problem) {
+    private mutating func append(
+        _ operand: Operand, _ operation: Operator, _ value: [UInt8], called name: String
+    ) throws(Problem) {
         try refuseBlob(operand, operation)
         let comparison = operation.comparison ?? "="
         guard operand.hasNoAffinity else {
             if operand.affinity == .integer || operand.affinity == .real, operand.form != .boolean {
                 guard SQLNumber(value) != nil else {
-                    throw .badValue(
-                        "'\(operand.path.written):\(operation.rawValue)' needs a number, not '\(String(decoding: value, as: UTF8.self))'"
-                    )
+                    throw .badValue("'\(name)' needs a number, not '\(String(decoding: value, as: UTF8.self))'")
                 }
             }
             operand.sql(&sql)
@@ -248,32 +252,23 @@ struct Operand {
     /// Appends the expression.
     func sql(_ sql: inout SQLBuilder) {
         guard !path.members.isEmpty else { return sql.append(column) }
-        guard JSONPath.canName(path.members) else { return sql.append("NULL") }
-        sql.append("CASE WHEN json_valid(\(column)) THEN ")
-        let byIndex = JSONPath.text(path.members, indices: true)
-        let byName = JSONPath.text(path.members, indices: false)
-        if byIndex != byName {
-            sql.append("coalesce(json_extract(\(column),")
-            sql.bind(.text(byIndex))
-            sql.append("),json_extract(\(column),")
-            sql.bind(.text(byName))
-            sql.append("))")
-        } else {
-            sql.append("json_extract(\(column),")
-            sql.bind(.text(byName))
-            sql.append(")")
-        }
-        sql.append(" END")
+        self.sql("json_extract", &sql)
     }
 
     /// Appends the type of a member.
-    func sqlOfType(_ sql: inout SQLBuilder) {
+    func sqlOfType(_ sql: inout SQLBuilder) { self.sql("json_type", &sql) }
+
+    /// Appends what a function tells of the member: of the paths at most one leads to something.
+    private func sql(_ function: String, _ sql: inout SQLBuilder) {
         guard JSONPath.canName(path.members) else { return sql.append("NULL") }
-        sql.append("CASE WHEN json_valid(\(column)) THEN coalesce(json_type(\(column),")
-        sql.bind(.text(JSONPath.text(path.members, indices: true)))
-        sql.append("),json_type(\(column),")
-        sql.bind(.text(JSONPath.text(path.members, indices: false)))
-        sql.append(")) END")
+        let paths = JSONPath.texts(path.members)
+        sql.append("CASE WHEN json_valid(\(column)) THEN \(paths.count > 1 ? "coalesce(" : "")")
+        for (index, path) in paths.enumerated() {
+            sql.append("\(index > 0 ? "," : "")\(function)(\(column),")
+            sql.bind(.text(path))
+            sql.append(")")
+        }
+        sql.append(paths.count > 1 ? ") END" : " END")
     }
 
     /// Whether a value means true or false of a member.
@@ -327,17 +322,24 @@ enum JSONPath {
         }
     }
 
-    /// - Parameter indices: whether digits are the index of an array, or a member's name.
-    static func text(_ members: [String], indices: Bool) -> String {
-        var path = "$"
+    /// Paths at most: a path has two forms for each of its members that is digits.
+    static let maximumCount = 64
+
+    /// The paths that members may mean: digits are an index where an array is, and a name where an object is.
+    ///
+    /// Beyond ``maximumCount`` they are indices only.
+    static func texts(_ members: [String]) -> [String] {
+        var paths = ["$"]
         for member in members {
-            if indices, member.utf8.count <= 9, member.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-                path += "[\(member)]"
-            } else {
-                path += ".\"\(member)\""
+            let named = paths.map { $0 + ".\"\(member)\"" }
+            guard member.utf8.count <= 9, member.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                paths = named
+                continue
             }
+            let indexed = paths.map { $0 + "[\(member)]" }
+            paths = indexed.count * 2 <= maximumCount ? indexed + named : indexed
         }
-        return path
+        return paths
     }
 }
 

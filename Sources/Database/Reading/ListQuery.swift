@@ -26,7 +26,8 @@ struct ListQuery {
     ///   - referring: columns whose values the rows have to have, for children.
     /// - Throws: 400 for what the table hasn't, and what can't be compared.
     init(
-        _ parameters: [Parameter], of view: TableView, referring: [ColumnValue] = [], ignoresUnknown: Bool
+        _ parameters: [Parameter], of view: TableView, referring: [ColumnValue] = [],
+        ignores: (_ parameter: String) -> Bool
     ) throws(Problem) {
         self.view = view
         var controls = Controls()
@@ -38,13 +39,12 @@ struct ListQuery {
                     $0.path.column == path.column && $0.path.members.hasBytes(of: path.members)
                         && $0.operation == operation
                 }) {
-                    filters[index].values.append(parameter.value)
+                    filters[index].parameters.append(parameter)
                 } else {
-                    filters.append(Filter(path: path, operation: operation, values: [parameter.value]))
+                    filters.append(Filter(path: path, operation: operation, parameters: [parameter]))
                 }
             case .control: try controls.take(parameter)
-            case .nothing: break
-            case .unknown(let problem): if !ignoresUnknown { throw problem }
+            case .unknown(let problem): if !ignores(parameter.name) { throw problem }
             }
         }
         try controls.settle()
@@ -59,20 +59,18 @@ struct ListQuery {
             compiler.append(view.sql(reference.column) + "=")
             compiler.bind(reference.value)
         }
-        for filter in filters {
+        // A condition in JSON takes the place of the filters.
+        for filter in filters where controls.condition == nil {
             separate()
             // Of a parameter that comes several times any holds, of `ne` all.
             compiler.append("(")
-            for (index, value) in filter.values.enumerated() {
+            for (index, parameter) in filter.parameters.enumerated() {
                 if index > 0 { compiler.append(filter.operation == .ne ? " AND " : " OR ") }
-                try compiler.append(filter.path, filter.operation, value)
+                try compiler.append(filter.path, filter.operation, parameter.value, called: parameter.name)
             }
             compiler.append(")")
         }
         if let condition = controls.condition {
-            guard filters.isEmpty else {
-                throw .badValue("'_where' takes the place of the filters: they can't stand beside it")
-            }
             separate()
             try compiler.append(where: condition)
         }
@@ -92,7 +90,7 @@ struct ListQuery {
     private struct Filter {
         var path: ColumnPath
         var operation: Operator
-        var values: [[UInt8]]
+        var parameters: [Parameter]
     }
 
     // MARK: Names
@@ -100,7 +98,6 @@ struct ListQuery {
     private enum Meaning {
         case filter(ColumnPath, Operator)
         case control
-        case nothing
         case unknown(Problem)
     }
 
@@ -112,8 +109,6 @@ struct ListQuery {
             return .filter(path, .eq)
         }
         if Controls.names.contains(name) { return .control }
-        // jQuery's parameter against caches.
-        if name == "_" { return .nothing }
         if let colon = name.lastIndex(of: ":") {
             let column = String(name[..<colon])
             let word = String(name[name.index(after: colon)...])

@@ -33,11 +33,21 @@ struct Reader {
             guard request.method == .get else { throw readOnly(request.method, resource) }
             return try answer(resource)
         }
+        let methods = resource.methods(schema.rule.writes)
+        if let wanted = request.wanted, methods.contains(wanted.rawValue) { try checkRow(of: resource) }
         var answer = DatabaseAnswer(204, [])
-        answer.fields.append(
-            AnswerField("Allow", resource.methods(schema.rule.writes).joined(separator: ", ")))
+        answer.fields.append(AnswerField("Allow", methods.joined(separator: ", ")))
         answer.isRepeatable = false
         return answer
+    }
+
+    /// - Throws: 404 where a path names a row that there isn't.
+    private func checkRow(of resource: Resource) throws(Problem) {
+        switch resource {
+        case .tables, .list: break
+        case .row(let view, let key): _ = try row(view, key, [])
+        case .children(_, let references, let parent, let key): _ = try values(references, parent, key)
+        }
     }
 
     func readOnly(_ method: DatabaseRequest.Method, _ resource: Resource) -> Problem {
@@ -53,7 +63,12 @@ struct Reader {
     func answer(_ resource: Resource) throws(Problem) -> DatabaseAnswer {
         let parameters = query.isEmpty ? [] : try Parameter.parse(query)
         switch resource {
-        case .tables: return tables(parameters)
+        case .tables:
+            for parameter in parameters where !schema.rule.ignores(parameter: parameter.name) {
+                throw Problem(
+                    400, "unknown parameter", "'\(parameter.name)' is no parameter of the list of tables")
+            }
+            return tables()
         case .list(let view): return try list(view, parameters, referring: [])
         case .row(let view, let key): return try row(view, key, parameters)
         case .children(let child, let references, let parent, let key):
@@ -63,7 +78,7 @@ struct Reader {
 
     // MARK: Tables
 
-    private func tables(_ parameters: [Parameter]) -> DatabaseAnswer {
+    private func tables() -> DatabaseAnswer {
         var output = JSONOutput()
         output.append("[")
         for (index, view) in schema.tables.enumerated() {
@@ -168,7 +183,7 @@ struct Reader {
         _ view: TableView, _ parameters: [Parameter], referring: [ColumnValue]
     ) throws(Problem) -> DatabaseAnswer {
         let query = try ListQuery(
-            parameters, of: view, referring: referring, ignoresUnknown: schema.rule.ignoresUnknownParameters)
+            parameters, of: view, referring: referring, ignores: { schema.rule.ignores(parameter: $0) })
         let joins = try joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: limits.rows)
         var output = JSONOutput(capacity: 4096)
@@ -237,10 +252,10 @@ struct Reader {
     /// - Throws: 400 for another parameter, and for what can't be added.
     func joins(ofRow parameters: [Parameter], _ view: TableView) throws(Problem) -> [Join] {
         var controls = Controls()
-        for parameter in parameters where parameter.name != "_" {
+        for parameter in parameters {
             if parameter.name == "_embed" || parameter.name == "_expand" {
                 try controls.take(parameter)
-            } else if !schema.rule.ignoresUnknownParameters {
+            } else if !schema.rule.ignores(parameter: parameter.name) {
                 throw ListQuery.unknownParameter(parameter.name, parameter.name, ["_embed", "_expand"], prefix: "")
             }
         }

@@ -61,7 +61,7 @@ struct BodyReader {
             let column = try column(member.name, in: row)
             guard !view.table.columns[column].isGenerated else { continue }
             if let current, view.forms[column] == .json {
-                row.set(column, try merged(try current(column), member.value))
+                row.set(column, try merged(try current(column), member.value, column))
             } else {
                 row.set(column, try value(member.value, column))
             }
@@ -91,7 +91,7 @@ struct BodyReader {
     private func value(_ json: JSONValue, _ column: Int) throws(Problem) -> SQLiteValue {
         let name = view.table.columns[column].name
         if json == .null { return .null }
-        if view.forms[column] == .json { return .text(json.text) }
+        if view.forms[column] == .json { return .text(try text(of: json, column)) }
         switch json {
         case .null: return .null
         case .bool(let bool): return .integer(bool ? 1 : 0)
@@ -112,12 +112,24 @@ struct BodyReader {
         case .plain, .text: return .text(text)
         case .blob: return try blob(text, name)
         case .boolean:
-            if text.elementsEqual("true".utf8) { return .integer(1) }
-            return text.elementsEqual("false".utf8) ? .integer(0) : .text(text)
+            switch String(decoding: text, as: UTF8.self) {
+            case "true", "1": return .integer(1)
+            case "false", "0": return .integer(0)
+            case let other: throw .badValue("'\(name)' is true or false, not '\(other)'")
+            }
         case .json:
             let value = try BodyReader.json(text)
-            return value == .null ? .null : .text(value.text)
+            return value == .null ? .null : .text(try self.text(of: value, column))
         }
+    }
+
+    /// The text that a JSON column keeps of a value. A number is kept as SQLite's where the column makes it one.
+    private func text(of json: JSONValue, _ column: Int) throws(Problem) -> [UInt8] {
+        let declared = view.table.columns[column]
+        if case .number(let number) = json, declared.affinity.isNumeric, number.sqlValue == nil {
+            throw .badBody("'\(declared.name)' is beyond a double's range")
+        }
+        return json.text
     }
 
     private func blob(_ text: [UInt8], _ name: String) throws(Problem) -> SQLiteValue {
@@ -127,7 +139,9 @@ struct BodyReader {
         return .blob(bytes)
     }
 
-    private func merged(_ value: SQLiteValue, _ patch: JSONValue) throws(Problem) -> SQLiteValue {
+    private func merged(
+        _ value: SQLiteValue, _ patch: JSONValue, _ column: Int
+    ) throws(Problem) -> SQLiteValue {
         var json = JSONValue.null
         switch value {
         case .text(let text): json = (try? JSONReader.value(text)) ?? .string(text)
@@ -136,7 +150,7 @@ struct BodyReader {
         case .null, .blob: break
         }
         json.merge(patch: patch)
-        return json == .null ? .null : .text(json.text)
+        return json == .null ? .null : .text(try text(of: json, column))
     }
 
     // MARK: Texts

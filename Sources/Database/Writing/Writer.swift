@@ -42,7 +42,7 @@ struct Writer {
     /// A write has no parameters.
     private func refuseParameters() throws(Problem) {
         guard !request.query.isEmpty, !request.rule.ignoresUnknownParameters else { return }
-        for parameter in try Parameter.parse(request.query) where parameter.name != "_" {
+        for parameter in try Parameter.parse(request.query) where !request.rule.ignores(parameter: parameter.name) {
             throw Problem(400, "unknown parameter", "'\(parameter.name)' is no parameter of a write")
         }
     }
@@ -107,6 +107,14 @@ struct Writer {
                 throw .badBody("'\(declared.name)' is the key, and needs a value")
             }
         }
+        // A row without a value for a key of the rule's would have no URL.
+        for column in keyColumns(view) where (row[column] ?? .null) == .null && !table.primaryKey.contains(column) {
+            let declared = table.columns[column]
+            guard declared.affinity == .text, !declared.isGenerated else { continue }
+            guard row[column] == nil, declared.defaultValue != nil else {
+                throw .badBody("'\(declared.name)' is the key, and needs a value")
+            }
+        }
         let columns = row.columns
         var given = columns.map { row[$0] ?? .null }
         let rowIDName = rowID == nil ? nil : table.rowID
@@ -114,7 +122,7 @@ struct Writer {
         let key = table.primaryKey
         let returns = table.rowID == nil && !key.isEmpty
         var values: [SQLiteValue] = []
-        try run { () throws(SQLiteError) in
+        try change(view) { () throws(SQLiteError) in
             let statement: SQLiteStatement
             if rowIDName == nil, let set = Writer.set(of: columns) {
                 statement = try session.statement(
@@ -227,7 +235,7 @@ struct Writer {
                 // What is left out gets its default: the schema's own words, which SQLite has no other name for.
                 return "\(column.name.quotedName)=" + (set.value == nil ? column.defaultExpression : "?")
             }.joined(separator: ",")
-            try run { () throws(SQLiteError) in
+            try change(view) { () throws(SQLiteError) in
                 let statement = try session.statement(
                     "UPDATE \(view.name) SET \(text) WHERE \(found.sql)"
                         + (changesOwn ? " RETURNING \(own.joined(separator: ","))" : ""))
@@ -239,6 +247,12 @@ struct Writer {
                 while try statement.step() {
                     if changesOwn { found = (view.ownCondition, own.indices.map { statement.value($0) }) }
                 }
+            }
+            guard session.connection.changes > 0 || view.table.isFullText else {
+                throw Problem(
+                    409, "constraint",
+                    "the row was not changed: a trigger of \(view.table.name), or a conflict clause of its schema, "
+                        + "dropped the change")
             }
         }
         guard let after = try read(view, found.sql, found.values) else {
@@ -256,7 +270,7 @@ struct Writer {
             throw noRow(view, key)
         }
         try checkPreconditions(before.row)
-        try run { () throws(SQLiteError) in
+        try change(view) { () throws(SQLiteError) in
             let statement = try session.statement("DELETE FROM \(view.name) WHERE \(before.condition)")
             for (index, value) in before.values.enumerated() { try statement.bind(value, to: index + 1) }
             while try statement.step() {}
@@ -371,6 +385,33 @@ struct Writer {
 
     private func run(_ body: () throws(SQLiteError) -> Void) throws(Problem) {
         do throws(SQLiteError) { try body() } catch { throw session.problem(error) }
+    }
+
+    /// Runs a statement that changes a table.
+    private func change(_ view: TableView, _ body: () throws(SQLiteError) -> Void) throws(Problem) {
+        do throws(SQLiteError) { try body() } catch {
+            // FTS5 has no error of its own for a table without its content, whose rows it can't change.
+            if view.table.isFullText, error.message.contains("contentless") {
+                throw Problem(409, "constraint", error.message)
+            }
+            if error.isFull, hasNoIDLeft(view) {
+                throw Problem(
+                    409, "constraint", "\(error.message): \(view.table.name) has AUTOINCREMENT, and no number is left")
+            }
+            throw session.problem(error)
+        }
+    }
+
+    /// Whether AUTOINCREMENT has given the last rowid that there is, for which SQLite has no error of its own
+    /// (https://sqlite.org/autoinc.html §3).
+    private func hasNoIDLeft(_ view: TableView) -> Bool {
+        guard
+            let statement = try? session.statement(
+                "SELECT seq FROM main.sqlite_sequence WHERE name=\(view.table.name.quotedText)"),
+            (try? statement.step()) == true
+        else { return false }
+        defer { statement.reset() }
+        return statement.integer(0) == .max
     }
 
     // MARK: Answers

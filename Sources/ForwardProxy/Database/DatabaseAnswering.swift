@@ -1,3 +1,4 @@
+import Basics
 import Database
 import HTTP1
 import HTTPSemantics
@@ -23,19 +24,33 @@ extension LoopContext {
         }
         let exchange = DatabaseExchange(asked, use, database, request, client)
         exchange.originHasFailed = originHasFailed
-        exchange.begin(body: body, ready: asked.isRetrieval && !revalidates && !asked.usesBody ? known(use) : nil)
+        if let problem = asked.unfitness {
+            exchange.begin(refusedWith: problem)
+        } else {
+            exchange.begin(body: body, ready: asked.isRetrieval && !revalidates && !asked.usesBody ? known(use) : nil)
+        }
         return exchange.isOver ? nil : exchange
     }
 
-    /// Asks the origin for what changes data, and the database where that fails.
+    /// Asks the origin for what is more than reading, and the database where that fails.
     ///
-    /// Where the rule lets nothing be written, the origin's failure is the answer.
+    /// To a write where the rule lets nothing be written, the origin's failure is the answer.
     func forwardFirst(
         _ call: DatabaseCall, _ use: RuleUse, _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let asking = DatabaseAsking(call, request, use.uri)
         let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
-        guard asking.isWrite else { return forward(request, asked, to: use.uri, client, plan) }
+        guard !asking.isRefusedWrite else { return forward(request, asked, to: use.uri, client, plan) }
+        guard asking.isWrite || asking.wantsBody else {
+            // What its body says counts for the origin alone.
+            return forward(request, asked, to: use.uri, client, plan) { [self] failure in
+                client.record?.reason = failure.failure
+                client.record?.outcome = .substituted
+                client.resume {
+                    answer(call, use, revalidates: false, request, client, body: [], originHasFailed: true)
+                }
+            }
+        }
         let database = proxy.databases.database(call, in: folder(call.root), use.map)
         let exchange = DatabaseExchange(asking, use, database, request, client)
         exchange.beginAtOrigin(asked, plan)
@@ -169,6 +184,9 @@ struct DatabaseAsking {
         statement.map(\.isWrite) ?? (!isRetrieval && method != .options && method != nil && writes != .off)
     }
 
+    /// Whether it would change data if the rule let it.
+    var isRefusedWrite: Bool { statement == nil && !isWrite && method.map { !$0.isReading } ?? false }
+
     /// Whether the answer depends on what the request brings.
     var usesBody: Bool { statement?.parameters.contains { $0.hasPrefix("@") } ?? false }
 
@@ -183,43 +201,60 @@ struct DatabaseAsking {
     var waitsForContinue: Bool { statement == nil && request.head.fields.contains(.expect) }
 
     /// The request for what the resource can do.
+    ///
+    /// A row that isn't there is told of, but where PUT would make it.
     var methodsRequest: DatabaseRequest {
         var asked = DatabaseAsking.request(.options, call, uri)
         asked.query = []
+        let makesRow = method == .put && request.head.fields.contains(.ifNoneMatch)
+        asked.wanted = makesRow ? nil : method
         return asked
     }
 
-    /// Whether the answer to ``methodsRequest`` has the method.
-    func isAllowed(by answer: DatabaseAnswer) -> Bool {
-        guard !answer.isProblem, let allow = answer.fields.first(where: { $0.name == "Allow" }) else { return false }
-        return allow.value.split(separator: ",").contains { $0.filter { $0 != " " } == methodName }
+    /// What the request is refused with before its body is looked at, by the answer to ``methodsRequest``; nil where
+    /// the resource has the method.
+    func refusal(by answer: DatabaseAnswer) -> DatabaseAnswer? {
+        guard !answer.isProblem else { return answer }
+        let allow = answer.fields.first { $0.name == "Allow" }?.value ?? ""
+        let methods = allow.split(separator: ",").map { $0.filter { $0 != " " } }
+        guard !methods.contains(where: methodName.hasBytes) else { return nil }
+        return DatabaseAnswer(DatabaseAsking.notAllowed(methodName, allow: allow))
     }
 
-    /// Why the database isn't asked; nil where it is.
+    /// Why the client may not ask this; nil where it may.
     func refusal(isLocal: Bool, hasAccessControl: Bool) -> Problem? {
+        guard isWrite else { return nil }
+        if !isLocal, !hasAccessControl {
+            return Problem(
+                status: 403, title: "writing not allowed", detail: "other machines may write only with --auth")
+        }
+        guard writes == .file, let origin = refusedOrigin() else { return nil }
+        return Problem(
+            status: 403, title: "origin not allowed", detail: "\(origin) may not write here; see 'origins'")
+    }
+
+    /// What is wrong with the request whatever the data are: its method or its body; nil for nothing.
+    ///
+    /// Of a table it is the answer only where the resource is there and has the method.
+    var unfitness: Problem? {
         // A statement answers whatever method the rule's conditions let through.
         guard method != nil || statement != nil else {
-            return DatabaseAsking.unknownMethod(methodName)
-        }
-        guard isWrite || wantsBody else { return nil }
-        if isWrite {
-            if !isLocal, !hasAccessControl {
-                return Problem(
-                    status: 403, title: "writing not allowed", detail: "other machines may write only with --auth")
-            }
-            if writes == .file, let origin = refusedOrigin() {
-                return Problem(
-                    status: 403, title: "origin not allowed", detail: "\(origin) may not write here; see 'origins'")
-            }
+            return DatabaseAsking.notAllowed(methodName)
         }
         guard statement == nil ? (isWrite && method != .delete) : wantsBody else { return nil }
         return refusedBody()
     }
 
-    /// 405 for a method that no database has.
-    static func unknownMethod(_ name: String) -> Problem {
-        var problem = Problem(status: 405, title: "method not allowed", detail: "\(name) does nothing here")
-        problem.fields.append(AnswerField(name: "Allow", value: "GET, HEAD, OPTIONS"))
+    /// Whether the schema shows what the resource can do.
+    var isOfTable: Bool { statement == nil }
+
+    /// 405.
+    ///
+    /// - Parameter allow: the methods that the resource has; nil where that isn't known.
+    static func notAllowed(_ name: String, allow: String? = nil) -> Problem {
+        let others = allow.map { "; \($0) do" } ?? ""
+        var problem = Problem(status: 405, title: "method not allowed", detail: "\(name) does nothing here\(others)")
+        problem.fields.append(AnswerField(name: "Allow", value: allow ?? "GET, HEAD, OPTIONS"))
         return problem
     }
 

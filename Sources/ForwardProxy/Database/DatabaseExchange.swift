@@ -20,10 +20,9 @@ final class DatabaseExchange: Exchange {
     private var hasRead = false
     /// It is being looked whether the resource has the method, before the client is asked for the body.
     private var isLooking = false
+    /// What is wrong with the request, if the resource has the method.
+    private var unfitness: Problem?
     private var ticket: DatabaseTicket?
-    /// The rule's delay, which comes before the database is asked: what a reset drops meanwhile is in no answer.
-    private var timer: Scheduled<Void>?
-    private var hasWaited = false
     /// The origin that is asked first; nil for none.
     private var origin: (asked: AskedRequest, plan: ForwardPlan)?
 
@@ -61,6 +60,13 @@ final class DatabaseExchange: Exchange {
         ask()
     }
 
+    /// Refuses the request: for its method or its resource where one of them is wrong, which comes first.
+    func begin(refusedWith problem: Problem) {
+        guard asked.isOfTable else { return refuse(problem) }
+        unfitness = problem
+        look()
+    }
+
     /// Asks the database which methods the resource has, and the client for the body where its one is among them.
     private func look() {
         isLooking = true
@@ -77,13 +83,18 @@ final class DatabaseExchange: Exchange {
         isLooking = false
         guard let client else { return }
         ticket = nil
-        if isReading, case .answer(let answer, _) = result, asked.isAllowed(by: answer) {
-            client.sendContinue()
-            return client.flush()
+        guard case .answer(let answer, _) = result else {
+            isReading = false
+            return take(result)
         }
-        // What is wrong is found out again, and before anything is read of the body.
-        isReading = false
-        ask()
+        if let refusal = asked.refusal(by: answer) {
+            isReading = false
+            return take(.answer(refusal, version: nil))
+        }
+        if let unfitness { return refuse(unfitness) }
+        guard isReading else { return ask() }
+        client.sendContinue()
+        client.flush()
     }
 
     /// Reads the request's body, asks the origin, and the database where that fails.
@@ -125,7 +136,13 @@ final class DatabaseExchange: Exchange {
         guard isReading else { return }
         guard !body.append(bytes) else { return }
         isReading = false
-        refuse(asked.tooLarge)
+        if isLooking {
+            unfitness = asked.tooLarge
+        } else if origin == nil {
+            begin(refusedWith: asked.tooLarge)
+        } else {
+            refuse(asked.tooLarge)
+        }
     }
 
     func receiveEnd(trailers: FieldSection?) {
@@ -140,7 +157,6 @@ final class DatabaseExchange: Exchange {
 
     func clientIsGone() {
         client = nil
-        timer?.cancel()
         ticket?.cancel()
     }
 
@@ -148,7 +164,6 @@ final class DatabaseExchange: Exchange {
 
     /// Looks whether the data are still those of an answer that was made before.
     private func check(_ ready: ReadyAnswer, _ data: AnswerData) {
-        guard !waits({ $0.check(ready, data) }) else { return }
         let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
         data.check { [eventLoop = loop.eventLoop] hasLooked in
             eventLoop.execute {
@@ -161,7 +176,7 @@ final class DatabaseExchange: Exchange {
     }
 
     private func ask() {
-        guard client != nil, !waits({ $0.ask() }) else { return }
+        guard client != nil else { return }
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         ticket = database.submit(asked.request(body: body.bytes)) { [eventLoop = loop.eventLoop] result in
             eventLoop.execute {
@@ -171,18 +186,6 @@ final class DatabaseExchange: Exchange {
         }
         // An origin that answers where there is no database gets it yet.
         if use.rule.options.missing != .forward { body.drop() }
-    }
-
-    /// Whether the rule's delay is to come yet; then it goes on with something after it.
-    private func waits(_ next: @escaping (DatabaseExchange) -> Void) -> Bool {
-        let delay = use.rule.options.delay
-        guard !hasWaited, delay != .zero else { return false }
-        hasWaited = true
-        timer = loop.schedule(after: delay) { [weak self] in
-            guard let self, client != nil else { return }
-            next(self)
-        }
-        return true
     }
 
     private func take(_ result: DatabaseResult) {
@@ -256,6 +259,7 @@ final class DatabaseExchange: Exchange {
 
     /// Has the problem sent, and names it in the log.
     private func refuse(_ problem: Problem) {
+        client?.record?.outcome = .substituted
         client?.record?.reason = problem.status == 502 ? problem.detail : problem.title
         goOn(with: loop.make(problem, use))
     }
@@ -263,8 +267,13 @@ final class DatabaseExchange: Exchange {
     /// Has the answer sent.
     private func goOn(with answer: ReadyAnswer) {
         guard let client else { return }
+        if asked.isRetrieval, answer.status == 200, answer.isConditional,
+            answer.evaluate(request.head, now: loop.dateStamp().unixSeconds) == .failed
+        {
+            return refuse(Problem(status: 412, title: "precondition failed", detail: "the answer is another now"))
+        }
         self.client = nil
-        client.resume { loop.serve(answer, request, client, hasWaited: hasWaited) }
+        client.resume { loop.serve(answer, request, client) }
         client.flush()
     }
 }

@@ -41,18 +41,20 @@ public struct DatabasePreview: Sendable {
         let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
         let name = String(decoding: method.bytes, as: UTF8.self)
         let known = name == "HEAD" ? .get : DatabaseRequest.Method(rawValue: name)
-        var request = DatabaseAsking.request(statement == nil ? known ?? .get : .get, call, uri)
+        // A page is made for any method, and a statement's rows answer any that the rule's conditions let through.
+        let isUnknown = known == nil && statement == nil && call.settings.rule.statement == nil
+        let asked = statement == nil ? known ?? (isUnknown ? .options : .get) : .get
+        var request = DatabaseAsking.request(asked, call, uri)
         request.captures = call.captures
         if let statement { request.rule.statement = statement.statement }
         var exists = true
-        // A page is made for any method.
-        var refusal = known == nil && statement == nil ? DatabaseAsking.unknownMethod(name) : nil
+        var refusal: Problem?
         do throws(DatabaseFileProblem) {
             _ = try file.look()
         } catch {
             exists = false
             if case .refused(let why) = error {
-                refusal = refusal ?? Problem(status: 403, title: "database refused", detail: "\(file.name): \(why)")
+                refusal = Problem(status: 403, title: "database refused", detail: "\(file.name): \(why)")
             }
         }
         let seeds = map.databasePlan(at: map.databasePlace(root: call.root, path: call.path)).seeds
@@ -65,6 +67,6 @@ public struct DatabasePreview: Sendable {
             refusal
             ?? (isMissing
                 ? .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: position)
-                : explanation.problem)
+                : explanation.problem ?? (isUnknown ? DatabaseAsking.notAllowed(name) : nil))
     }
 }

@@ -9,13 +9,21 @@ struct FolderDatabaseFile: DatabaseFile {
 
     var name: String { String(decoding: relativePath.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self) }
 
-    func look() throws(DatabaseFileProblem) -> DatabaseFileIdentity {
+    func look() throws(DatabaseFileProblem) -> DatabaseFileLook {
         do throws(FileRefusal) {
             let identity = try folder.identity(of: relativePath)
-            return DatabaseFileIdentity(device: identity.device, inode: identity.inode)
+            return DatabaseFileLook(
+                DatabaseFileIdentity(device: identity.device, inode: identity.inode),
+                DatabaseFileStamp(
+                    size: Int64(identity.size), modified: FolderDatabaseFile.nanoseconds(identity.modified),
+                    changed: FolderDatabaseFile.nanoseconds(identity.changed)))
         } catch {
             throw FolderDatabaseFile.problem(error)
         }
+    }
+
+    private static func nanoseconds(_ time: FileTime) -> Int64 {
+        time.seconds &* 1_000_000_000 &+ time.nanoseconds
     }
 
     func path() throws(DatabaseFileProblem) -> String {

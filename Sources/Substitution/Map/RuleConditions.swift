@@ -86,6 +86,12 @@ enum QueryCondition: Sendable, Hashable {
     case ignore
     /// These parameters, and those of the rule's URL, among others.
     case parameters([ParameterCondition])
+
+    /// The names of its own parameters, decoded.
+    var names: [String] {
+        guard case .parameters(let parameters) = self else { return [] }
+        return parameters.map { String(decoding: $0.name, as: UTF8.self) }
+    }
 }
 
 /// A parameter that must be in the query with a value.

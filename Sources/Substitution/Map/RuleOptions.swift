@@ -103,7 +103,8 @@ public final class RuleOptions: Sendable {
         missing = given.missing ?? .error
         when = given.when ?? .always
         retain = given.retain ?? .whileUnchanged
-        database = given.database.map { DatabaseSettings($0) }
+        let conditions = (given.query ?? .ignore).names
+        database = given.database.map { DatabaseSettings($0, conditions: conditions) }
         repetition = given.repetition ?? .last
         isInTurn = given.isInTurn
     }

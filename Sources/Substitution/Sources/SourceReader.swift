@@ -86,7 +86,11 @@ struct SourceReader {
     // MARK: Captures
 
     /// A text's captures, all of which the key has.
-    func template(_ text: [UInt8]) throws(KeyError) -> CaptureTemplate {
+    ///
+    /// - Parameter message: what is said of one that the key hasn't, by how it is written; nil for what it has.
+    func template(
+        _ text: [UInt8], missing message: ((String) -> String)? = nil
+    ) throws(KeyError) -> CaptureTemplate {
         var template: CaptureTemplate
         do throws(PatternError) {
             template = try CaptureTemplate(text)
@@ -96,19 +100,22 @@ struct SourceReader {
         guard let key else { return template }
         let missing = template.missing(groupCount: key.captureCount, names: key.captureNames)
         if let first = missing.first {
-            throw KeyError(Self.missing(first, key), at: first.range)
+            let said = message.map { $0(Self.name(first)) } ?? Self.missing(first, key)
+            throw KeyError(said, at: first.range)
         }
         template.resolve(names: key.captureNames)
         return template
     }
 
+    private static func name(_ reference: CaptureTemplate.Reference) -> String {
+        switch reference.group {
+        case .number(let number): "$\(number)"
+        case .name(let text): "${\(text)}"
+        }
+    }
+
     private static func missing(_ reference: CaptureTemplate.Reference, _ key: RuleKey) -> String {
         let count = key.captureCount
-        let name: String
-        switch reference.group {
-        case .number(let number): name = "$\(number)"
-        case .name(let text): name = "${\(text)}"
-        }
         let owned =
             switch key.kind {
             case .exact: "an exact URL has none; write '$$' for a dollar"
@@ -116,6 +123,6 @@ struct SourceReader {
             case .pattern: count == 1 ? "the pattern has one star" : "the pattern has \(count) stars"
             case .expression: count == 1 ? "the expression has one group" : "the expression has \(count) groups"
             }
-        return "there is no capture \(name): \(owned)"
+        return "there is no capture \(name(reference)): \(owned)"
     }
 }

@@ -41,6 +41,30 @@ import Testing
         #expect(found.map(\.text) == ["prodcuts", "nmae", "plain.c", "plan"])
     }
 
+    @Test func `A key that several rows may have is a warning`() {
+        let script = """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE, b, c, d, UNIQUE(b, c));
+            CREATE UNIQUE INDEX part ON t(d) WHERE d > 0; CREATE UNIQUE INDEX lowered ON t(lower(c));
+            CREATE VIEW v AS SELECT * FROM t;
+            """
+        func messages(_ table: String, _ columns: [String]) -> [String] {
+            var rule = DatabaseRule()
+            rule.keys = [.init(table: table, columns: columns)]
+            let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(script)])
+            return (check.findings(rule.limits) + check.findings(rule)).map { "\($0.isError) \($0.message)" }
+        }
+        for columns in [["id"], ["A"], ["b", "c"], ["c", "d", "b"], ["d", "id"]] {
+            #expect(messages("t", columns).isEmpty, "\(columns)")
+        }
+        #expect(messages("v", ["d"]).isEmpty)
+        for columns in [["b"], ["c"], ["d"]] {
+            #expect(
+                messages("T", columns) == [
+                    "false 'keys': no index keeps '\(columns[0])' of T unique, so a URL may name several rows"
+                ])
+        }
+    }
+
     @Test(
         arguments: [
             ("SELECT prise FROM products", "'sql': no such column: prise", 7),

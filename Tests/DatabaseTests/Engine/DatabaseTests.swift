@@ -11,10 +11,15 @@ struct PlainFile: DatabaseFile {
     let location: String
     var name: String { "shop.db" }
 
-    func look() throws(DatabaseFileProblem) -> DatabaseFileIdentity {
+    func look() throws(DatabaseFileProblem) -> DatabaseFileLook {
         var status = stat()
         guard stat(location, &status) == 0 else { throw .missing }
-        return DatabaseFileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+        return DatabaseFileLook(
+            DatabaseFileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)),
+            DatabaseFileStamp(
+                size: Int64(status.st_size), modified: nanoseconds(status.st_mtim),
+                changed: nanoseconds(status.st_ctim)))
     }
     func path() throws(DatabaseFileProblem) -> String { location }
 }

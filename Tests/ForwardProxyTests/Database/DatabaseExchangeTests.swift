@@ -144,6 +144,112 @@ import Testing
         #expect(head.hasPrefix("HTTP/1.1 \(status) "), "\(head)")
     }
 
+    private static let refusing = """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'x');
+        CREATE TABLE k(id INTEGER PRIMARY KEY, t REFERENCES t(id)); CREATE VIEW v AS SELECT id, a FROM t;
+        """
+
+    @Test(
+        arguments: [
+            ("PUT", "t", 405, "GET, HEAD, OPTIONS, POST"), ("PATCH", "t", 405, "GET, HEAD, OPTIONS, POST"),
+            ("POST", "t/1", 405, "GET, HEAD, OPTIONS, PUT, PATCH, DELETE"), ("POST", "v", 405, "GET, HEAD, OPTIONS"),
+            ("POST", "", 405, "GET, HEAD, OPTIONS"), ("BREW", "t", 405, "GET, HEAD, OPTIONS, POST"),
+            ("BREW", "t/1", 405, "GET, HEAD, OPTIONS, PUT, PATCH, DELETE"), ("BREW", "x", 404, nil),
+            ("POST", "x", 404, nil), ("PUT", "x/1", 404, nil), ("PATCH", "t/99", 404, nil), ("PUT", "t/99", 404, nil),
+            ("POST", "t/99/k", 404, nil),
+        ] as [(String, String, Int, String?)])
+    func `A resource that can't do what is asked says so, whatever the body is`(
+        method: String, path: String, status: Int, allow: String?
+    ) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory, limits: { body: 10B } }
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
+        let bodies: [(String?, String?)] = [
+            (nil, nil), ("", nil), ("x", "text/plain"), ("{}", "application/json"),
+            (String(repeating: "x", count: 3000), "application/json"),
+        ]
+        for (body, type) in bodies {
+            let answer = try proxy.exchange(
+                method, "http://a.test/\(path)", fields: type.map { ["Content-Type: \($0)"] } ?? [], body: body)
+            #expect(answer.status == status && answer.field("Allow") == allow, "\(body ?? "none"): \(answer.head)")
+        }
+        let chunked = try proxy.connect()
+        try chunked.send(
+            "\(method) http://a.test/\(path) HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/json\r\n"
+                + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\nc\r\n{\"a\":  \"yz\"}\r\n0\r\n\r\n")
+        #expect(TestResponse(try chunked.receiveAll()).status == status)
+    }
+
+    @Test(arguments: [
+        ("POST", "t", "x", "text/plain", 415), ("PATCH", "t/1", "", "", 415),
+        ("POST", "t", #"{"a":"longer"}"#, "application/json", 413),
+    ])
+    func `A body that is not read is refused where its resource has the method`(
+        method: String, path: String, body: String, type: String, status: Int
+    ) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory, limits: { body: 10B } }
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
+        let fields = type.isEmpty ? [] : ["Content-Type: \(type)"]
+        #expect(try proxy.exchange(method, "http://a.test/\(path)", fields: fields, body: body).status == status)
+        let made = try proxy.exchange("PUT", "http://a.test/t/99", fields: ["If-None-Match: *"] + fields, body: body)
+        #expect(made.status == status, "the row need not be there that a PUT makes")
+    }
+
+    @Test func `Where the origin has failed, other methods are told what the resource can do`() throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.socket.send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/w/: { sqlite: a.db, seed: a.sql, writes: memory, when: origin-fails, limits: { body: 10B } }
+              \(base)/r/: { sqlite: b.db, seed: a.sql, when: origin-fails }
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
+        for (folder, allow) in [("w", "GET, HEAD, OPTIONS, POST"), ("r", "GET, HEAD, OPTIONS")] {
+            let options = try proxy.exchange("OPTIONS", "\(base)/\(folder)/t")
+            #expect(options.status == 204 && options.field("Allow") == allow, "\(options.head)")
+            let unknown = try proxy.exchange("BREW", "\(base)/\(folder)/t", body: "a longer body")
+            #expect(unknown.status == 405 && unknown.field("Allow") == allow, "\(unknown.head)")
+        }
+        let type = ["Content-Type: application/json"]
+        #expect(try proxy.exchange("POST", "\(base)/r/t", fields: type, body: "{}").status == 503)
+        #expect(try proxy.exchange("PUT", "\(base)/w/t", fields: type, body: "{}").status == 405)
+        let long = try proxy.exchange("POST", "\(base)/w/t", fields: type, body: #"{"a":"longer"}"#)
+        #expect(long.status == 413)
+        let line = try proxy.stopAndReadLog().split(separator: "\n").first { $0.contains(" 413 ") }
+        #expect(line?.contains(" substituted ") == true && line?.contains("(body too large)") == true, "\(line ?? "")")
+    }
+
+    @Test func `A parameter that the rule's condition wants is no column of the table`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/q: { sqlite: a.db, seed: a.sql, resource: t, query: { mode: live, "a%20b": "*" } }
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
+        #expect(try proxy.exchange("GET", "http://a.test/q?mode=live&a%20b=1&id=1").body == #"[{"id":1,"a":"x"}]"#)
+        #expect(try proxy.exchange("GET", "http://a.test/q?mode=live&a%20b=1&mood=1").status == 400)
+    }
+
+    @Test func `A precondition that doesn't hold is a problem, of an answer that is kept too`() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let tag = try #require(try proxy.exchange("GET", "http://a.test/t/1").field("ETag"))
+        #expect(try proxy.exchange("GET", "http://a.test/t/1", fields: ["If-Match: \(tag)"]).status == 200)
+        for _ in 0..<2 {
+            let failed = try proxy.exchange("GET", "http://a.test/t/1", fields: ["If-Match: \"other\""])
+            #expect(failed.status == 412 && failed.body.hasPrefix(#"{"title":"precondition failed","status":412"#))
+            #expect(failed.field("Content-Type") == "application/problem+json")
+        }
+    }
+
     @Test func `A body that comes while its method is looked up is not lost`() throws {
         let proxy = try TestProxy(
             """

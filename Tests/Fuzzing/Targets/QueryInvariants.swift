@@ -47,7 +47,7 @@ enum QueryInvariants {
         }
         for ignores in [false, true] {
             guard
-                let query = try? ListQuery(parameters, of: list.0, referring: list.1, ignoresUnknown: ignores)
+                let query = try? ListQuery(parameters, of: list.0, referring: list.1, ignores: { _ in ignores })
             else { continue }
             let (start, limit) = query.window(upTo: 1000)
             statements += [query.rows(limit: limit, offset: start), query.count]

@@ -111,7 +111,7 @@ struct CompanionReader {
 
     private func forms(_ value: YAMLNode) -> [DatabaseRule.Form]? {
         let expected = "'columns' is a mapping of TABLE.COLUMN to json, boolean or text"
-        guard let entries = value.entries, !entries.isEmpty else { return refuse(expected, value) }
+        guard let entries = value.entries else { return refuse(expected, value) }
         OptionReader(diagnostics: diagnostics).reportDuplicates(value, "the column")
         return entries.compactMap { entry in
             guard let name = entry.key.scalar?.string, let dot = name.firstIndex(of: "."), dot != name.startIndex,
@@ -132,7 +132,8 @@ struct CompanionReader {
         }
         guard let source else { return refuse("'resource' belongs to one rule, and can't be a default", value) }
         do throws(KeyError) {
-            return CapturedText(text: scalar.string, template: try source.template(Array(scalar.bytes)))
+            let template = try source.template(Array(scalar.bytes)) { "the key has no capture \($0)" }
+            return CapturedText(text: scalar.string, template: template)
         } catch {
             diagnostics.error(error.message, at: error.range.map(scalar.span(ofBytes:)) ?? scalar.span)
             return nil
@@ -205,9 +206,7 @@ struct CompanionReader {
             return refuse("'sqlite' is the path of a database's file", value)
         }
         do throws(KeyError) {
-            let path = try FileValue(Array(scalar.bytes))
-            guard !path.isFolder else { throw KeyError("'sqlite' is a file, not a folder") }
-            return path.path
+            return try SQLiteSource.path(Array(scalar.bytes))
         } catch {
             diagnostics.error(error.message, at: error.range.map(scalar.span(ofBytes:)) ?? scalar.span)
             return nil

@@ -26,8 +26,10 @@ public final class DatabaseSettings: Sendable {
     /// What names a resource; nil where the URL does.
     let resource: CaptureTemplate?
 
-    init(_ given: DatabaseOptions) {
+    /// - Parameter conditions: the parameters that the rule's condition `query` names.
+    init(_ given: DatabaseOptions, conditions: [String] = []) {
         var rule = DatabaseRule()
+        rule.conditionNames = conditions
         rule.tables = given.tables
         rule.keys = given.keys ?? []
         rule.forms = given.forms ?? []

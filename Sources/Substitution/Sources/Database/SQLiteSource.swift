@@ -1,6 +1,7 @@
 import Database
 import Diagnostics
 import HTTPSemantics
+import Patterns
 import YAML
 
 /// `sqlite`: rows of a database's tables, or of a statement.
@@ -27,13 +28,23 @@ struct SQLiteSource: SourceKind {
             return nil
         }
         do throws(KeyError) {
-            let path = try FileValue(Array(scalar.bytes))
-            guard !path.isFolder else { throw KeyError("'sqlite' is a file, not a folder") }
-            return reader.builder.append(path.path)
+            return reader.builder.append(try SQLiteSource.path(Array(scalar.bytes)))
         } catch {
             reader.diagnostics.error(error.message, at: error.range.map(scalar.span(ofBytes:)) ?? scalar.span)
             return nil
         }
+    }
+
+    /// The path of a database's file.
+    ///
+    /// - Throws: Why it is none. A capture in it would be read as a name.
+    static func path(_ text: [UInt8]) throws(KeyError) -> [UInt8] {
+        let path = try FileValue(text)
+        guard !path.isFolder else { throw KeyError("'sqlite' is a file, not a folder") }
+        if let template = try? CaptureTemplate(text), let first = template.references.first {
+            throw KeyError("'sqlite' names one file, without captures", at: first.range)
+        }
+        return path.path
     }
 
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect {
@@ -62,6 +73,11 @@ struct SQLiteSource: SourceKind {
         if database?.statements != nil {
             reader.diagnostics.error(
                 "'sql' is one statement here; names are for those of a template", at: reader.keySpan)
+        }
+        if database?.sql != nil, database?.resource != nil {
+            reader.diagnostics.error(
+                "'resource' and 'sql' can't stand together: a table's rows answer, or a statement's", at: reader.keySpan
+            )
         }
         if let result = database?.result, database?.sql == nil {
             reader.diagnostics.error("'result: \(result.rawValue)' goes with 'sql'", at: reader.keySpan)

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Substitution
+
+@Suite struct SQLiteSourceTests {
+    @Test(arguments: [
+        ("http://h/*/a", "{ sqlite: $1.db, resource: t }", "2:29: error: 'sqlite' names one file, without captures"),
+        (
+            "http://h/a", "{ sqlite: a.db, resource: t, sql: SELECT 1 AS x }",
+            "'resource' and 'sql' can't stand together"
+        ),
+        ("http://h/*/a", "{ sqlite: a.db, resource: products/$2 }", "error: the key has no capture $2"),
+        ("http://h/a", "{ sqlite: a.db, resource: \"p/${x}\" }", "error: the key has no capture ${x}"),
+        ("http://h/*/a", "{ sqlite: a.db, sql: SELECT $2 AS x }", "error: the key has no capture $2"),
+        ("http://h/a", "{ sqlite: a.db }", "error: one URL needs 'resource' or 'sql'"),
+        (
+            "http://h/a/", "{ sqlite: a.db, columns: 5 }",
+            "'columns' is a mapping of TABLE.COLUMN to json, boolean or text"
+        ),
+    ])
+    func `What a rule says amiss of a database is an error`(key: String, rule: String, expected: String) {
+        let found = headlines("substitutions:\n  \(key): \(rule)\n")
+        #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
+    }
+
+    @Test(arguments: ["{ sqlite: a$b.db }", "{ sqlite: a.db, columns: {} }"])
+    func `What may look amiss is none`(rule: String) {
+        #expect(headlines("substitutions:\n  http://h/a/: \(rule)\n").isEmpty)
+    }
+}
