@@ -1,4 +1,5 @@
 import Glibc
+import NIOPosix
 import ProxyTestKit
 import Synchronization
 import Testing
