@@ -23,6 +23,9 @@ final class DatabaseExchange: Exchange {
     /// What is wrong with the request, if the resource has the method.
     private var unfitness: Problem?
     private var ticket: DatabaseTicket?
+    /// The rule's delay, which comes before the database is asked: what a reset drops meanwhile is in no answer.
+    private var timer: Scheduled<Void>?
+    private var hasWaited = false
     /// The origin that is asked first; nil for none.
     private var origin: (asked: AskedRequest, plan: ForwardPlan)?
 
@@ -157,6 +160,7 @@ final class DatabaseExchange: Exchange {
 
     func clientIsGone() {
         client = nil
+        timer?.cancel()
         ticket?.cancel()
     }
 
@@ -164,6 +168,7 @@ final class DatabaseExchange: Exchange {
 
     /// Looks whether the data are still those of an answer that was made before.
     private func check(_ ready: ReadyAnswer, _ data: AnswerData) {
+        guard !waits({ $0.check(ready, data) }) else { return }
         let bound = NIOLoopBound((self, ready), eventLoop: loop.eventLoop)
         data.check { [eventLoop = loop.eventLoop] hasLooked in
             eventLoop.execute {
@@ -176,7 +181,7 @@ final class DatabaseExchange: Exchange {
     }
 
     private func ask() {
-        guard client != nil else { return }
+        guard client != nil, !waits({ $0.ask() }) else { return }
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         ticket = database.submit(asked.request(body: body.bytes)) { [eventLoop = loop.eventLoop] result in
             eventLoop.execute {
@@ -186,6 +191,18 @@ final class DatabaseExchange: Exchange {
         }
         // An origin that answers where there is no database gets it yet.
         if use.rule.options.missing != .forward { body.drop() }
+    }
+
+    /// Whether the rule's delay is to come yet; then it goes on with something after it.
+    private func waits(_ next: @escaping (DatabaseExchange) -> Void) -> Bool {
+        let delay = use.rule.options.delay
+        guard !hasWaited, delay != .zero else { return false }
+        hasWaited = true
+        timer = loop.schedule(after: delay) { [weak self] in
+            guard let self, client != nil else { return }
+            next(self)
+        }
+        return true
     }
 
     private func take(_ result: DatabaseResult) {
@@ -273,7 +290,7 @@ final class DatabaseExchange: Exchange {
             return refuse(Problem(status: 412, title: "precondition failed", detail: "the answer is another now"))
         }
         self.client = nil
-        client.resume { loop.serve(answer, request, client) }
+        client.resume { loop.serve(answer, request, client, hasWaited: hasWaited) }
         client.flush()
     }
 }
