@@ -2,6 +2,7 @@ import Archives
 import HTTP1
 import HTTPSemantics
 import NIOCore
+import NIOEmbedded
 import Synchronization
 import Testing
 
