@@ -53,6 +53,9 @@ public enum RecordingOrder {
             }
         }
         if hasSpans {
+            // Of what stays where it is, navigations stand where they began, as what they ask for does.
+            fixed = fixed.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(
+                \.element)
             for (url, index) in requests {
                 let path = path(url)
                 let place = fixed.indices.last { fixed[$0].isBefore(index, spans[index].start, path) } ?? 0

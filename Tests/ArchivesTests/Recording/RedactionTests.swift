@@ -242,7 +242,10 @@ struct RedactionTests {
             (#"{"pin":"1"}"#, "text/html", #"{"pin":"REDACTED"}"#),
             (#"{"pin":"1"}"#, "text/javascript", #"{"pin":"REDACTED"}"#),
             (#"/**/cb.a["b"]({"pin":"1"});"#, "application/javascript", #"/**/cb.a["b"]({"pin":"REDACTED"});"#),
-            (#"typeof cb === 'function' && cb({"pin":"1"})"#, "text/plain", nil),
+            (
+                #"typeof cb === 'function' && cb({"pin":"1"})"#, "text/plain",
+                #"typeof cb === 'function' && cb({"pin":"REDACTED"})"#
+            ),
             (")]}',\n{\"pin\":\"1\"}", "text/plain", ")]}',\n{\"pin\":\"REDACTED\"}"),
             (#"define({"pin": f()})"#, "text/javascript", nil),
             (#"<p>{"pin":"1"}</p>"#, "text/html", nil),

@@ -125,8 +125,8 @@ import Testing
 
     @Test(arguments: [
         ("PUT", "t", "405"), ("POST", "t/1", "405"), ("POST", "v", "405"), ("PATCH", "v/1", "405"),
-        ("POST", "x", "404"),
-        ("PUT", "t/1?a=1", "100"), ("POST", "t", "100"),
+        ("POST", "x", "404"), ("PUT", "t/1", "404"),
+        ("PUT", "t/2", "100"), ("POST", "t", "100"),
     ])
     func `100 Continue doesn't come before a refusal that the schema shows`(
         method: String, path: String, status: String
@@ -135,7 +135,13 @@ import Testing
             """
             substitutions:
               http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory, keys: { v: id } }
-            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY, a); CREATE VIEW v AS SELECT id, a FROM t;"])
+            """,
+            files: [
+                "a.sql": """
+                    CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(2, 'a');
+                    CREATE VIEW v AS SELECT id, a FROM t;
+                    """
+            ])
         let socket = try proxy.connect()
         try socket.send(
             "\(method) http://a.test/\(path) HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/json\r\n"

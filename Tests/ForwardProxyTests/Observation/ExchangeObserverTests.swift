@@ -181,7 +181,7 @@ struct ExchangeObserverTests {
             _ = try socket.receiveAll()
         }
         let seen = try watch.ended(1)
-        #expect(seen[0].request == nil && seen[0].method == "-" && seen[0].url == "-")
+        #expect(seen[0].request == nil && seen[0].method == "GET" && seen[0].url == "http://x/")
         #expect(seen[0].calls == "hbe" && seen[0].status == 400)
         #expect(seen[0].lines.contains("Connection: close\r\n") && seen[0].record?.outcome == .refused)
         for seen in try watch.ended(2) { #expect(seen.isInOrder) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SQLiteSourceTests {
     @Test(arguments: [
-        ("http://h/*/a", "{ sqlite: $1.db, resource: t }", "2:29: error: 'sqlite' names one file, without captures"),
+        ("http://h/*/a", "{ sqlite: $1.db, resource: t }", "2:27: error: 'sqlite' names one file, without captures"),
         (
             "http://h/a", "{ sqlite: a.db, resource: t, sql: SELECT 1 AS x }",
             "'resource' and 'sql' can't stand together"
