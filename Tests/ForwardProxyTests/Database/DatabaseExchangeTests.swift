@@ -138,9 +138,9 @@ import Testing
             """,
             files: [
                 "a.sql": """
-                    CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(2, 'a');
-                    CREATE VIEW v AS SELECT id, a FROM t;
-                    """
+                CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(2, 'a');
+                CREATE VIEW v AS SELECT id, a FROM t;
+                """
             ])
         let socket = try proxy.connect()
         try socket.send(
