@@ -177,10 +177,12 @@ import Testing
 
     @Test func `A row needs a value for a text that is the rule's key`() throws {
         var rule = DatabaseRule()
-        rule.keys = [.init(table: "p", columns: ["code"]), .init(table: "d", columns: ["code"])]
+        rule.keys = ["p", "d", "g"].map { .init(table: $0, columns: ["code"]) }
         let stage = try Stage(
             """
             CREATE TABLE p(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+            CREATE TABLE g(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+            CREATE TRIGGER t AFTER INSERT ON g BEGIN UPDATE g SET code = 'c' || new.id WHERE id = new.id; END;
             CREATE TABLE d(id INTEGER PRIMARY KEY, code TEXT UNIQUE DEFAULT 'new');
             """, rule: rule)
         for body in ["{}", #"{"code":null}"#] {
@@ -189,6 +191,8 @@ import Testing
         }
         #expect(stage.send(.post, "p", #"{"code":"a"}"#).fields["Location"] == "http://api.example/p/a")
         #expect(stage.send(.post, "d", "{}").fields["Location"] == "http://api.example/d/new")
+        // Also one that a trigger gives.
+        #expect(stage.send(.post, "g", "{}").fields["Location"] == "http://api.example/g/c1")
     }
 
     @Test func `What a table can't do at all is a conflict with SQLite's words`() throws {

@@ -107,13 +107,10 @@ struct Writer {
                 throw .badBody("'\(declared.name)' is the key, and needs a value")
             }
         }
-        // A row without a value for a key of the rule's would have no URL.
-        for column in keyColumns(view) where (row[column] ?? .null) == .null && !table.primaryKey.contains(column) {
-            let declared = table.columns[column]
-            guard declared.affinity == .text, !declared.isGenerated else { continue }
-            guard row[column] == nil, declared.defaultValue != nil else {
-                throw .badBody("'\(declared.name)' is the key, and needs a value")
-            }
+        // A row without a value for a key of the rule's would have no URL, unless a trigger gives one.
+        let lacking = keyColumns(view).map { ($0, table.columns[$0]) }.filter { column, declared in
+            (row[column] ?? .null) == .null && !table.primaryKey.contains(column) && declared.affinity == .text
+                && !declared.isGenerated && (row[column] != nil || declared.defaultValue == nil)
         }
         let columns = row.columns
         var given = columns.map { row[$0] ?? .null }
@@ -143,6 +140,10 @@ struct Writer {
             throw Problem(
                 409, "constraint",
                 "the row was not stored: a trigger of \(table.name), or a conflict clause of its schema, dropped it")
+        }
+        for (_, declared) in lacking
+        where try read(view, "(\(view.ownCondition)) AND \(declared.name.quotedName) IS NULL", values) != nil {
+            throw .badBody("'\(declared.name)' is the key, and needs a value")
         }
         return found
     }

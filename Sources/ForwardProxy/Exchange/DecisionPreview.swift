@@ -246,6 +246,7 @@ public struct DecisionPreview: Sendable {
         case .error: []
         case .notFound: [DecisionPreview(.noSuchFile(rule: rule.position))]
         case .forward where decider.isOffline: [DecisionPreview(.offline(rule: rule.position))]
+        case .forward where RequestCacheControl(asked.fields).onlyIfCached: [DecisionPreview(.onlyIfCached)]
         case .forward:
             [
                 DecisionPreview(
