@@ -196,8 +196,11 @@ extension HTTP2RequestHead {
         ) throws(HTTP2RequestError) {
             try Builder.check(name, value)
             // An empty crumb adds no cookie, and would leave a delimiter behind.
-            guard let known = cookies, !known.isEmpty else { return cookies = Array(value) }
-            if !value.isEmpty { cookies?.append(contentsOf: [0x3b, 0x20] + value) }
+            if cookies?.isEmpty ?? true {
+                cookies = Array(value)
+            } else if !value.isEmpty {
+                cookies?.append(contentsOf: [0x3b, 0x20] + value)
+            }
         }
 
         mutating func joinCookies() throws(HTTP2RequestError) {

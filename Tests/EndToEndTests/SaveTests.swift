@@ -286,7 +286,8 @@ extension EndToEnd {
         func drawing() throws {
             for name in ["d.mhtml", "d.har"] {
                 #expect(try report(site.url("/drawn"), name).misses.isEmpty)
-                #expect(Set(try urls(name)) == Set(["/drawn", "/img/in.svg"].map { site.url($0) }))
+                let found = try urls(name)
+                #expect(Set(found) == Set(["/drawn", "/img/in.svg"].map { site.url($0) }), "\(found)")
             }
         }
 

@@ -62,8 +62,8 @@ public struct ConvertedEntry: Sendable {
                 limits: archive.limits)
             while start.count < Redaction.beginning, try stream.read(Redaction.beginning, into: &start) {}
         } catch {
-            // It stays as it is, as all else that can't be read.
-            return false
+            // It stays as it is, as all else that can't be read, unless what came of it says what it is.
+            guard !start.isEmpty else { return false }
         }
         return redaction.mayChange(start, type: exchange.value("content-type") ?? [])
     }
@@ -92,7 +92,8 @@ public struct ConvertedEntry: Sendable {
             limits: archive.limits)
         let body = try stream.readAll(limit: archive.limits.body)
         guard let kept = redaction.responseBody(body, type: exchange.value("content-type") ?? []) else {
-            throw ArchiveProblem(.error, "it is JSON in UTF-16 or UTF-32, out of which nothing can be taken")
+            throw ArchiveProblem(
+                .error, "entry \(index + 1) is JSON in UTF-16 or UTF-32, out of which nothing can be taken")
         }
         return MemoryStream(kept)
     }

@@ -40,6 +40,7 @@ public enum RecordingOrder {
         var fixed = [Fixed()]
         var requests: [(url: [UInt8], index: Int)] = []
         let hasSpans = spans.count == archive.table.count
+        var last = Int64.min
         for index in 0..<archive.table.count {
             let exchange = try archive.exchange(index)
             if isSubrequest(exchange) {
@@ -48,7 +49,13 @@ public enum RecordingOrder {
             } else {
                 let isRead = exchange.method == "GET" || exchange.method == "HEAD"
                 var next = Fixed(index: index, path: isRead ? nil : path(exchange.url))
-                if hasSpans { next.time = isRead && isOfBrowser(exchange) ? spans[index].start : spans[index].end }
+                if hasSpans, isRead, isOfBrowser(exchange) {
+                    next.time = spans[index].start
+                } else if hasSpans {
+                    // Whatever the clock did, these stay in their order.
+                    last = max(last, spans[index].end)
+                    next.time = last
+                }
                 fixed.append(next)
             }
         }
@@ -58,7 +65,19 @@ public enum RecordingOrder {
                 \.element)
             for (url, index) in requests {
                 let path = path(url)
-                let place = fixed.indices.last { fixed[$0].isBefore(index, spans[index].start, path) } ?? 0
+                // The last that it stands behind by its time.
+                var (low, high) = (0, fixed.count)
+                while low < high {
+                    let middle = (low + high) / 2
+                    if fixed[middle].time <= spans[index].start { low = middle + 1 } else { high = middle }
+                }
+                var place = max(0, low - 1)
+                // What ended while it was under way may have changed it. Ends are cut to whole milliseconds, twice.
+                let end = spans[index].end &+ 2
+                while low < fixed.count, fixed[low].time <= end {
+                    if fixed[low].mayHaveChanged(index, path) { place = low }
+                    low += 1
+                }
                 fixed[place].group.append((key(url), index))
             }
         }
@@ -81,11 +100,9 @@ public enum RecordingOrder {
         var time = Int64.min
         var group: [(key: [UInt8], index: Int)] = []
 
-        /// Whether a request that began at a time stands behind it.
-        func isBefore(_ other: Int, _ start: Int64, _ path: ArraySlice<UInt8>) -> Bool {
-            guard let index else { return true }
-            if time <= start { return true }
-            guard index < other, let own = self.path else { return false }
+        /// Whether an entry that was answered behind it may be what it has changed.
+        func mayHaveChanged(_ other: Int, _ path: ArraySlice<UInt8>) -> Bool {
+            guard let index, index < other, let own = self.path else { return false }
             return RecordingOrder.isAbove(own, path) || RecordingOrder.isAbove(path, own)
         }
     }

@@ -229,9 +229,16 @@ public struct Redaction: Sendable {
     public func responseBody(_ body: [UInt8], type: [UInt8]) -> [UInt8]? {
         switch ResponseText(body, type: type) {
         case .other: body
-        case .json: JSONRedaction.redacted(body, ownParameters) ?? body
+        case .json: redactedValue(body)
         case .wide: nil
         }
+    }
+
+    /// What stands around the JSON, as of a call, stays.
+    private func redactedValue(_ body: [UInt8]) -> [UInt8] {
+        let value = ResponseText.value(body)
+        guard let kept = JSONRedaction.redacted(Array(body[value]), ownParameters) else { return body }
+        return Array(body[..<value.lowerBound]) + kept + Array(body[value.upperBound...])
     }
 
     /// So many bytes of a body say whether it may be JSON.

@@ -13,12 +13,14 @@ enum ResponseText {
 
     /// So many of the first bytes say what it may be.
     static let beginning = 1024
+    /// What stands before JSON to keep other sites' scripts from reading it.
+    private static let guards = [")]}'", "while(1);", "for(;;);"]
 
     init(_ body: [UInt8], type: [UInt8]) {
         self = ResponseText.mayBe(body.prefix(ResponseText.beginning), type: type)
         guard self == .json, ResponseText.isProgram(type) else { return }
         // A script may begin like JSON, or with a call.
-        if !JSONRedaction.isJSON(ResponseText.argument(body) ?? body) { self = .other }
+        if !JSONRedaction.isJSON(ResponseText.argument(body).map { Array(body[$0]) } ?? body) { self = .other }
     }
 
     /// What a body may be that begins so.
@@ -35,8 +37,7 @@ enum ResponseText {
     /// Whether a text begins as an object or a list does, also behind what keeps other sites' scripts from reading it.
     private static func begins(_ text: [UInt8]) -> Bool {
         let text = text.drop { isBlank($0) }
-        let guards = ["", ")]}'", "while(1);", "for(;;);"]
-        return guards.contains { mark in
+        return ([""] + guards).contains { mark in
             guard text.starts(with: mark.utf8) else { return false }
             let first = text.dropFirst(mark.utf8.count).first { !isBlank($0) && $0 != UInt8(ascii: ",") }
             return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
@@ -60,7 +61,7 @@ enum ResponseText {
         let end = min(text.count, beginning)
         while index < end {
             let byte = text[index]
-            if text[index...].starts(with: "/*".utf8) {
+            if text[index..<end].starts(with: "/*".utf8) {
                 let body = text[(index + 2)..<end]
                 guard let close = body.indices.first(where: { body[$0...].starts(with: "*/".utf8) }) else { return nil }
                 index = close + 2
@@ -83,10 +84,21 @@ enum ResponseText {
     }
 
     /// What stands between the brackets of a text that is one call.
-    private static func argument(_ text: [UInt8]) -> [UInt8]? {
+    private static func argument(_ text: [UInt8]) -> Range<Int>? {
         guard let start = callStart(text), let end = text.lastIndex(of: UInt8(ascii: ")")), start <= end,
             text[(end + 1)...].allSatisfy({ isBlank($0) || $0 == UInt8(ascii: ";") })
         else { return nil }
-        return Array(text[start..<end])
+        return start..<end
+    }
+
+    /// Where the JSON of a body stands: behind a guard, between the brackets of a call, or all of it.
+    static func value(_ body: [UInt8]) -> Range<Int> {
+        if let call = argument(body) { return call }
+        let start = body.firstIndex { !isBlank($0) } ?? 0
+        for mark in guards where body[start...].starts(with: mark.utf8) {
+            let rest = body[(start + mark.utf8.count)...]
+            return (rest.firstIndex { !isBlank($0) && $0 != UInt8(ascii: ",") } ?? body.count)..<body.count
+        }
+        return 0..<body.count
     }
 }

@@ -44,7 +44,7 @@ struct ListQuery {
                     filters.append(Filter(path: path, operation: operation, parameters: [parameter]))
                 }
             case .control: try controls.take(parameter)
-            case .unknown(let problem): if !ignores(parameter.name) { throw problem }
+            case .unknown(let problem): if !ignores(parameter.name) { throw problem() }
             }
         }
         try controls.settle()
@@ -98,7 +98,8 @@ struct ListQuery {
     private enum Meaning {
         case filter(ColumnPath, Operator)
         case control
-        case unknown(Problem)
+        /// What is wrong is worded only where somebody is told.
+        case unknown(() -> Problem)
     }
 
     /// What a parameter's name means: a column, a control, a column with an operator.
@@ -112,15 +113,17 @@ struct ListQuery {
         if let colon = name.lastIndex(of: ":") {
             let column = String(name[..<colon])
             let word = String(name[name.index(after: colon)...])
-            guard let path = ColumnPath(column, in: view) else { return .unknown(unknownColumn(column, view)) }
+            guard let path = ColumnPath(column, in: view) else { return .unknown { unknownColumn(column, view) } }
             guard let operation = Operator(rawValue: word) else {
-                return .unknown(unknownParameter(name, word, Operator.allCases.map(\.rawValue), prefix: column + ":"))
+                return .unknown {
+                    unknownParameter(name, word, Operator.allCases.map(\.rawValue), prefix: column + ":")
+                }
             }
             return .filter(path, operation)
         }
         if let filter = withOperator(name, in: view) { return filter }
-        if name.hasPrefix("_") { return .unknown(unknownParameter(name, name, Controls.names, prefix: "")) }
-        return .unknown(unknownColumn(name, view))
+        if name.hasPrefix("_") { return .unknown { unknownParameter(name, name, Controls.names, prefix: "") } }
+        return .unknown { unknownColumn(name, view) }
     }
 
     /// A column with an operator behind `:` or `_`.

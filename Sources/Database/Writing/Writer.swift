@@ -108,9 +108,11 @@ struct Writer {
             }
         }
         // A row without a value for a key of the rule's would have no URL, unless a trigger gives one.
-        let lacking = keyColumns(view).map { ($0, table.columns[$0]) }.filter { column, declared in
-            (row[column] ?? .null) == .null && !table.primaryKey.contains(column) && declared.affinity == .text
-                && !declared.isGenerated && (row[column] != nil || declared.defaultValue == nil)
+        let lacking = keyColumns(view).filter { column in
+            guard (row[column] ?? .null) == .null, !table.primaryKey.contains(column) else { return false }
+            let declared = table.columns[column]
+            return declared.affinity == .text && !declared.isGenerated
+                && (row[column] != nil || declared.defaultValue == nil)
         }
         let columns = row.columns
         var given = columns.map { row[$0] ?? .null }
@@ -141,9 +143,12 @@ struct Writer {
                 409, "constraint",
                 "the row was not stored: a trigger of \(table.name), or a conflict clause of its schema, dropped it")
         }
-        for (_, declared) in lacking
-        where try read(view, "(\(view.ownCondition)) AND \(declared.name.quotedName) IS NULL", values) != nil {
-            throw .badBody("'\(declared.name)' is the key, and needs a value")
+        for column in lacking {
+            let name = table.columns[column].name
+            guard try read(view, "(\(view.ownCondition)) AND \(name.quotedName) IS NULL", values) != nil else {
+                continue
+            }
+            throw .badBody("'\(name)' is the key, and needs a value")
         }
         return found
     }

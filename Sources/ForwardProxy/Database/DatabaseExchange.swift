@@ -249,7 +249,6 @@ final class DatabaseExchange: Exchange {
         // What came of a body that was not read is gone.
         let mayForward =
             rule.options.missing == .forward && (!request.hasBody || hasRead) && !originHasFailed
-            && !loop.proxy.configuration.isOffline
         switch rule.options.missing {
         case .notFound:
             self.client = nil
@@ -257,6 +256,10 @@ final class DatabaseExchange: Exchange {
             client.flush()
         case .forward where mayForward && use.uri.scheme != .other:
             self.client = nil
+            if let error = loop.forwardRefusal(rule, request) {
+                client.fail(error)
+                return client.flush()
+            }
             let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
             let asked = AskedRequest(request, use.uri)
             let held = hasRead ? body.bytes : nil

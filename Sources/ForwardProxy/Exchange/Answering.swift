@@ -104,9 +104,8 @@ extension LoopContext {
             switch options.missing {
             case .notFound: exchange.fail(.noSuchFile(rule: rule.position))
             case .error where AnswerContent.looksLikeTraversal(path): exchange.fail(.noSuchFile(rule: rule.position))
-            case .forward where proxy.configuration.isOffline: exchange.fail(.offline(rule: rule.position))
-            case .forward where RequestCacheControl(request.head.fields).onlyIfCached: exchange.fail(.onlyIfCached)
             case .forward where mayForward:
+                if let error = forwardRefusal(rule, request) { return exchange.fail(error) }
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
                 exchange.handOver { client in
                     forward(request, AskedRequest(request, use.uri), to: use.uri, client, plan)
@@ -128,6 +127,12 @@ extension LoopContext {
             }
         }
         return exchange
+    }
+
+    /// Why the origin isn't asked for what is missing (`missing: forward`); nil where it is.
+    func forwardRefusal(_ rule: Rule, _ request: Request) -> ProxyError? {
+        if proxy.configuration.isOffline { return .offline(rule: rule.position) }
+        return RequestCacheControl(request.head.fields).onlyIfCached ? .onlyIfCached : nil
     }
 
     /// Makes an answer ready, and keeps it for the requests to come.

@@ -396,8 +396,9 @@ final class TemplateExchange: Exchange {
                 return fail(.noSuchFile(rule: use.rule.position))
             }
             if refusal == .notFound, use.rule.options.missing == .forward, !request.hasBody, !originHasFailed,
-                !loop.proxy.configuration.isOffline, let client
+                let client
             {
+                if let error = loop.forwardRefusal(use.rule, request) { return fail(error) }
                 self.client = nil
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
                 let asked = AskedRequest(request, use.uri)

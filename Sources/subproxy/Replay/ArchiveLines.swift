@@ -26,7 +26,7 @@ enum ArchiveLines {
 
     /// The same where no archive has the URL's host.
     static func lines(elsewhere nearest: [ArchiveMiss.Nearest]) -> [String] {
-        nearest.isEmpty ? [] : ["no archive has its host"] + nearest.map(line)
+        nearest.isEmpty ? [] : ["no archive is for its URL"] + nearest.map(line)
     }
 
     private static func line(_ nearest: ArchiveMiss.Nearest) -> String {

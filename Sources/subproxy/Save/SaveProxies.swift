@@ -209,7 +209,8 @@ final class SaveProxies {
         recordedBefore = recorder.entryCount
         var archives: [String] = []
         if !page.documents.isEmpty {
-            if documents > 0 { unlink(folder.path + "/frozen.warc") }
+            // Where late frames came, it is written a second time.
+            if documents > 0 { for name in ["frozen.warc", "page.yaml"] { unlink(folder.path + "/" + name) } }
             guard let recorded = try? archive("recorded.warc") else { throw unreadable }
             do {
                 try FrozenDocuments(page, url, recorded).write(to: folder.path + "/frozen.warc")

@@ -202,11 +202,15 @@ struct LateEventTests {
               http://127.0.0.1:\(origin.port)/o: { text: rule, when: origin-fails }
               http://127.0.0.1:\(origin.port)/m: { file: none.txt, missing: forward }
               http://127.0.0.1:\(origin.port)/r: { text: rule }
+              http://127.0.0.1:\(origin.port)/d: { sqlite: none.db, resource: t, missing: forward }
+              http://127.0.0.1:\(origin.port)/t: { template: none.html, missing: forward }
             """)
         let field = ["Cache-Control: only-if-cached"]
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/f", fields: field).status == 504)
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/o", fields: field).body == "rule")
-        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/m", fields: field).status == 504)
+        for path in ["m", "d", "t"] {
+            #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/\(path)", fields: field).status == 504)
+        }
         let reload = ["Cache-Control: only-if-cached, no-cache"]
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/r", fields: reload).body == "rule")
         #expect(origin.requests.isEmpty)
