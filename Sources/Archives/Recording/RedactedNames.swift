@@ -11,15 +11,19 @@ struct RedactedNames: Sendable {
     var isEmpty: Bool { names.isEmpty }
 
     /// Whether a name is one of them, whatever its case; of `user[password]` it is what stands in the last brackets, of
-    /// `token[]` what stands before those that are empty.
+    /// `token[]` and `token[0]` what stands before those that are empty or hold a number.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
         var name = name.map(\.asciiLowercased)
         if names.contains(name) { return true }
-        while name.suffix(2).elementsEqual("[]".utf8) { name.removeLast(2) }
-        if names.contains(name) { return true }
-        guard name.last == UInt8(ascii: "]"), let start = name.lastIndex(of: UInt8(ascii: "[")) else { return false }
-        return names.contains(Array(name[(start + 1)...].dropLast()))
+        while name.last == UInt8(ascii: "]"), let start = name.lastIndex(of: UInt8(ascii: "[")) {
+            let inside = name[(start + 1)...].dropLast()
+            if names.contains(Array(inside)) { return true }
+            guard inside.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+            name.removeSubrange(start...)
+            if names.contains(name) { return true }
+        }
+        return false
     }
 
     // MARK: Forms

@@ -229,16 +229,22 @@ public struct Redaction: Sendable {
     public func responseBody(_ body: [UInt8], type: [UInt8]) -> [UInt8]? {
         switch ResponseText(body, type: type) {
         case .other: body
-        case .json: redactedValue(body)
+        case .json: redacted(body, [ResponseText.value(body)])
+        case .events: redacted(body, ResponseText.eventValues(body))
         case .wide: nil
         }
     }
 
     /// What stands around the JSON, as of a call, stays.
-    private func redactedValue(_ body: [UInt8]) -> [UInt8] {
-        let value = ResponseText.value(body)
-        guard let kept = JSONRedaction.redacted(Array(body[value]), ownParameters) else { return body }
-        return Array(body[..<value.lowerBound]) + kept + Array(body[value.upperBound...])
+    private func redacted(_ body: [UInt8], _ values: [Range<Int>]) -> [UInt8] {
+        var result: [UInt8] = []
+        var copied = 0
+        for value in values {
+            guard let kept = JSONRedaction.redacted(Array(body[value]), ownParameters) else { continue }
+            result += body[copied..<value.lowerBound] + kept
+            copied = value.upperBound
+        }
+        return copied == 0 ? body : result + body[copied...]
     }
 
     /// So many bytes of a body say whether it may be JSON.

@@ -1,4 +1,5 @@
 import Basics
+import HTTPSemantics
 
 /// What a response's body is, for whoever looks for members of JSON in it.
 ///
@@ -8,6 +9,8 @@ enum ResponseText {
     case json
     /// JSON in UTF-16 or UTF-32.
     case wide
+    /// A stream of events (HTML, "Server-sent events"), each of whose lines of data may be JSON.
+    case events
     /// There are no members in it.
     case other
 
@@ -27,6 +30,7 @@ enum ResponseText {
     static func mayBe(_ beginning: ArraySlice<UInt8>, type: [UInt8]) -> ResponseText {
         let start = Array(beginning)
         let isLabelled = Redaction.isJSON(type: type)
+        if isEventStream(type) { return .events }
         if Redaction.hasWideMark(start) || Redaction.hasWideLetters(start) {
             let narrow = start.filter { $0 != 0 && $0 != 0xFE && $0 != 0xFF }
             return isLabelled || begins(narrow) || callStart(narrow) != nil ? .wide : .other
@@ -46,6 +50,21 @@ enum ResponseText {
 
     private static func isBlank(_ byte: UInt8) -> Bool {
         byte <= 0x20 && byte != 0 || byte == 0xEF || byte == 0xBB || byte == 0xBF
+    }
+
+    private static func isEventStream(_ type: [UInt8]) -> Bool {
+        type.withUnsafeBytes { MediaType($0) }.map { Array($0.essence) }?.elementsEqual("text/event-stream".utf8)
+            == true
+    }
+
+    /// Where the JSON of each event's line of data stands.
+    static func eventValues(_ body: [UInt8]) -> [Range<Int>] {
+        body.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).compactMap { line in
+            guard line.starts(with: "data:".utf8) else { return nil }
+            let value = line.dropFirst(5).drop { isBlank($0) }
+            return value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[")
+                ? value.startIndex..<value.endIndex : nil
+        }
     }
 
     private static func isProgram(_ type: [UInt8]) -> Bool {

@@ -19,6 +19,8 @@ struct RedactionTests {
             ("https://a.example/?token=", "https://a.example/?token=REDACTED"),
             ("https://a.example/?user[password]=x", "https://a.example/?user[password]=REDACTED"),
             ("https://a.example/?token[]=x&b[]=y", "https://a.example/?token[]=REDACTED&b[]=y"),
+            ("https://a.example/?token[0]=x&b[0]=y", "https://a.example/?token[0]=REDACTED&b[0]=y"),
+            ("https://a.example/?u[token][1]=x", "https://a.example/?u[token][1]=REDACTED"),
             ("https://a.example/?user[token][]=x&[]=y", "https://a.example/?user[token][]=REDACTED&[]=y"),
             ("https://a.example/?tokens=1&&sig=2&", "https://a.example/?tokens=1&&sig=REDACTED&"),
             ("https://a.example/cb#id_token=x&state=1", "https://a.example/cb#id_token=REDACTED&state=1"),
@@ -263,6 +265,15 @@ struct RedactionTests {
         let wide = [0xFF, 0xFE] + body.utf8.flatMap { byte -> [UInt8] in [byte, 0] }
         let isFound = Self.own.responseBody(wide, type: Array(type.utf8)) == nil
         #expect(isFound == (redacted != nil || body.hasPrefix("define(") || body.hasPrefix("[")))
+    }
+
+    @Test("looks into each event of a stream")
+    func events() throws {
+        let body = "event: a\ndata: {\"pin\":1,\"b\":2}\n\ndata: text\r\ndata:[{\"pin\":{}}]\n"
+        let kept = try #require(Self.own.responseBody(Array(body.utf8), type: Array("text/event-stream".utf8)))
+        #expect(
+            String(decoding: kept, as: UTF8.self)
+                == "event: a\ndata: {\"pin\":\"REDACTED\",\"b\":2}\n\ndata: text\r\ndata:[{\"pin\":\"REDACTED\"}]\n")
     }
 
     @Test("leaves all where no name is one of a credential")
