@@ -124,6 +124,8 @@ struct LimitedStream: BodyStream {
         try LimitedStream.check(given, limit: limit)
     }
 
+    var isRewritten: Bool { source.isRewritten }
+
     /// - Throws: ``ArchiveProblem`` where a body of so many bytes is too long.
     static func check(_ size: Int, limit: Int) throws(ArchiveProblem) {
         guard size <= limit else {

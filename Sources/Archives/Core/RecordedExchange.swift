@@ -60,7 +60,8 @@ public struct RecordedBody: Sendable, Equatable {
     public var isSeekable = false
     /// Of such a one in a file of its own, a text that another state of that file does not have.
     public var fileState: String?
-    /// Whether it is not the bytes that the origin sent: then no ETag is made from them.
+    /// Whether it is not the bytes that the origin sent: then no ETag is made from them. Where ``size`` is nil it may be
+    /// them all the same, and ``BodyStream/isRewritten`` tells.
     public var isRewritten = false
     /// Of a body that is in a file of its own, a text that another state of that file does not have; nil where the
     /// archive's own file has it.
@@ -81,9 +82,14 @@ public protocol BodyStream {
     ///
     /// - Throws: ``ArchiveProblem`` where what had to be read can't be.
     mutating func skip(_ count: Int) throws(ArchiveProblem)
+
+    /// Whether any of what was read is written otherwise than it was recorded.
+    var isRewritten: Bool { get }
 }
 
 extension BodyStream {
+    public var isRewritten: Bool { false }
+
     /// Reads the bytes, and throws them away.
     ///
     /// - Throws: ``ArchiveProblem`` where they can't be read.

@@ -21,6 +21,8 @@ struct MHTMLReader: ArchiveReader {
         var url: [UInt8]
         /// Whether the body is written otherwise than it is stored, as far as its type tells.
         var isRewritable: Bool
+        /// Whether the body stands in the file as it is.
+        var isPlain: Bool { encoding == .binary && !isRewritable }
     }
 
     /// Reads the index of a file.
@@ -86,7 +88,10 @@ struct MHTMLReader: ArchiveReader {
         var exchange = RecordedExchange()
         exchange.url = part.url
         exchange.body.storedBytes = part.body.count
-        if part.encoding == .binary, !part.isRewritable { exchange.body.size = part.body.count }
+        if part.isPlain {
+            exchange.body.size = part.body.count
+            exchange.body.isSeekable = true
+        }
         if part.isRewritable { try tellRewriting(part, &exchange) }
         if let type = try contentType(part) { exchange.fields = [RecordedField(Array("Content-Type".utf8), type)] }
         return exchange
@@ -103,7 +108,7 @@ struct MHTMLReader: ArchiveReader {
             isMore = try stream.read(65_536, into: &piece)
             size += piece.count
         }
-        exchange.body.isRewritten = stream.rewriter?.hasChanged ?? false
+        exchange.body.isRewritten = stream.isRewritten
         exchange.body.size = size
     }
 
@@ -121,6 +126,7 @@ struct MHTMLReader: ArchiveReader {
 
     func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream {
         let part = try part(at: place)
+        if part.isPlain { try LimitedStream.check(part.body.count, limit: limits.body) }
         return stream(part, isRewriting: part.isRewritable)
     }
 

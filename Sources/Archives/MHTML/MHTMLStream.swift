@@ -66,6 +66,16 @@ struct MHTMLStream: BodyStream {
         return !isFinished
     }
 
+    /// Passes over bytes: without reading them where they stand in the file as they are.
+    mutating func skip(_ count: Int) throws(ArchiveProblem) {
+        guard case .none = decoder, rewriter == nil else { return try readOver(count) }
+        let end = range.lowerBound + min(max(count, 0), range.count)
+        written += end - range.lowerBound
+        range = end..<range.upperBound
+    }
+
+    var isRewritten: Bool { rewriter?.hasChanged ?? false }
+
     private mutating func decodeNext(_ count: Int, into bytes: inout [UInt8]) throws(ArchiveProblem) {
         let end = min(range.upperBound, range.lowerBound + count)
         let coded = try source.read(range.lowerBound..<end)

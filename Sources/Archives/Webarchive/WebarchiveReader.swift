@@ -69,11 +69,18 @@ struct WebarchiveReader: ArchiveReader {
         exchange.time = resource.response?.time
         exchange.fields = resource.fields
         exchange.body.storedBytes = resource.data.range.count
-        if !resource.data.isBase64 { exchange.body.size = resource.data.range.count }
+        if !resource.data.isBase64 {
+            exchange.body.size = resource.data.range.count
+            exchange.body.isSeekable = true
+        }
         return exchange
     }
 
-    func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream { stream(try resource(at: place).data) }
+    func body(at place: EntryPlace) throws(ArchiveProblem) -> any BodyStream {
+        let data = try resource(at: place).data
+        if !data.isBase64 { try LimitedStream.check(data.range.count, limit: limits.body) }
+        return stream(data)
+    }
 
     private func stream(_ data: PropertyData) -> MHTMLStream {
         MHTMLStream(bytes, data.range, data.isBase64 ? .base64 : .binary, rewriter: nil, limits: limits)

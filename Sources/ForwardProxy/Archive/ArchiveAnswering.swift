@@ -256,7 +256,7 @@ extension LoopContext {
         let archived = ArchivedAnswer(
             archive, number, asking.candidates.step, tolerance: asking.tolerance(number), fields: fields,
             isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty,
-            isSeekable: entry.isSeekable)
+            isInOrder: entry.content == nil && !exchange.body.isAnywhere)
         var content = AnswerContent(bodies: [], mediaType: [])
         content.archived = archived
         content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
@@ -273,9 +273,8 @@ extension LoopContext {
                     bytes: variant.body, sealed: variant.sealed)
             }
         } else {
-            content.bodies = [
-                AnswerContent.Body(coding: nil, etag: entry.tag, lastModified: nil, size: exchange.body.size ?? 0)
-            ]
+            let tag = exchange.body.isRewritten || exchange.value("etag") != nil ? [] : entry.tag
+            content.bodies = [AnswerContent.Body(coding: nil, etag: tag, lastModified: nil, size: entry.size ?? 0)]
         }
         return content
     }

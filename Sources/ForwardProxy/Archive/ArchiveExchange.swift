@@ -23,6 +23,8 @@ final class ArchiveExchange: Exchange {
     private var missed: MapArchive?
     /// Whether there were candidates with another body.
     private var hasOtherBody = false
+    /// The body that is being counted, by its tag; nil for none.
+    private var counted: [UInt8]?
 
     /// Larger bodies are not compared, and equal any.
     static let comparedBytes = 1 << 20
@@ -73,7 +75,10 @@ final class ArchiveExchange: Exchange {
 
     func clientBecameWritable() {}
 
-    func clientIsGone() { client = nil }
+    func clientIsGone() {
+        client = nil
+        endCounting(nil)
+    }
 
     // MARK: The origin
 
@@ -195,9 +200,10 @@ final class ArchiveExchange: Exchange {
     }
 
     private func serve(_ entry: LoadedEntry, _ number: Int, _ client: any ExchangeClient) {
-        self.client = nil
         let (loop, asking, request) = (loop, asking, request)
         let answer = loop.make(entry, number, asking)
+        if entry.content == nil, entry.size == nil, needsLength(answer, entry.exchange) { return count(entry, number) }
+        self.client = nil
         if entry.isOnlyCoded, !ArchiveExchange.takes(answer, request) {
             client.fail(.entryUnreadable(asking.archive.position(number), "its body can't be decoded"))
             client.flush()
@@ -210,17 +216,67 @@ final class ArchiveExchange: Exchange {
                 return loop.serve(answer, request, client)
             }
             let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
-            let isRefused = plan.status == 416 && entry.isSeekable
-            guard plan.status != 304, plan.status != 412, !isRefused else {
+            guard answer.status != 200 || plan.status == 200 || plan.status == 206 else {
                 plan.send(to: client, isHead: request.isHead)
                 return nil
             }
-            let part = plan.status == 206 && answer.status == 200 && entry.isSeekable ? plan : nil
+            let part = plan.status == 206 && answer.status == 200 ? plan : nil
             let stream = ArchiveStream(answer, entry, number, asking, client, part: part)
             stream.begin()
             return stream.isOver ? nil : stream
         }
         client.flush()
+    }
+
+    // MARK: Counting
+
+    /// Whether how long a body is, or whether anything in it is rewritten, has a part in its answer.
+    private func needsLength(_ answer: ReadyAnswer, _ exchange: RecordedExchange) -> Bool {
+        guard answer.status == 200, exchange.method != "HEAD" else { return false }
+        if exchange.body.isRewritten { return true }
+        let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
+        return request.isHead ? plan.status == 200 : plan.status == 206 || plan.status == 416
+    }
+
+    /// Finds out how long a body is of which only its end tells, and goes on with the answer. Of all that want to know it
+    /// of the same body, one reads it.
+    private func count(_ entry: LoadedEntry, _ number: Int) {
+        guard let client else { return }
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let claim = asking.archive.bodies.claim(entry.tag) { [eventLoop = loop.eventLoop] in
+            eventLoop.execute { bound.value.loop.batch { bound.value.count(entry, number) } }
+        }
+        switch claim {
+        case .done(let count):
+            var entry = entry
+            entry.note(count)
+            serve(entry, number, client)
+        case .mine:
+            counted = entry.tag
+            count(by: EntryReader(asking.archive, number, entry.exchange.body), entry, number)
+        case .others: break
+        }
+    }
+
+    private func count(by reader: EntryReader, _ entry: LoadedEntry, _ number: Int) {
+        loop.onFilePool({ () throws(EntryFailure) in try reader.count() }) { [self] result in
+            guard client != nil else { return }
+            switch result {
+            case .success(.none): count(by: reader, entry, number)
+            case .success(.some(let count)):
+                endCounting(count)
+                self.count(entry, number)
+            case .failure(let failure):
+                endCounting(nil)
+                fail(failure, number)
+            }
+        }
+    }
+
+    private func endCounting(_ count: CountedBodies.Count?) {
+        guard let name = counted else { return }
+        counted = nil
+        asking.archive.bodies.end(name, count)
     }
 
     /// Whether the client takes the only coding that there is.

@@ -4,7 +4,6 @@ import HTTP1
 import HTTPSemantics
 import NIOCore
 import Substitution
-import Synchronization
 
 /// Sends a body that is too large to be in memory: decoded on the pool, a piece at a time, as quickly as the client
 /// takes it.
@@ -16,7 +15,9 @@ final class ArchiveStream: Exchange {
     private let loop: LoopContext
     /// Nil from the end of the exchange on.
     private var client: (any ExchangeClient)?
-    private var reader: Reader
+    private let reader: EntryReader
+    /// What is left to read of the part of the body that is sent, or of the whole.
+    private var range = 0..<Int.max
     /// The response with parts of the body; nil for the whole.
     private let part: AnswerPlan?
     /// What follows of it behind what is being read.
@@ -31,55 +32,6 @@ final class ArchiveStream: Exchange {
     private var sent = 0
     private var timer: Scheduled<Void>?
 
-    /// The body's stream, which the pool uses while the loop waits for it.
-    private final class Reader: Sendable {
-        private struct State: ~Copyable {
-            var stream: (any BodyStream)?
-            /// How many bytes are left of the part.
-            var left: Int
-        }
-
-        private let archive: Archive
-        private let number: Int
-        private let codings: [String]
-        private let storedBytes: Int
-        /// The part that is read; nil for the whole.
-        private let range: Range<Int>?
-        private let state: Mutex<State>
-
-        init(_ archive: Archive, _ number: Int, _ body: RecordedBody, _ range: Range<Int>?) {
-            self.range = range
-            state = Mutex(State(stream: nil, left: range?.count ?? .max))
-            self.archive = archive
-            self.number = number
-            codings = body.codings
-            storedBytes = body.storedBytes
-        }
-
-        /// The next bytes, and whether more may follow.
-        func next(_ count: Int) throws(ArchiveProblem) -> (bytes: [UInt8], more: Bool) {
-            try state.withLock { (state) throws(ArchiveProblem) -> (bytes: [UInt8], more: Bool) in
-                var stream: any BodyStream
-                if let known = state.stream {
-                    stream = known
-                } else {
-                    stream = try ContentDecoder.stream(
-                        try archive.openBody(number), codings: codings, storedBytes: storedBytes, limits: archive.limits
-                    )
-                    if let range { try stream.skip(range.lowerBound) }
-                }
-                var bytes: [UInt8] = []
-                var more = true
-                while more, bytes.isEmpty { more = try stream.read(min(count, state.left), into: &bytes) }
-                state.stream = stream
-                // A stream may give twice as much as it is asked for.
-                if bytes.count > state.left { bytes.removeLast(bytes.count - state.left) }
-                state.left -= bytes.count
-                return (bytes, more && state.left > 0)
-            }
-        }
-    }
-
     /// - Parameter part: the response with parts of the body; nil for the whole.
     init(
         _ answer: ReadyAnswer, _ entry: LoadedEntry, _ number: Int, _ asking: ArchiveAsking,
@@ -93,7 +45,7 @@ final class ArchiveStream: Exchange {
         self.asking = asking
         self.client = client
         loop = client.loop
-        reader = Reader(asking.archive.archive, number, entry.exchange.body, nil)
+        reader = EntryReader(asking.archive, number, entry.exchange.body)
         while let piece = pieces.popFirst() {
             guard !take(piece, bytes: { leading.append($0) }) else { break }
         }
@@ -108,7 +60,7 @@ final class ArchiveStream: Exchange {
             bytes(between)
             return false
         case .range(let range):
-            reader = Reader(asking.archive.archive, number, entry.exchange.body, range)
+            self.range = range
             return true
         }
     }
@@ -154,21 +106,15 @@ final class ArchiveStream: Exchange {
     private func readNext() {
         guard client != nil, !isReading else { return }
         isReading = true
-        let (reader, portion, archive) = (reader, portion, asking.archive)
-        loop.onFilePool({ () throws(EntryFailure) -> (bytes: [UInt8], more: Bool) in
-            do throws(ArchiveProblem) {
-                let piece = try reader.next(portion)
-                guard archive.isIntact else { throw ArchiveProblem(.error, "") }
-                return piece
-            } catch {
-                guard archive.isIntact else { throw .changed }
-                throw .unreadable(error.message)
-            }
-        }) { [self] result in
+        let (reader, range, portion) = (reader, range, portion)
+        loop.onFilePool({ () throws(EntryFailure) in try reader.read(range, upTo: portion) }) { [self] result in
             isReading = false
             guard let client else { return }
             switch result {
-            case .success(let piece): send(piece.bytes, more: piece.more, client)
+            case .success(let piece) where piece.bytes.isEmpty && piece.isMore: readNext()
+            case .success(let piece):
+                self.range = range.lowerBound + piece.bytes.count..<range.upperBound
+                send(piece.bytes, more: piece.isMore, client)
             case .failure(let failure): fail(failure, client)
             }
         }
@@ -192,6 +138,9 @@ final class ArchiveStream: Exchange {
         }
         guard more else {
             self.client = nil
+            if part == nil, entry.size == nil {
+                asking.archive.bodies.keep(entry.tag, CountedBodies.Count(size: sent, isRewritten: false))
+            }
             client.finish(trailers: nil)
             client.flush()
             return
@@ -216,7 +165,7 @@ final class ArchiveStream: Exchange {
         if bytes.readableBytes > 0 { client.send(bytes) }
     }
 
-    /// The head: its length is known where the body is not coded.
+    /// The head: with a length where that is known.
     private func start() -> ResponseStart {
         if let part {
             announced = part.length
@@ -224,8 +173,7 @@ final class ArchiveStream: Exchange {
         }
         let representation = answer.first
         var lines = representation.fullLines.before
-        let isKnown = entry.exchange.body.codings.isEmpty && entry.exchange.method != "HEAD"
-        let size = isKnown ? entry.exchange.body.size : nil
+        let size = entry.exchange.method == "HEAD" ? nil : entry.size
         announced = size
         if let size { MessageWriter.writeField("Content-Length", decimal: size, to: &lines) }
         lines.writeImmutableBuffer(representation.fullLines.behind)

@@ -17,14 +17,14 @@ final class ArchivedAnswer {
     let isHeadOnly: Bool
     /// Whether the body was recorded with a content coding.
     let isCoded: Bool
-    /// Whether parts of a body that is not in memory are sent.
-    let isSeekable: Bool
+    /// Whether the body is read from its beginning to its end for what is sent.
+    let isInOrder: Bool
     /// Whether the report knows that the entry has answered.
     var isReported = false
 
     init(
         _ archive: MapArchive, _ number: Int, _ step: ArchiveStep, tolerance: String, fields: [RecordedField],
-        isHeadOnly: Bool, isCoded: Bool, isSeekable: Bool
+        isHeadOnly: Bool, isCoded: Bool, isInOrder: Bool
     ) {
         self.archive = archive
         self.number = number
@@ -33,7 +33,7 @@ final class ArchivedAnswer {
         self.fields = fields
         self.isHeadOnly = isHeadOnly
         self.isCoded = isCoded
-        self.isSeekable = isSeekable
+        self.isInOrder = isInOrder
     }
 
     /// `checkout.har#17 without t; scheme`, as Cache-Status says it.
@@ -55,10 +55,7 @@ extension AnswerFields {
             fields.append(Field(name: "Content-Encoding", value: Array(coding.name.description.utf8), isContent: true))
         }
         if status == 200, !archived.isHeadOnly {
-            // Of a body that is decoded while it is sent no part is given.
-            if body.bytes != nil || archived.isSeekable {
-                fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
-            }
+            fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
             if !body.etag.isEmpty, !fields.contains(where: { $0.name.equalsIgnoringASCIICase("etag") }) {
                 fields.append(Field(name: "ETag", value: body.etag, isContent: false))
             }

@@ -11,10 +11,16 @@ struct LoadedEntry: Sendable {
     var content: LoadedFile?
     /// Whether the body with its coding is the only one: it can't be decoded.
     var isOnlyCoded = false
-    /// Whether parts of the body can be read from the archive's file, as they are there.
-    var isSeekable = false
-    /// The tag of such a body, where none was recorded; empty for none.
+    /// Of a body that is streamed, how many bytes are sent; nil where only reading it to its end tells.
+    var size: Int?
+    /// The tag of the state that such a body is in.
     var tag: [UInt8] = []
+
+    /// Takes over what was found out of a body that is streamed.
+    mutating func note(_ count: CountedBodies.Count) {
+        size = count.size
+        exchange.body.isRewritten = count.isRewritten
+    }
 }
 
 /// Why an entry can't be sent.
@@ -55,14 +61,8 @@ struct EntryLoader: Sendable {
             if let held = files.kept(as: name(exchange.body), below: root) {
                 entry.content = held
                 entry.isOnlyCoded = held.variants.first?.coding != nil
-            } else if (exchange.body.size ?? 0) <= files.limits.file {
-                try read(&entry)
-            }
-            let body = exchange.body
-            if entry.content == nil, body.isSeekable, body.size != nil, body.codings.isEmpty, !body.isRewritten {
-                entry.isSeekable = true
-                let state = archive.state(of: number, body)
-                if exchange.value("etag") == nil { entry.tag = ContentTag.make(Array(state.utf8)) }
+            } else {
+                try readBody(&entry)
             }
             guard archive.isIntact else { throw ArchiveProblem(.error, "") }
             return entry
@@ -72,10 +72,29 @@ struct EntryLoader: Sendable {
         }
     }
 
+    /// Reads the body if it may be in memory, or else tells what is known of it.
+    private func readBody(_ entry: inout LoadedEntry) throws(ArchiveProblem) {
+        let body = entry.exchange.body
+        entry.tag = ContentTag.make(Array(archive.state(of: number, body).utf8))
+        let bodies = archive.bodies
+        if (body.size ?? 0) <= files.limits.file, !bodies.isLarge(entry.tag) {
+            try read(&entry)
+            guard entry.content == nil else { return }
+            bodies.noteLarge(entry.tag)
+        }
+        if let count = bodies.count(of: entry.tag) {
+            entry.note(count)
+        } else if body.codings.isEmpty {
+            entry.size = body.size
+        }
+    }
+
     private func read(_ entry: inout LoadedEntry) throws(ArchiveProblem) {
-        let exchange = entry.exchange
+        var exchange = entry.exchange
         let limit = files.limits.file
-        guard let stored = try whole(try archive.archive.openBody(number), limit: limit) else { return }
+        var body = try archive.archive.openBody(number)
+        guard let stored = try whole(&body, limit: limit) else { return }
+        if exchange.body.isRewritten { exchange.body.isRewritten = body.isRewritten }
         let recordedTag = exchange.value("etag") != nil
         func tag(_ bytes: [UInt8]) -> [UInt8] {
             recordedTag || exchange.body.isRewritten ? [] : ContentTag.make(bytes)
@@ -90,10 +109,10 @@ struct EntryLoader: Sendable {
             ? ContentCoding(named: exchange.body.codings[0]) : nil
         let coded = coding.map { MadeContent(coding: $0, etag: tag(stored), body: ByteBuffer(bytes: stored)) }
         do throws(ArchiveProblem) {
-            let stream = try ContentDecoder.stream(
+            var stream = try ContentDecoder.stream(
                 MemoryStream(stored), codings: exchange.body.codings, storedBytes: stored.count,
                 limits: archive.archive.limits)
-            guard let decoded = try whole(stream, limit: limit) else { return }
+            guard let decoded = try whole(&stream, limit: limit) else { return }
             let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
             entry.content = keep([plain] + (coded.map { [$0] } ?? []), exchange)
         } catch {
@@ -115,8 +134,7 @@ struct EntryLoader: Sendable {
     }
 
     /// The rest of a stream; nil where it is longer than may be in memory.
-    private func whole(_ stream: any BodyStream, limit: Int) throws(ArchiveProblem) -> [UInt8]? {
-        var stream = stream
+    private func whole(_ stream: inout any BodyStream, limit: Int) throws(ArchiveProblem) -> [UInt8]? {
         var bytes: [UInt8] = []
         while try stream.read(65_536, into: &bytes) {
             guard bytes.count <= limit else { return nil }

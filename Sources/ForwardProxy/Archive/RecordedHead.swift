@@ -10,7 +10,8 @@ public enum RecordedHead {
     /// - Parameters:
     ///   - size: the bytes of the body, decoded; nil where they are not known.
     ///   - body: all of it, decoded, as it is kept in memory; nil for one that is streamed.
-    public static func bytes(_ exchange: RecordedExchange, size: Int?, body: [UInt8]?) -> [UInt8] {
+    ///   - state: names the state of one that is streamed (``Substitution/ArchiveFile/state(of:_:)``).
+    public static func bytes(_ exchange: RecordedExchange, size: Int?, body: [UInt8]?, state: String) -> [UInt8] {
         let status = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
         let isCoded = !exchange.body.codings.isEmpty
         let isHead = exchange.method == "HEAD"
@@ -21,10 +22,12 @@ public enum RecordedHead {
             text += sent.name + Array(": ".utf8) + sent.value + Array("\r\n".utf8)
         }
         lines = ""
-        let isSeekable = exchange.body.isSeekable && !isCoded
-        if status == 200, !isHead, body != nil || isSeekable { lines += "Accept-Ranges: bytes\r\n" }
-        if status == 200, !isHead, let body, !exchange.body.isRewritten, exchange.value("etag") == nil {
-            lines += "ETag: \(String(decoding: ContentTag.make(body), as: UTF8.self))\r\n"
+        if status == 200, !isHead {
+            lines += "Accept-Ranges: bytes\r\n"
+            if !exchange.body.isRewritten, exchange.value("etag") == nil {
+                let tag = ContentTag.make(body ?? Array(state.utf8))
+                lines += "ETag: \(String(decoding: tag, as: UTF8.self))\r\n"
+            }
         }
         if isHead {
             let length = exchange.value("content-length").map { String(decoding: $0, as: UTF8.self) }

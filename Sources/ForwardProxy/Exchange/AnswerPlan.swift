@@ -36,6 +36,9 @@ struct AnswerPlan {
         var modificationDate: Int64?
         /// Whether conditions and ranges of the request are for it.
         var isConditional = true
+        /// Whether parts are sent in the order in which they stand in the body, whatever the order in which they are asked
+        /// for, as RFC 9110 §15.3.7.2 allows.
+        var isInOrder = false
         /// Whether the fields are added that let scripts of other origins read the response.
         var answersCORS: Bool
     }
@@ -47,7 +50,7 @@ struct AnswerPlan {
             Source(
                 representation: variant, status: answer.status, tail: date.line, now: date.unixSeconds,
                 date: date.unixSeconds, modificationDate: variant.lastModified, isConditional: answer.isConditional,
-                answersCORS: answer.answersCORS),
+                isInOrder: answer.archived?.isInOrder ?? false, answersCORS: answer.answersCORS),
             for: request)
     }
 
@@ -114,7 +117,8 @@ struct AnswerPlan {
             length = 0
             writeLines(content: false, answer, fields)
             MessageWriter.writeField("Content-Range", ContentRange.unsatisfied(size: variant.size), to: &lines)
-        case .satisfiable(let ranges):
+        case .satisfiable(let asked):
+            let ranges = answer.isInOrder ? asked.sorted { $0.lowerBound < $1.lowerBound } : asked
             if ranges.count == 1, let range = ranges.first {
                 status = 206
                 pieces = [.range(range)]

@@ -49,6 +49,13 @@ public final class ArchiveFile: Sendable {
     /// The state of the file that was opened.
     var identity: FileIdentity { file.identity }
 
+    /// A text that no other body of the archive has, and not this one where its file has changed: what names one that is
+    /// not read whole.
+    public func state(of number: Int, _ body: RecordedBody) -> String {
+        let codings = body.codings.isEmpty ? "" : " without \(body.codings.joined(separator: " "))"
+        return "\(body.fileState ?? ArchiveFile.state(identity)) \(number)\(codings)"
+    }
+
     /// A text that differs for each state of each file.
     static func state(_ identity: FileIdentity) -> String {
         let times = "\(text(identity.modified)) \(text(identity.changed))"

@@ -30,6 +30,8 @@ public final class MapArchive: Sendable {
     /// Of the table's URLs those that `urls` counts; empty where all do.
     private let counted: [Bool]
     private let details = Mutex(KeptDetails())
+    /// The lengths of its large bodies.
+    public let bodies = CountedBodies()
     /// What ``changes(around:)`` has found.
     let relatedChanges = Mutex<[Int: [Int]]>([:])
 
@@ -103,11 +105,8 @@ public final class MapArchive: Sendable {
     /// An entry's place as Cache-Status and the log name it: `checkout.har#17`.
     public func position(_ number: Int) -> String { shortName + table.number(number) }
 
-    /// A text that no other body has, and not this one where its file has changed: for the tag of one that is not read
-    /// whole.
-    public func state(of number: Int, _ body: RecordedBody) -> String {
-        "\(body.fileState ?? ArchiveFile.state(origin.identity)) \(number)"
-    }
+    /// A text that no other body of it has: ``ArchiveFile/state(of:_:)``.
+    public func state(of number: Int, _ body: RecordedBody) -> String { file.state(of: number, body) }
 
     /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
     public var isIntact: Bool { isUnchanged() }

@@ -35,15 +35,16 @@ struct ArchiveCatCommand: ProgramCommand {
             throw CommandFailure(status: .failure, message: "'\(file)' has no entry '\(entry)'")
         }
         do throws(ArchiveProblem) {
-            return try write(index, of: named.archive, named.position(index))
+            return try write(index, of: named)
         } catch {
             throw CommandFailure(
                 status: .dataError, message: "\(named.position(index)) can't be read: \(error.message)")
         }
     }
 
-    private func write(_ index: Int, of archive: Archive, _ position: String) throws(ArchiveProblem) -> ExitStatus {
-        let exchange = try archive.exchange(index)
+    private func write(_ index: Int, of named: NamedArchive) throws(ArchiveProblem) -> ExitStatus {
+        let (archive, position) = (named.archive, named.position(index))
+        var exchange = try archive.exchange(index)
         guard !exchange.body.isMissing || exchange.method == "HEAD" else {
             let why = archive.table[index].unusable?.words ?? Unusable.bodyNotRecorded.words
             StandardStream.error.writeLine("subproxy: error: \(position) has no body: \(why)")
@@ -63,9 +64,11 @@ struct ArchiveCatCommand: ProgramCommand {
             while isMore, bytes.count <= RetentionLimits().file {
                 isMore = try stream.read(FileReading.pieceSize, into: &bytes)
             }
+            if exchange.body.isRewritten { try tellRewriting(&exchange, isMore ? archive.openBody(index) : stream) }
             let size = isMore ? (exchange.body.codings.isEmpty ? exchange.body.size : nil) : bytes.count
             let isKept = !isMore && bytes.count <= RetentionLimits().file
-            let head = RecordedHead.bytes(exchange, size: size, body: isKept ? bytes : nil)
+            let head = RecordedHead.bytes(
+                exchange, size: size, body: isKept ? bytes : nil, state: named.state(index, exchange.body))
             guard StandardStream.output.write(head) else { return .ioError }
         }
         while true {
@@ -74,5 +77,20 @@ struct ArchiveCatCommand: ProgramCommand {
             bytes.removeAll(keepingCapacity: true)
             isMore = try stream.read(FileReading.pieceSize, into: &bytes)
         }
+    }
+
+    /// Finds out whether anything in a body is rewritten, by what is left to read of it.
+    private func tellRewriting(
+        _ exchange: inout RecordedExchange, _ body: any BodyStream
+    ) throws(ArchiveProblem) {
+        var (body, size, isMore) = (body, 0, true)
+        var bytes: [UInt8] = []
+        while isMore {
+            bytes.removeAll(keepingCapacity: true)
+            isMore = try body.read(FileReading.pieceSize, into: &bytes)
+            size += bytes.count
+        }
+        exchange.body.isRewritten = body.isRewritten
+        exchange.body.size = exchange.body.size ?? size
     }
 }

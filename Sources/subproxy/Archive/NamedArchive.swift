@@ -92,6 +92,9 @@ struct NamedArchive {
 
     // MARK: Bodies
 
+    /// Names the state of a body, for the tag of one that is not in memory.
+    func state(_ index: Int, _ body: RecordedBody) -> String { file.state(of: index, body) }
+
     /// How many bytes a body has decoded, before anything in it is rewritten; nil where none was recorded.
     ///
     /// - Throws: ``Archives/ArchiveProblem`` where it can't be read or decoded.

@@ -107,6 +107,24 @@ struct WARCDamageTests {
         #expect(try urls(ReadArchive(records[0...2].flatMap { $0 }, name: "a.warc")) == [1, 3])
     }
 
+    @Test("has a record that lost just as many bytes as the next one has: nothing but its digest tells")
+    func tornByARecord() throws {
+        var text = text()
+        let message = "HTTP/1.1 200 OK\r\n\r\n" + (0..<500).map { "\($0) " }.joined()
+        text.respond(
+            "http://a.example/4", id: 4, with: ["WARC-Block-Digest: sha1:468d1f0d7644b516c84256375576925bb24c9316"],
+            message)
+        var records = text.records
+        #expect(try ReadArchive(records.flatMap { $0 }, name: "a.warc").archive.verified().isEmpty)
+        records = [records[0], records[3], records[1], records[2]]
+        let start = records[1].count - 1000
+        records[1].removeSubrange(start..<start + records[2].count)
+        let read = try ReadArchive(records.flatMap { $0 }, name: "a.warc")
+        #expect(urls(read) == [1, 4, 3] && read.warnings.isEmpty)
+        let told = try read.archive.verified()
+        #expect(told.count == 1 && told[0].hasSuffix("the record is not what its WARC-Block-Digest says"), "\(told)")
+    }
+
     @Test("goes on at the record right behind garbage")
     func afterGarbage() throws {
         let records = text().records
