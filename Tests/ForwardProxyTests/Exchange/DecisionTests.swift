@@ -230,7 +230,7 @@ struct DecisionTests {
         arguments: [
             ("o.test", 443, [], false, Mode.plain, "relay"), ("m.test", 443, [], false, .plain, "decrypt"),
             ("m.test", 443, [], false, .offline, "decrypt"), ("o.test", 443, [], false, .offline, "refuse 504"),
-            ("m.test", 4443, [], false, .plain, "relay"), ("o.test", 8443, [], false, .plain, "refuse 403"),
+            ("m.test", 4443, [], false, .plain, "relay"), ("o.test", 8443, [], false, .plain, "refuse 403 port 8443"),
             ("m.test", 443, [], true, .plain, "refuse 400"),
             ("m.test", 443, ["Via: 1.1 subproxy-00000007"], false, .plain, "refuse 508"),
             ("named.test", 443, [], false, .plain, "decrypt"), ("port.test", 4443, [], false, .plain, "decrypt"),
@@ -245,7 +245,8 @@ struct DecisionTests {
             switch decision {
             case .relay: "relay"
             case .decrypt: "decrypt"
-            case .refuse(let error): "refuse \(error.status)"
+            case .refuse(.port(let port)): "refuse \(TunnelDecision.Refusal.port(port).error.status) port \(port)"
+            case .refuse(let refusal): "refuse \(refusal.error.status)"
             }
         #expect(found == expected)
     }
