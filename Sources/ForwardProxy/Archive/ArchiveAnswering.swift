@@ -180,13 +180,11 @@ extension LoopContext {
         exchangeMetrics.archiveMisses &+= 1
         let nearest = map.nearestElsewhere(asked.uri, method: asked.method)
         proxy.configuration.replay?.noteMissedHost(asked, nearest)
-        // What the command line says counts for every archive, and here.
-        let missing = map.archives.first?.missing ?? .timeout
-        guard missing != .noContent else {
+        guard proxy.configuration.missingHost != .noContent else {
             answerNoContent("in no archive", answersCORS: true, request, client)
             return .begun(nil)
         }
-        client.fail(.inNoArchive(missing, nearest))
+        client.fail(.inNoArchive(proxy.configuration.missingHost, nearest))
         return .begun(nil)
     }
 
