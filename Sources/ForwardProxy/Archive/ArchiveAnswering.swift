@@ -224,7 +224,7 @@ extension LoopContext {
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
         // The numbers of another map name other entries; and an edit of a file of its own counts at once.
-        guard asking.isKept, asking.map === map, entry.exchange.body.version == nil, let file = entry.content,
+        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, let file = entry.content,
             proxy.files.holds(file)
         else { return answer }
         let tolerance = Array((answer.archived?.tolerance ?? "").utf8)
