@@ -61,10 +61,10 @@ enum SelectingValue {
     ) -> Bool {
         let isReceived = forEachReceivedByte(name, recognised, of: request, body)
         guard recognised == .via else { return isReceived }
-        // The origin gets a line of this proxy behind what was received, in which the protocol alone differs from one
-        // request to another.
+        // The origin gets a line of this proxy behind what was received, in which the version alone differs from one
+        // request to another: it stands for the line.
         if isReceived { body(UInt8(ascii: "\n")) }
-        for byte in Via.entry(version, pseudonym: []) { body(byte) }
+        body(version.rawValue)
         return true
     }
 

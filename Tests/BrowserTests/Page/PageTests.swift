@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import JSON
 import ProxyTestKit
@@ -196,7 +197,7 @@ extension BrowserTests {
             capture.time = 3000
             // A browser of its own: a page that is busy holds up others of its host. Each answer may take an hour, so
             // nothing but the capture's time can end it while the test runs.
-            var options = try BrowserTests.options
+            var options = BrowserTests.options
             options.commandTime = 3_600_000
             let session = try BrowserSession(options, interruption: BrowserInterruption())
             defer { session.close() }
