@@ -203,10 +203,11 @@ struct ProtocolTests {
             substitutions:
               http://m.test/text: { text: a }
               http://m.test/slow: { text: a, delay: 1ms }
-              http://m.test/file: f.txt
-              http://m.test/none: none.txt
+              http://m.test/file: { file: f.txt, methods: [POST] }
+              http://m.test/none: { file: none.txt, methods: [POST] }
               http://m.test/block: { block: true }
-            """, files: ["f.txt": "a"])
+            """, files: ["f.txt": "a"]
+        ) { $0.isOffline = true }
         // More than 256 KiB of a body are not read behind an answer; how long a chunked one is nobody knows.
         let limit = 256 << 10
         let own = path == "/posted" ? ("/healthz", "127.0.0.1:\(proxy.port)") : ("http://m.test\(path)", "x")
