@@ -419,17 +419,6 @@ struct ArchiveReplayTests {
         #expect(finished.error.contains("CONNECT b.test:4 (host)"), "\(finished)")
     }
 
-    @Test("What the command line says of missing hosts counts where there is no archive, too")
-    func missingArchive() throws {
-        let folder = TemporaryFolder()
-        let map = try folder.write("m.yaml", "substitutions: { http://a.test/: { text: a } }\n")
-        let finished = try SubproxyProcess.run([
-            "replay", map, "--missing", "404", "--", "curl", "--silent", "--output", "/dev/null", "--write-out",
-            "%{http_code}", "http://b.test/",
-        ])
-        #expect(finished.output == "404", "\(finished)")
-    }
-
     @Test("https is answered from what was recorded over http, and its pages ask for https")
     func scheme() throws {
         let folder = TemporaryFolder()
