@@ -6,8 +6,6 @@ import JSON
 ///
 /// It is used by one thread; only its interruption is for others.
 public final class BrowserSession {
-    /// How long the browser has to start, and to answer what needs no network.
-    static let commandTime = 30_000
     private static let endTime = 3000
     /// The same with a person's profile, which is to be written whole.
     private static let profileEndTime = 20_000
@@ -18,6 +16,8 @@ public final class BrowserSession {
     private var isOpening = false
     private var isClosed = false
     private let isProfileKept: Bool
+    /// How long the browser has to start, and to answer what needs no network: milliseconds.
+    private let commandTime: Int
 
     /// Starts a browser without a window.
     ///
@@ -30,6 +30,7 @@ public final class BrowserSession {
         var options = options
         options.isHeadless = true
         isProfileKept = options.userDataFolder != nil
+        commandTime = options.commandTime
         let folder = try BrowserFolder(in: options.temporaryFolder)
         let ends: (own: CInt, other: CInt)
         do throws(BrowserFailure) { ends = try MessagePipe.ends() } catch {
@@ -102,7 +103,7 @@ public final class BrowserSession {
     /// - Throws: ``BrowserFailure``: `timedOut` where the browser does not answer in time, `ended` where it is gone,
     ///   `interrupted`, and `misunderstood` where it refuses.
     public func openPage(_ options: PageOptions) throws(BrowserFailure) -> BrowserPage {
-        let deadline = Deadline(milliseconds: BrowserSession.commandTime)
+        let deadline = Deadline(milliseconds: commandTime)
         var parameters: [(String, JSONValue)] = [("url", "about:blank")]
         if options.isApart {
             let context = try ownContext(proxy: options.proxy, until: deadline)
@@ -116,7 +117,8 @@ public final class BrowserSession {
             "sessionId",
             of: connection.call(
                 "Target.attachToTarget", ["targetId": JSONValue(target), "flatten": true], until: deadline))
-        let page = BrowserPage(target: target, session: session, options: options, connection: connection)
+        let page = BrowserPage(
+            target: target, session: session, options: options, connection: connection, commandTime: commandTime)
         page.onSessions = { [weak self, weak page] session, isThere in self?.pages[session] = isThere ? page : nil }
         pages[session] = page
         try page.prepare(until: deadline)
@@ -143,7 +145,7 @@ public final class BrowserSession {
     }
 
     private func begin() throws(BrowserFailure) {
-        let deadline = Deadline(milliseconds: BrowserSession.commandTime)
+        let deadline = Deadline(milliseconds: commandTime)
         _ = try connection.call("Browser.getVersion", until: deadline)
         connection.send("Browser.setDownloadBehavior", ["behavior": "deny"])
         isOpening = true

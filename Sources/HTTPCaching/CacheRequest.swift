@@ -4,9 +4,11 @@ import NIOCore
 /// The parts of a request that the rules depend on.
 public struct CacheRequest: Sendable {
     public var method: Method
-    /// The fields that the origin gets to choose its response by: those received without those that Connection
-    /// nominates, which are not forwarded (RFC 9110 §7.6.1).
+    /// The fields that the origin gets to choose its response by: those received without those that are not forwarded,
+    /// which are what Connection nominates (RFC 9110 §7.6.1), and Expect of a request without content or of HTTP/1.0.
     public private(set) var fields: FieldSection
+    /// The version in which it was received, which is what the proxy says of it in Via.
+    public let version: HTTPVersion
     /// Whether the request has content: a Content-Length other than 0, or Transfer-Encoding.
     public var hasContent: Bool
     /// Whether the response is made for one user: the request has Authorization, or its connection to the origin is
@@ -17,11 +19,19 @@ public struct CacheRequest: Sendable {
 
     /// - Parameters:
     ///   - fields: as received.
+    ///   - version: the version in which it was received. The default is HTTP/1.1.
     ///   - isConnectionAuthenticated: whether the connection to the origin stands for a user. The default is false.
-    public init(method: Method, fields: FieldSection, hasContent: Bool, isConnectionAuthenticated: Bool = false) {
+    public init(
+        method: Method, fields: FieldSection, hasContent: Bool, version: HTTPVersion = .http1_1,
+        isConnectionAuthenticated: Bool = false
+    ) {
         self.method = method
-        self.fields = HopByHop.nominatesFields(fields) ? CacheRequest.forwarded(fields) : fields
+        let losesExpect = (!hasContent || version < .http1_1) && fields.contains(.expect)
+        self.fields =
+            losesExpect || HopByHop.nominatesFields(fields)
+            ? CacheRequest.forwarded(fields, losesExpect: losesExpect) : fields
         self.hasContent = hasContent
+        self.version = version
         isAuthorized = isConnectionAuthenticated || fields.contains(.authorization)
         directives = RequestCacheControl(fields)
     }
@@ -38,9 +48,9 @@ public struct CacheRequest: Sendable {
         return request
     }
 
-    private static func forwarded(_ fields: FieldSection) -> FieldSection {
+    private static func forwarded(_ fields: FieldSection, losesExpect: Bool) -> FieldSection {
         let hopByHop = HopByHop(fields)
-        return copy(of: fields) { !hopByHop.isConnectionLevel($0) }
+        return copy(of: fields) { !hopByHop.isConnectionLevel($0) && !(losesExpect && $0.name == .expect) }
     }
 
     private static func copy(

@@ -36,7 +36,7 @@ extension StoredResponse {
             lifetime: FreshnessLifetime(
                 directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy),
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
-            etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request?.fields),
+            etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
             isAuthorized: isAuthorized || (request?.isAuthorized ?? false), part: part,
             version: version)
     }
@@ -50,7 +50,7 @@ extension StoredResponse {
         } ?? false
     }
 
-    private func selection(after newer: OriginResponse, _ request: FieldSection?) -> SelectingFields {
+    private func selection(after newer: OriginResponse, _ request: CacheRequest?) -> SelectingFields {
         guard let request, newer.fields.contains(.vary) else { return selection }
         switch SelectingFields.nomination(by: newer.fields) {
         case .any, .tooMany: return .never

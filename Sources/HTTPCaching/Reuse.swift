@@ -43,7 +43,7 @@ public enum Reuse {
     public static func isShareable(
         _ stored: StoredResponse, with follower: CacheRequest, at now: CacheInstant, policy: CachePolicy
     ) -> Bool {
-        guard stored.selection.matches(follower.fields) else { return false }
+        guard stored.selection.matches(follower) else { return false }
         switch verdict(follower, stored, at: now, policy: policy) {
         case .fresh, .stale(.whileRevalidate), .stale(.maxStale): return true
         case .stale(.offline), .validate, .unusable: return false

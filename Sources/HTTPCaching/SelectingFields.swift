@@ -3,10 +3,11 @@ public import HTTPSemantics
 /// The request fields that a response was selected by, with the values of the request it was stored for (RFC 9111
 /// §4.1).
 ///
-/// They are fields of the request as it is forwarded (``CacheRequest/fields``): a field that the origin does not get
-/// can't select. Values are compared whole and line by line, since origins read several lines in different ways. In
-/// fields that are known to be lists, whitespace beside commas and semicolons doesn't count, nor do empty members; the
-/// case of members doesn't count if the field defines none. An absent field matches only an absent one.
+/// They are fields of the request as it is forwarded (``CacheRequest/fields``, and this proxy's entry in Via): a field
+/// that the origin does not get can't select. Values are compared whole and line by line, since origins read several
+/// lines in different ways. In fields that are known to be lists, whitespace beside commas and semicolons doesn't
+/// count, nor do empty members; the case of members doesn't count if the field defines none. An absent field matches
+/// only an absent one.
 public struct SelectingFields: Sendable, Equatable {
     /// In lower case, sorted, no duplicates; empty where there is no Vary.
     public var names: [[UInt8]]
@@ -28,13 +29,20 @@ public struct SelectingFields: Sendable, Equatable {
         self.values = values
     }
 
-    /// Whether the request, whose fields are those that are forwarded, has the same values.
-    public func matches(_ request: FieldSection) -> Bool {
+    /// Whether a request has the same values.
+    public func matches(_ request: CacheRequest) -> Bool { matches(request.fields, request.version) }
+
+    /// Whether a request has the same values.
+    ///
+    /// - Parameters:
+    ///   - request: its fields that are forwarded.
+    ///   - version: the version in which it was received.
+    public func matches(_ request: FieldSection, _ version: HTTPVersion) -> Bool {
         guard names.count == values.count else { return false }
         for (name, value) in zip(names, values) {
             guard name.count != 1 || name.first != UInt8(ascii: "*") else { return false }
             let recognised = name.withUnsafeBytes { FieldName($0) }
-            guard SelectingValue.equals(value, name, recognised, of: request) else { return false }
+            guard SelectingValue.equals(value, name, recognised, of: request, version) else { return false }
         }
         return true
     }
@@ -75,10 +83,10 @@ public struct SelectingFields: Sendable, Equatable {
     }
 
     /// The values that a request has for the names.
-    init(names: [[UInt8]], of request: FieldSection) {
+    init(names: [[UInt8]], of request: CacheRequest) {
         self.names = names
         values = names.map { name in
-            SelectingValue.value(name, name.withUnsafeBytes { FieldName($0) }, of: request)
+            SelectingValue.value(name, name.withUnsafeBytes { FieldName($0) }, of: request.fields, request.version)
         }
     }
 }

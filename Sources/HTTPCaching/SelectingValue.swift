@@ -25,20 +25,23 @@ enum SelectingValue {
     }
 
     /// The normalised value; nil where the request has no such field. `name` is in lower case.
-    static func value(_ name: [UInt8], _ recognised: FieldName, of request: FieldSection) -> [UInt8]? {
+    static func value(
+        _ name: [UInt8], _ recognised: FieldName, of request: FieldSection, _ version: HTTPVersion
+    ) -> [UInt8]? {
         var value: [UInt8] = []
-        let isPresent = forEachByte(name, recognised, of: request) { value.append($0) }
+        let isPresent = forEachByte(name, recognised, of: request, version) { value.append($0) }
         return isPresent ? value : nil
     }
 
     /// Whether the normalised value is `expected`; nothing is allocated.
     static func equals(
-        _ expected: [UInt8]?, _ name: [UInt8], _ recognised: FieldName, of request: FieldSection
+        _ expected: [UInt8]?, _ name: [UInt8], _ recognised: FieldName, of request: FieldSection,
+        _ version: HTTPVersion
     ) -> Bool {
         var index = 0
         var isEqual = true
         let other = expected ?? []
-        let isPresent = forEachByte(name, recognised, of: request) { byte in
+        let isPresent = forEachByte(name, recognised, of: request, version) { byte in
             isEqual = isEqual && index < other.count && other[index] == byte
             index &+= 1
         }
@@ -53,6 +56,20 @@ enum SelectingValue {
     ///
     /// Lines are told apart: an origin that gets two may take the first, the last or both.
     private static func forEachByte(
+        _ name: [UInt8], _ recognised: FieldName, of request: FieldSection, _ version: HTTPVersion,
+        _ body: (UInt8) -> Void
+    ) -> Bool {
+        let isReceived = forEachReceivedByte(name, recognised, of: request, body)
+        guard recognised == .via else { return isReceived }
+        // The origin gets a line of this proxy behind what was received, in which the version alone differs from one
+        // request to another: it stands for the line.
+        if isReceived { body(UInt8(ascii: "\n")) }
+        body(version.rawValue)
+        return true
+    }
+
+    /// The same, of the lines that were received.
+    private static func forEachReceivedByte(
         _ name: [UInt8], _ recognised: FieldName, of request: FieldSection, _ body: (UInt8) -> Void
     ) -> Bool {
         guard recognised == .other || request.contains(recognised) && !unforwarded.contains(recognised) else {

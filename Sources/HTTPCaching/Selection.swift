@@ -9,7 +9,7 @@ public enum Selection {
     /// The index of the selected response; nil where none matches.
     public static func select(_ request: CacheRequest, among candidates: [StoredResponse]) -> Int? {
         var best: Int?
-        for index in candidates.indices where candidates[index].selection.matches(request.fields) {
+        for index in candidates.indices where candidates[index].selection.matches(request) {
             guard let other = best else {
                 best = index
                 continue

@@ -67,7 +67,7 @@ public enum Storing {
                 fields: kept, directives: directives, lifetime: lifetime,
                 correctedInitialAge: Age.correctedInitial(response, date: date), receivedAt: response.receivedAt,
                 date: date, etag: kept.etagValue, lastModified: kept.contains(.lastModified) ? lastModified : nil,
-                selection: SelectingFields(names: names, of: request.fields),
+                selection: SelectingFields(names: names, of: request),
                 isAuthorized: request.isAuthorized, part: isWhole ? nil : part,
                 version: response.version))
     }

@@ -9,6 +9,25 @@ public struct SystemCallError: Error {
     public init(code: CInt = errno) { self.code = code }
 }
 
+/// The bytes of a file.
+///
+/// - Throws: ``SystemCallError`` where it can't be opened, or read.
+public func contents(_ path: String) throws -> [UInt8] {
+    guard let file = fopen(path, "r") else { throw SystemCallError() }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = fread(&piece, 1, piece.count, file)
+        guard count > 0 else {
+            // A folder can be opened, and not read.
+            guard ferror(file) == 0 else { throw SystemCallError() }
+            return bytes
+        }
+        bytes += piece[..<count]
+    }
+}
+
 /// A folder of a test's own in /tmp, removed with all that is in it when the last reference goes.
 public final class TemporaryFolder: Sendable {
     /// The folder's path; one where nothing is if it can't be made.

@@ -8,6 +8,7 @@ struct AuthorityInstallCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "install",
         abstract: "Make this machine's programs and this user's browsers trust the certificate authority.",
+        usage: "subproxy ca install [<options>]",
         discussion: """
             Puts the certificate into the system's store, which needs root, and into the databases of browsers, which \
             needs certutil. Stores that have it already are left alone. Exits with 0 if it is in all stores, otherwise \

@@ -10,6 +10,7 @@ struct ExplainCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Say which rule answers a URL, with what, and why.",
+        usage: "subproxy explain --map <file> <url> [<options>]",
         discussion: """
             If none answers, the nearest miss is named, and what would make it answer. Nothing is asked of an origin. \
             Exits with 0 whether a rule answers or not: --json has 'answered'.

@@ -162,7 +162,9 @@ struct SessionListCommand: ProgramCommand {
 
 /// `subproxy session show NAME`: the session's text.
 struct SessionShowCommand: ProgramCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a saved session as YAML.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a saved session as YAML.",
+        usage: "subproxy session show <name> [<options>]")
 
     @OptionGroup var options: SessionFolderOptions
 

@@ -9,6 +9,7 @@ struct SessionSaveCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "save",
         abstract: "Save a session from a file; one of that name is replaced.",
+        usage: "subproxy session save <name> <file> [<options>]",
         discussion: """
             FILE is a session as 'session show' prints it, in YAML or JSON; {"history": […], "currentPage": -1} of \
             Firefox for iOS; {"urls": […], "titles": […], "offset": -1} of Chromium for iOS; or one of Firefox's \

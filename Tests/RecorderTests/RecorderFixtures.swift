@@ -40,19 +40,6 @@ extension Recorder {
     }
 }
 
-/// The bytes of a file.
-func contents(_ path: String) throws -> [UInt8] {
-    guard let file = fopen(path, "r") else { throw SystemCallError() }
-    defer { fclose(file) }
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while true {
-        let count = fread(&piece, 1, piece.count, file)
-        guard count > 0 else { return bytes }
-        bytes += piece[..<count]
-    }
-}
-
 /// Opens what was recorded: the file, or the list of the folder, at a path.
 func openArchive(_ path: String) throws -> Archive {
     var status = stat()

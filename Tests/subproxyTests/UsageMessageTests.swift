@@ -74,12 +74,31 @@ struct UsageMessageTests {
 
     @Test("No line of help that is laid out by itself is broken on a terminal of 80 columns")
     func helpLines() {
-        var commands = [RootCommand.configuration]
-        while let command = commands.popLast() {
-            for line in command.discussion.split(separator: "\n") where line.hasPrefix("  ") {
+        for command in Self.commands {
+            for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  ") {
                 #expect(line.count < 80, "\(line)")
             }
-            commands += command.subcommands.map { $0.configuration }
         }
+    }
+
+    @Test("No line of help for a terminal of 80 columns is longer, USAGE included")
+    func helpWidth() {
+        #expect(Self.commands.count > 20)
+        for command in Self.commands {
+            let help = RootCommand.helpMessage(for: command, columns: 80)
+            #expect(help.contains("USAGE: subproxy"))
+            for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+        }
+    }
+
+    /// Every command, the program itself among them.
+    private static var commands: [any ParsableCommand.Type] {
+        var found: [any ParsableCommand.Type] = [RootCommand.self]
+        var index = 0
+        while index < found.count {
+            found += found[index].configuration.subcommands
+            index += 1
+        }
+        return found
     }
 }

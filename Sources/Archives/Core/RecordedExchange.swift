@@ -58,14 +58,15 @@ public struct RecordedBody: Sendable, Equatable {
     public var codings: [String] = []
     /// Whether a part of it can be read without what is before it: it stands in a file as it is.
     public var isSeekable = false
-    /// Of such a one in a file of its own, a text that another state of that file does not have.
+    /// Of one in a file of its own, a text that another state of that file does not have; nil where the archive's own
+    /// file has it.
     public var fileState: String?
+    /// Whether that file may change while the archive is in force: an edit of a recording's counts at once, and one of
+    /// a HAR's makes it another archive.
+    public var fileMayChange = false
     /// Whether it is not the bytes that the origin sent: then no ETag is made from them. Where ``size`` is nil it may be
     /// them all the same, and ``BodyStream/isRewritten`` tells.
     public var isRewritten = false
-    /// Of a body that is in a file of its own, a text that another state of that file does not have; nil where the
-    /// archive's own file has it.
-    public var version: String?
 
     public init() {}
 }

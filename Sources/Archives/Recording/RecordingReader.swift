@@ -225,8 +225,8 @@ struct RecordingReader: ArchiveReader {
             exchange.body.size = file?.count
             exchange.body.isSeekable = file != nil
             exchange.body.fileState = file?.version
+            exchange.body.fileMayChange = true
             exchange.body.storedBytes = file?.count ?? 0
-            exchange.body.version = file?.version ?? ""
         }
         try readCodings(entry, &exchange)
         return exchange

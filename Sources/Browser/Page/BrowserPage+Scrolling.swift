@@ -46,7 +46,7 @@ extension BrowserPage {
     }
 
     private func answerTime(within limit: Deadline) -> Deadline {
-        Deadline(milliseconds: BrowserSession.commandTime).orEarlier(limit)
+        Deadline(milliseconds: commandTime).orEarlier(limit)
     }
 
     private func scroll(

@@ -180,13 +180,11 @@ extension LoopContext {
         exchangeMetrics.archiveMisses &+= 1
         let nearest = map.nearestElsewhere(asked.uri, method: asked.method)
         proxy.configuration.replay?.noteMissedHost(asked, nearest)
-        // What the command line says counts for every archive, and here.
-        let missing = map.archives.first?.missing ?? .timeout
-        guard missing != .noContent else {
+        guard proxy.configuration.missingHost != .noContent else {
             answerNoContent("in no archive", answersCORS: true, request, client)
             return .begun(nil)
         }
-        client.fail(.inNoArchive(missing, nearest))
+        client.fail(.inNoArchive(proxy.configuration.missingHost, nearest))
         return .begun(nil)
     }
 
@@ -226,7 +224,7 @@ extension LoopContext {
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
         // The numbers of another map name other entries; and an edit of a file of its own counts at once.
-        guard asking.isKept, asking.map === map, entry.exchange.body.version == nil, let file = entry.content,
+        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, let file = entry.content,
             proxy.files.holds(file)
         else { return answer }
         let tolerance = Array((answer.archived?.tolerance ?? "").utf8)

@@ -79,9 +79,7 @@ final class ArchiveStream: Exchange {
         }
         let delay = answer.options.delay
         guard delay != .zero else { return readNext() }
-        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay.nanosecondsClamped)) {
-            [weak self] in self?.readNext()
-        }
+        timer = loop.schedule(after: delay) { [weak self] in self?.readNext() }
     }
 
     func receive(_ body: ByteBuffer) {}

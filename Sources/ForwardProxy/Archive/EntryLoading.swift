@@ -38,9 +38,9 @@ struct EntryLoader: Sendable {
     let root: FolderRoot
     let mode: RetentionMode
 
-    /// What the body is retained as: another name for each state of each archive, and of a file that it is in.
+    /// What the body is retained as: another name for each state of each archive, and of a file that may change.
     private func name(_ body: RecordedBody) -> [UInt8] {
-        Array("\(archive.generation)/\(number)\(body.version.map { "/\($0)" } ?? "")".utf8)
+        Array("\(archive.generation)/\(number)\(body.fileMayChange ? "/\(body.fileState ?? "")" : "")".utf8)
     }
 
     /// Reads the entry, and its body where that may be in memory.

@@ -42,7 +42,7 @@ extension LoopContext {
         guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
             client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
             client.isLocal || proxy.configuration.allowsPrivateForRemote,
-            let ready = stored.find(uri, head.fields), ready.answersPlainRequests,
+            let ready = stored.find(uri, head.fields, head.version), ready.answersPlainRequests,
             request.isHead || ready.representation.size <= StoredExchange.threshold,
             let age = ready.freshAge(at: proxy.configuration.cache.clock())
         else { return false }

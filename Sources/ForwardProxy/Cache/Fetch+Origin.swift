@@ -31,7 +31,7 @@ extension Fetch {
             if let refusal = refusal(of: head, stored) { return pass(head, refusal) }
             record(head, stored)
         case .refuse(let refusal):
-            if isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest.fields) }
+            if isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest) }
             pass(head, NotStored(refusal))
         }
     }
@@ -172,7 +172,7 @@ extension Fetch {
 
     /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
     private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
-        for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(cacheRequest.fields) {
+        for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(cacheRequest) {
             switch Validation.outcome(
                 entry.metadata, size: entry.size, byHead: response, request: cacheRequest, policy: cache.policy)
             {

@@ -279,6 +279,7 @@ extension CacheRequest {
     init(_ request: borrowing Request, of client: (any ExchangeClient)?) {
         self.init(
             method: request.head.method, fields: request.head.fields, hasContent: request.hasBody,
+            version: request.head.version,
             isConnectionAuthenticated: client?.isConnectionAuthenticated ?? false)
     }
 }

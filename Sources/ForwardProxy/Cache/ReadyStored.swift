@@ -45,10 +45,10 @@ final class ReadyStored {
 
     /// Whether it is what the store holds for a key of these bytes and this request.
     @inline(__always)
-    func answers(_ key: UnsafeRawBufferPointer, _ request: FieldSection) -> Bool {
+    func answers(_ key: UnsafeRawBufferPointer, _ request: FieldSection, _ version: HTTPVersion) -> Bool {
         entry.isCurrent && entry.key.consists(of: key)
             // What Connection nominates is not forwarded, so it selects nothing: for the rules to say.
-            && (isForAll || !HopByHop.nominatesFields(request) && selection.matches(request))
+            && (isForAll || !HopByHop.nominatesFields(request) && selection.matches(request, version))
     }
 
     /// The age in seconds where it is fresh; nil where it is stale (RFC 9111 §4.2).

@@ -50,7 +50,7 @@ final class ResponseCache: Sendable {
         _ stored: StoredResponse, _ content: [ByteBuffer], key: CacheKey, for request: CacheRequest,
         epoch: StoreEpoch
     ) {
-        let others = store.entries(for: key).filter { $0.metadata.selection.matches(request.fields) }
+        let others = store.entries(for: key).filter { $0.metadata.selection.matches(request) }
         // What an invalidation has overtaken must not take with it what has come since.
         guard store.epoch(for: key) == epoch else { return }
         // A long body may end after a newer response has come.
@@ -72,7 +72,7 @@ final class ResponseCache: Sendable {
     func holdsWhole(of stored: StoredResponse, key: CacheKey, for request: CacheRequest) -> Bool {
         guard stored.part != nil else { return false }
         return store.entries(for: key).contains {
-            $0.metadata.selection.matches(request.fields) && ResponseCache.isPart(stored, of: $0)
+            $0.metadata.selection.matches(request) && ResponseCache.isPart(stored, of: $0)
         }
     }
 
@@ -92,7 +92,7 @@ final class ResponseCache: Sendable {
     }
 
     /// Gives up what a request selects, because the origin has answered with something else.
-    func remove(_ key: CacheKey, selectedBy request: FieldSection) {
+    func remove(_ key: CacheKey, selectedBy request: CacheRequest) {
         for entry in store.entries(for: key) where entry.metadata.selection.matches(request) {
             store.remove(entry)
         }

@@ -28,12 +28,12 @@ final class StoredTable {
 
     /// The response that a request gets of those which are ready; nil where that is not certain.
     @inline(__always)
-    func find(_ target: TargetURI, _ request: FieldSection) -> ReadyStored? {
+    func find(_ target: TargetURI, _ request: FieldSection, _ version: HTTPVersion) -> ReadyStored? {
         CacheKey.withBytes(of: target) { bytes -> ReadyStored? in
             guard let ready = byKey[CacheKey.fingerprint(of: bytes)]?.ready else { return nil }
-            if ready.count == 1 { return ready[0].answers(bytes, request) ? ready[0] : nil }
+            if ready.count == 1 { return ready[0].answers(bytes, request, version) ? ready[0] : nil }
             var found: ReadyStored?
-            for candidate in ready where candidate.answers(bytes, request) {
+            for candidate in ready where candidate.answers(bytes, request, version) {
                 // Which of two is the newer one is for the rules to say.
                 guard found == nil else { return nil }
                 found = candidate

@@ -63,8 +63,7 @@ final class AnswerExchange: Exchange {
             client.setWantsBody(true)
         }
         guard answer.options.delay != .zero else { return begin(answer) }
-        let delay = TimeAmount.nanoseconds(answer.options.delay.nanosecondsClamped)
-        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: delay) { [weak self] in self?.begin(answer) }
+        timer = loop.schedule(after: answer.options.delay) { [weak self] in self?.begin(answer) }
     }
 
     /// Gives the client to another exchange, with what has come of the request's body.

@@ -66,7 +66,25 @@ enum TunnelDecision {
     case relay
     /// The proxy answers TLS, and the requests inside.
     case decrypt
-    case refuse(ProxyError)
+    case refuse(Refusal)
+
+    /// Why there is no tunnel.
+    enum Refusal {
+        case port(UInt16)
+        case content
+        case loop
+        case offline
+
+        /// What the client is told.
+        var error: ProxyError {
+            switch self {
+            case .port(let port): .connectPort(port)
+            case .content: .badRequest("A CONNECT request has no content.")
+            case .loop: .loop
+            case .offline: .offline
+            }
+        }
+    }
 }
 
 /// A request as far as decisions depend on it: made once, and handed on. A class, since a structure of this size is
@@ -249,8 +267,8 @@ final class Decider: Sendable {
     ///
     /// - Parameter host: IPv6 addresses have their brackets.
     func tunnel(to host: String, port: UInt16, fields: FieldSection, hasBody: Bool) -> TunnelDecision {
-        guard allows(port: port) else { return .refuse(.connectPort(port)) }
-        guard !hasBody else { return .refuse(.badRequest("A CONNECT request has no content.")) }
+        guard allows(port: port) else { return .refuse(.port(port)) }
+        guard !hasBody else { return .refuse(.content) }
         guard !hasBeenHere(fields) else { return .refuse(.loop) }
         if tunnels.intercepted.contains(host: host, port: port) { return .decrypt }
         return isOffline ? .refuse(.offline) : .relay

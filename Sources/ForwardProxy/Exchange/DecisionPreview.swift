@@ -344,7 +344,7 @@ public struct DecisionPreview: Sendable {
         switch decider.tunnel(
             to: uri.host, port: uri.port, fields: fields, hasBody: DecisionPreview.hasBody(fields))
         {
-        case .refuse(let error): self.init(error)
+        case .refuse(let refusal): self.init(refusal.error)
         case .decrypt:
             self.init(
                 .tunnelled, "the map names the host, so the tunnel is decrypted, and the requests in it are answered",

@@ -20,6 +20,8 @@ struct ResponseStart {
     /// End-to-end field lines, each with its CRLF, Content-Length among them where it is known.
     var lines: ByteBuffer
     var body: Body
+    /// Whether the exchange goes on with what is still to come of the request's body, as where an origin gets it.
+    var usesBody = false
 }
 
 /// What a response's body is written to; called on the client's event loop.

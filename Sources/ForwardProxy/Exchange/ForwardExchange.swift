@@ -63,8 +63,7 @@ final class ForwardExchange: OriginExchange {
     func begin(_ transfer: any OriginTransport) {
         self.transfer = transfer
         guard plan.pace.delay != .zero else { return transfer.start(sink: self) }
-        let time = TimeAmount.nanoseconds(plan.pace.delay.nanosecondsClamped)
-        delay = loop.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
+        delay = loop.schedule(after: plan.pace.delay) { [self] in
             delay = nil
             self.transfer?.start(sink: self)
         }

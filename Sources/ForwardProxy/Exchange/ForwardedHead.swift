@@ -68,7 +68,7 @@ struct ForwardedHead: Sendable {
         var lines = lines
         statusLines(&lines)
         let body: ResponseStart.Body = isBodyless ? .none : length.map { .length($0) } ?? .unknown
-        return ResponseStart(status: status, reason: reason, lines: lines, body: body)
+        return ResponseStart(status: status, reason: reason, lines: lines, body: body, usesBody: true)
     }
 
     private static func isReplaced(

@@ -12,7 +12,7 @@ extension ClientConnection: ExchangeClient {
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
     var takesSerialisedResponse: Bool {
-        underWay.isHTTP11 && state.isPersistent && !state.isStopping && !state.awaitsContinue
+        underWay.isHTTP11 && state.isPersistent && !state.isStopping && !state.awaitsContinue && !state.leavesTooMuch
     }
 
     var takesFieldBlocks: Bool { false }
@@ -59,7 +59,7 @@ extension ClientConnection: ExchangeClient {
     func start(_ response: ResponseStart) {
         underWay.startResponse(response.body)
         if underWay.ending == .close { state.mustClose() }
-        let isPersistent = state.startedResponse()
+        let isPersistent = state.startedResponse(usesBody: response.usesBody)
         var out = ByteBuffer()
         out.reserveCapacity(response.lines.readableBytes &+ 160)
         if let reason = response.reason {

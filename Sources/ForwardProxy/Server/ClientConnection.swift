@@ -174,19 +174,19 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     private func begin(_ head: consuming RequestHead, _ framing: BodyFraming) {
         deadlines.beganRequest()
         underWay.begin(head.version, head.method)
+        let length: Int? =
+            switch framing {
+            case .none: 0
+            case .length(let count): count
+            case .chunked, .untilClose: nil
+            }
         // A proxy keeps no connection of an HTTP/1.0 client open (RFC 9112 §9.3).
         state.receivedHead(
             isPersistent: HopByHop.options(of: head.fields).persists(head.version, honouringKeepAlive: false),
-            expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect))
-        let length: Int?
-        switch framing {
-        case .none:
-            // A request without a body ends with its head.
-            _ = state.receivedEnd()
-            length = 0
-        case .length(let count): length = count
-        case .chunked, .untilClose: length = nil
-        }
+            expectsContinue: framing != .none && head.version == .http1_1 && head.fields.contains(.expect),
+            bodyLength: length)
+        // A request without a body ends with its head.
+        if framing == .none { _ = state.receivedEnd() }
         let now = monotonicNanoseconds()
         var request = Request(head: consume head, bodyLength: length, receivedAt: now)
         deadlines.knownTime = now

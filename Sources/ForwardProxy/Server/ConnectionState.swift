@@ -50,6 +50,11 @@ struct ConnectionState: Equatable {
     private(set) var isStopping = false
     /// The client waits for 100 (Continue) before it sends the body.
     private(set) var awaitsContinue = false
+    /// What is still to come of the request's body; nil where only its end tells.
+    private var bodyLeft: Int? = 0
+    /// The response says that the connection will be closed, since the body is too long to be read: up to the bound it
+    /// is read all the same, for clients that read nothing before they have sent it.
+    private var isGivenUp = false
 
     var isIdle: Bool { phase == .idle }
 
@@ -61,6 +66,10 @@ struct ConnectionState: Equatable {
         }
     }
 
+    /// Whether more of the body is to come than is read after a response: the connection ends behind one that needs no
+    /// more of it. Of a body in chunks nobody knows.
+    var leavesTooMuch: Bool { awaitsBody && (bodyLeft ?? 0) > ConnectionState.drainLimit }
+
     /// Whether more bytes should be read from the socket, given what the exchange wants of the body.
     func wantsBytes(bodyIsWanted: Bool) -> Bool {
         switch phase {
@@ -71,8 +80,12 @@ struct ConnectionState: Equatable {
     }
 
     /// The parser has read a head.
-    mutating func receivedHead(isPersistent: Bool, expectsContinue: Bool) {
+    ///
+    /// - Parameter bodyLength: nil where only the body's end tells.
+    mutating func receivedHead(isPersistent: Bool, expectsContinue: Bool, bodyLength: Int? = 0) {
         phase = .exchange(requestIsComplete: false, responseHasStarted: false)
+        bodyLeft = bodyLength
+        isGivenUp = false
         self.isPersistent = isPersistent && !isStopping
         awaitsContinue = expectsContinue
     }
@@ -80,6 +93,7 @@ struct ConnectionState: Equatable {
     /// The parser has read bytes of a body.
     mutating func receivedBody(_ count: Int) -> BodyAction {
         awaitsContinue = false
+        bodyLeft = bodyLeft.map { max(0, $0 &- count) }
         switch phase {
         case .exchange: return .deliver
         case .draining(let left):
@@ -112,12 +126,18 @@ struct ConnectionState: Equatable {
 
     /// The head of the final response goes out.
     ///
+    /// - Parameter usesBody: whether the exchange goes on with the rest of the request's body.
     /// - Returns: whether the response may say that the connection stays open.
-    mutating func startedResponse() -> Bool {
+    mutating func startedResponse(usesBody: Bool = false) -> Bool {
         if case .exchange(let requestIsComplete, _) = phase {
             // A client that still waits for 100 may or may not send the body after a final response: the next bytes
             // can't be told from a request (RFC 9110 §10.1.1).
             if awaitsContinue { isPersistent = false }
+            // A client should be told that its connection will be closed (RFC 9112 §9.6).
+            if isPersistent, !usesBody, leavesTooMuch {
+                isPersistent = false
+                isGivenUp = true
+            }
             phase = .exchange(requestIsComplete: requestIsComplete, responseHasStarted: true)
         }
         if isStopping { isPersistent = false }
@@ -134,7 +154,7 @@ struct ConnectionState: Equatable {
             phase = .idle
             return next()
         }
-        guard isPersistent, !inputHasEnded else {
+        guard isPersistent || isGivenUp, !inputHasEnded else {
             phase = .lingering
             return .closeOutput
         }

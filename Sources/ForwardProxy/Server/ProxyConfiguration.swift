@@ -75,6 +75,8 @@ public struct CacheConfiguration: Sendable {
 public struct ProxyConfiguration: Sendable {
     /// What a replay of archives tells at its end; nil where none is replayed. The default is nil.
     public var replay: ReplayReport?
+    /// What a replay that asks no origin answers for a host that no archive has. The default is 504.
+    public var missingHost = ArchiveMissing.timeout
     /// Whether what a rule forwards is looked for in archives first, as where they are what was recorded of it. The default
     /// is no.
     public var replaysForwarded = false

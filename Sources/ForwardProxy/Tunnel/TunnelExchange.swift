@@ -64,17 +64,8 @@ extension LoopContext {
         let decision = decider.tunnel(
             to: authority.host, port: authority.port, fields: request.head.fields, hasBody: request.hasBody)
         switch decision {
-        case .refuse(.offline) where proxy.configuration.replay != nil:
-            exchangeMetrics.archiveMisses &+= 1
-            proxy.configuration.replay?.noteRefusedTunnel(host: authority.host, port: authority.port)
-            client.fail(.inNoArchive(.timeout, []))
-            return nil
-        case .refuse(let error):
-            if let replay = proxy.configuration.replay, error == .connectPort(authority.port) {
-                exchangeMetrics.archiveMisses &+= 1
-                replay.noteRefusedTunnel(host: authority.host, port: authority.port, isPortAllowed: false)
-            }
-            client.fail(error)
+        case .refuse(let refusal):
+            client.fail(error(of: refusal, authority))
             return nil
         case .decrypt:
             let user = TurnClient.user(request.head.fields, .proxyAuthorization)
@@ -86,6 +77,23 @@ extension LoopContext {
             let exchange = TunnelExchange(client: client)
             exchange.begin(authority)
             return exchange
+        }
+    }
+
+    /// What the client of a refused tunnel is told. A replay counts it as missed where no archive has the host, or the
+    /// port is not allowed.
+    private func error(of refusal: TunnelDecision.Refusal, _ authority: Authority) -> ProxyError {
+        guard let replay = proxy.configuration.replay else { return refusal.error }
+        switch refusal {
+        case .offline:
+            exchangeMetrics.archiveMisses &+= 1
+            replay.noteRefusedTunnel(host: authority.host, port: authority.port)
+            return .inNoArchive(.timeout, [])
+        case .port:
+            exchangeMetrics.archiveMisses &+= 1
+            replay.noteRefusedTunnel(host: authority.host, port: authority.port, isPortAllowed: false)
+            return refusal.error
+        case .content, .loop: return refusal.error
         }
     }
 

@@ -5,11 +5,11 @@ import YAML
 
 /// A rule as it was read: what answers, and the number of its options.
 struct RuleBody {
-    /// A source's text.
+    /// What the map keeps of a source's value: one of three forms for all kinds, since a rule's record has 32 bytes.
     enum Text {
         /// A stretch of the arena.
         case range(Range<Int>)
-        /// The number of a template.
+        /// The number of a text with captures.
         case template(Int)
         /// Several answers, in turn.
         case answers([AnswerBody])

@@ -9,7 +9,7 @@ struct ArchiveConvertCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert",
         abstract: "Convert archives into another format.",
-        usage: "subproxy archive convert <in> … <out> [--main <url>] [--redact <name,…>] [--force]",
+        usage: "subproxy archive convert <in> … <out> [<options>]",
         discussion: """
             The last name's extension says the format: .har, .mhtml or .mht, .webarchive, .warc or .warc.gz; a name \
             without one, or with '/' at its end, is the folder of a recording. Several archives are written one after \

@@ -58,6 +58,7 @@ struct ReplayCommand: ProgramCommand {
         run.archives.missing = missing
         run.configure = { configuration in
             configuration.replay = report
+            configuration.missingHost = missing
             configuration.decrypted = replay.decrypted
         }
         let isServing = command.isEmpty

@@ -14,23 +14,6 @@ func openRecording(_ path: String, _ name: String = "recording.yaml") throws -> 
             sibling: { file in (try? contents("\(path)/\(file)")).map { ArchiveBytes($0) } }))
 }
 
-/// The bytes of a file.
-func contents(_ path: String) throws -> [UInt8] {
-    guard let file = fopen(path, "r") else { throw SystemCallError() }
-    defer { fclose(file) }
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while true {
-        let count = fread(&piece, 1, piece.count, file)
-        guard count > 0 else {
-            // A folder can be opened, and not read.
-            guard ferror(file) == 0 else { throw SystemCallError() }
-            return bytes
-        }
-        bytes += piece[..<count]
-    }
-}
-
 @Suite("Recordings")
 struct RecordingTests {
     private let folder = TemporaryFolder()

@@ -195,14 +195,14 @@ extension BrowserTests {
             ])
             var capture = PageCapture(url: site.url("/"))
             capture.time = 3000
-            // A browser of its own: a page that is busy holds up others of its host.
-            let session = try BrowserSession(BrowserTests.options, interruption: BrowserInterruption())
+            // A browser of its own: a page that is busy holds up others of its host. Each answer may take an hour, so
+            // nothing but the capture's time can end it while the test runs.
+            var options = BrowserTests.options
+            options.commandTime = 3_600_000
+            let session = try BrowserSession(options, interruption: BrowserInterruption())
             defer { session.close() }
-            let start = monotonicNanoseconds()
             let failure = #expect(throws: BrowserFailure.self) { try capture.capture(in: session) }
             #expect(failure?.kind == .timedOut)
-            // Without the limit an answer is waited for 30 s.
-            #expect(monotonicNanoseconds() &- start < 30_000_000_000)
         }
 
         @Test("without a document element are told so")

@@ -86,6 +86,8 @@ struct DecisionTests {
         Case("GET", "x", "Expect: magic", is: "refuse 417"),
         Case("GET", "x", "Expect: magic", in: .offline, is: "refuse 417"),
         Case("GET", "x", "Expect: 100-continue", is: "answer"),
+        // What goes no further is no loop.
+        Case("GET", "x", "Via: 1.1 subproxy-00000007", is: "answer"),
         // It is passed by, as the rule and the command line let it.
         Case("GET", "x", reload, is: "bypass"), Case("GET", "x", "Pragma: no-cache", is: "bypass"),
         Case("GET", "x", reload, in: .offline, is: "answer"),
@@ -135,7 +137,7 @@ struct DecisionTests {
 
     @Test("depends on the rule, the method and the request's fields", arguments: cases)
     func decision(_ row: Case) throws {
-        let decider = try DecisionTests.decider(row.mode)
+        let decider = try DecisionTests.decider(row.mode, ProxyIdentity(random: 7))
         let asked = try DecisionTests.asked(row.method, row.url, row.fields)
         var scratch = LookupScratch()
         let match = decider.map.lookup(asked.uri, method: asked.method, fields: asked.fields, scratch: &scratch)
@@ -230,7 +232,7 @@ struct DecisionTests {
         arguments: [
             ("o.test", 443, [], false, Mode.plain, "relay"), ("m.test", 443, [], false, .plain, "decrypt"),
             ("m.test", 443, [], false, .offline, "decrypt"), ("o.test", 443, [], false, .offline, "refuse 504"),
-            ("m.test", 4443, [], false, .plain, "relay"), ("o.test", 8443, [], false, .plain, "refuse 403"),
+            ("m.test", 4443, [], false, .plain, "relay"), ("o.test", 8443, [], false, .plain, "refuse 403 port 8443"),
             ("m.test", 443, [], true, .plain, "refuse 400"),
             ("m.test", 443, ["Via: 1.1 subproxy-00000007"], false, .plain, "refuse 508"),
             ("named.test", 443, [], false, .plain, "decrypt"), ("port.test", 4443, [], false, .plain, "decrypt"),
@@ -245,7 +247,8 @@ struct DecisionTests {
             switch decision {
             case .relay: "relay"
             case .decrypt: "decrypt"
-            case .refuse(let error): "refuse \(error.status)"
+            case .refuse(.port(let port)): "refuse \(TunnelDecision.Refusal.port(port).error.status) port \(port)"
+            case .refuse(let refusal): "refuse \(refusal.error.status)"
             }
         #expect(found == expected)
     }

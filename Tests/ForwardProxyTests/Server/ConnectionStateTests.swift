@@ -47,6 +47,38 @@ struct ConnectionStateTests {
         #expect(state.phase == .lingering)
     }
 
+    @Test(
+        "a response that leaves more of the body than is read behind it says that the connection ends",
+        arguments: [
+            // The body's length, what has come of it, whether the exchange uses the rest, and whether it may stay open.
+            (0, 0, false, true), (ConnectionState.drainLimit, 0, false, true),
+            (ConnectionState.drainLimit + 1, 0, false, false), (ConnectionState.drainLimit + 1, 1, false, true),
+            (ConnectionState.drainLimit + 1, 0, true, true), (.max, 10, false, false), (nil, 0, false, true),
+        ] as [(Int?, Int, Bool, Bool)])
+    func givenUp(length: Int?, received: Int, usesBody: Bool, staysOpen: Bool) {
+        var state = ConnectionState()
+        state.receivedHead(isPersistent: true, expectsContinue: false, bodyLength: length)
+        if length == 0 { _ = state.receivedEnd() }
+        if received > 0 { expect(state.receivedBody(received), .deliver) }
+        #expect(state.leavesTooMuch == (usesBody || !staysOpen))
+        expect(state.startedResponse(usesBody: usesBody), staysOpen)
+        // Up to the bound it is read all the same.
+        expect(state.finishedResponse(), .proceed)
+        guard !staysOpen else { return }
+        expect(state.receivedBody(ConnectionState.drainLimit), .discard)
+        expect(state.receivedBody(1), .closeOutput)
+    }
+
+    @Test("a body that has come whole behind a response which gave it up ends the connection")
+    func cameWhole() {
+        var state = ConnectionState()
+        state.receivedHead(isPersistent: true, expectsContinue: false, bodyLength: ConnectionState.drainLimit + 1)
+        expect(state.startedResponse(), false)
+        expect(state.receivedBody(ConnectionState.drainLimit + 1), .deliver)
+        expect(state.receivedEnd(), .none)
+        expect(state.finishedResponse(), .closeOutput)
+    }
+
     @Test("after a drained body the next request is read")
     func drained() {
         var state = exchange(complete: false)

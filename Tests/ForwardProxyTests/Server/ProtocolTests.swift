@@ -191,4 +191,52 @@ struct ProtocolTests {
         #expect(odd.status == 407)
         #expect(odd.field("Proxy-Authenticate") == nil)
     }
+
+    @Test(
+        "an answer to a request of whose body too much is to come says that the connection is closed",
+        arguments: [
+            ("/text", 200), ("/slow", 200), ("/file", 200), ("/none", 502), ("/block", 403), ("/posted", 405),
+        ])
+    func givenUpBodies(path: String, status: Int) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/text: { text: a }
+              http://m.test/slow: { text: a, delay: 1ms }
+              http://m.test/file: { file: f.txt, methods: [POST] }
+              http://m.test/none: { file: none.txt, methods: [POST] }
+              http://m.test/block: { block: true }
+            """, files: ["f.txt": "a"]
+        ) { $0.isOffline = true }
+        // More than 256 KiB of a body are not read behind an answer; how long a chunked one is nobody knows.
+        let limit = 256 << 10
+        let own = path == "/posted" ? ("/healthz", "127.0.0.1:\(proxy.port)") : ("http://m.test\(path)", "x")
+        for (framing, isClosed) in [
+            ("Content-Length: \(limit)", false), ("Content-Length: \(limit + 1)", true),
+            ("Content-Length: 3000000", true), ("Transfer-Encoding: chunked", false),
+        ] {
+            let socket = try proxy.connect()
+            try socket.send("POST \(own.0) HTTP/1.1\r\nHost: \(own.1)\r\n\(framing)\r\n\r\n")
+            let response = TestResponse(Array(try socket.receive(until: "\r\n\r\n")))
+            #expect(response.status == status)
+            #expect(response.field("Connection") == (isClosed ? "close" : nil), "\(framing)")
+        }
+    }
+
+    @Test("an origin's response to a long body says nothing of the connection: the origin gets the rest meanwhile")
+    func earlyResponse() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond()
+            _ = try connection.readBody(of: request)
+            return true
+        }
+        let proxy = try TestProxy()
+        let socket = try proxy.connect()
+        let length = 300_000
+        try socket.send(
+            "POST http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\nContent-Length: \(length)\r\n\r\n")
+        let response = TestResponse(Array(try socket.receive(until: "\r\n\r\n")))
+        #expect(response.status == 200)
+        #expect(response.field("Connection") == nil)
+    }
 }

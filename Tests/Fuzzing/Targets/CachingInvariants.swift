@@ -76,7 +76,7 @@ enum CachingInvariants {
         try require(stored.fields.contains(.date), "no Date")
         try require(0...(1 << 31) ~= stored.lifetime.seconds, "lifetime \(stored.lifetime)")
         try require(stored.selection.names.count <= SelectingFields.maximumNames, "\(stored.selection.names.count)")
-        try require(stored.selection.matches(request.fields), "its own request does not select it")
+        try require(stored.selection.matches(request), "its own request does not select it")
         if let part = stored.part {
             try require(!part.range.isEmpty && part.range.lowerBound >= 0, "part \(part)")
             try require(stored.status == 206 && !part.isComplete, "part \(part) of \(stored.status)")

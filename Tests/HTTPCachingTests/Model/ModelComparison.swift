@@ -151,7 +151,7 @@ struct ModelComparison {
         let choices = ModelReuse.select(request.model, among: candidates.map { entries[$0].model })
         for index in candidates {
             note("held", entries[index].model)
-            let matches = entries[index].rules.selection.matches(request.rules.fields)
+            let matches = entries[index].rules.selection.matches(request.rules)
             if !entries[index].model.selectsNothing {
                 try check("match of \(index)", matches, entries[index].model.matches(request.model))
             }

@@ -95,7 +95,7 @@ private struct TwoUsers {
         let verdict = Storing.verdict(
             request, target: try TargetURI(target), response(200, to: user, model), policy: CachePolicy())
         guard case .store(let stored) = verdict else { return }
-        entries.removeAll { $0.target == target && $0.stored.selection.matches(request.fields) }
+        entries.removeAll { $0.target == target && $0.stored.selection.matches(request) }
         entries.append((target, stored))
         // Another request waits for this one's response.
         let follower = self.request(of: 1 - user)
@@ -126,7 +126,7 @@ private struct TwoUsers {
     private mutating func head(_ user: Int, _ target: String, _ model: ModelRequest, _ request: CacheRequest) {
         let response = response(200, to: user, model)
         for index in entries.indices.reversed()
-        where entries[index].target == target && entries[index].stored.selection.matches(request.fields) {
+        where entries[index].target == target && entries[index].stored.selection.matches(request) {
             switch Validation.outcome(
                 entries[index].stored, size: 7, byHead: response, request: request, policy: CachePolicy())
             {
