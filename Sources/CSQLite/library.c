@@ -18,8 +18,8 @@
     EACH(column_type) EACH(complete) EACH(create_function_v2) EACH(db_config) EACH(db_readonly) EACH(errmsg) \
     EACH(errstr) EACH(extended_errcode) EACH(file_control) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
     EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_int) EACH(result_null) \
-    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(update_hook) EACH(user_data) \
-    EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
+    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(total_changes64) EACH(update_hook) \
+    EACH(user_data) EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
 
 static struct {
 #define MEMBER(name) __typeof__(&sqlite3_##name) name;
@@ -84,6 +84,7 @@ OF_DATABASE(const char *, errmsg)
 OF_DATABASE(int, extended_errcode)
 OF_DATABASE(int, get_autocommit)
 OF_DATABASE(sqlite3_int64, last_insert_rowid)
+OF_DATABASE(sqlite3_int64, total_changes64)
 HAND_ON(int, busy_handler, (sqlite3 * database, int (*ask)(void *, int), void *context), (database, ask, context))
 HAND_ON(int, db_readonly, (sqlite3 * database, const char *name), (database, name))
 HAND_ON(int, limit, (sqlite3 * database, int id, int value), (database, id, value))

@@ -184,6 +184,8 @@ public final class SQLiteConnection {
 
     /// The rows that the last statement inserted, updated or deleted itself, without those of triggers.
     public var changes: Int { Int(sqlite3_changes64(pointer)) }
+    /// The rows that all statements inserted, updated or deleted, with those of triggers.
+    public var totalChanges: Int64 { sqlite3_total_changes64(pointer) }
     /// The rowid of the last row inserted.
     public var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(pointer) }
     /// Whether BEGIN was not followed by COMMIT or ROLLBACK.
