@@ -49,7 +49,9 @@ final class Worker {
         guard !writes else { return }
         database.callHelp(at: now, isFirst: !isHeldUp, former: weight.former)
         isHeldUp = true
-        if now > began, now &- began > database.patience { weight.lower() }
+        guard now > began, now &- began > database.patience else { return }
+        weight.lower()
+        weight.giveWay(at: now)
     }
 
     private func perform(_ job: Job) {
