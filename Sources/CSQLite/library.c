@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <lazy_library.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define HIDDEN SUBPROXY_HIDDEN
 
@@ -15,10 +16,10 @@
     EACH(column_blob) EACH(column_bytes) EACH(column_count) EACH(column_decltype) EACH(column_double) \
     EACH(column_int64) EACH(column_name) EACH(column_origin_name) EACH(column_table_name) EACH(column_text) \
     EACH(column_type) EACH(complete) EACH(create_function_v2) EACH(db_config) EACH(db_readonly) EACH(errmsg) \
-    EACH(errstr) EACH(extended_errcode) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
+    EACH(errstr) EACH(extended_errcode) EACH(file_control) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
     EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_int) EACH(result_null) \
-    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(update_hook) EACH(user_data) \
-    EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
+    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(total_changes64) EACH(update_hook) \
+    EACH(user_data) EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
 
 static struct {
 #define MEMBER(name) __typeof__(&sqlite3_##name) name;
@@ -46,6 +47,25 @@ HIDDEN int subproxy_sqlite_error_offset(sqlite3 *database) {
     return library.error_offset == NULL ? -1 : library.error_offset(database);
 }
 
+// Three words of the wal-index (https://sqlite.org/walformat.html, "The WAL-Index File Format"), which is in the memory of
+// every connection that has read from such a database.
+HIDDEN bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_progress *progress) {
+    sqlite3_file *file = NULL;
+    if (library.file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return false;
+    if (file == NULL || file->pMethods == NULL || file->pMethods->iVersion < 2) return false;
+    if (file->pMethods->xShmMap == NULL) return false;
+    void volatile *index = NULL;
+    // Not to be extended: what isn't there stays so.
+    int code = file->pMethods->xShmMap(file, 0, 32768, 0, &index);
+    if ((code != SQLITE_OK && code != SQLITE_READONLY) || index == NULL) return false;
+    const uint32_t volatile *words = index;
+    if (__atomic_load_n(&words[0], __ATOMIC_RELAXED) != 3007000) return false;
+    progress->frames = __atomic_load_n(&words[4], __ATOMIC_RELAXED);
+    progress->copied = __atomic_load_n(&words[24], __ATOMIC_ACQUIRE);
+    progress->tried = __atomic_load_n(&words[32], __ATOMIC_ACQUIRE);
+    return true;
+}
+
 HIDDEN int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, const char *system) {
     *database = NULL;
     return is_open() ? library.open_v2(path, database, flags, system) : SQLITE_CANTOPEN;
@@ -64,6 +84,7 @@ OF_DATABASE(const char *, errmsg)
 OF_DATABASE(int, extended_errcode)
 OF_DATABASE(int, get_autocommit)
 OF_DATABASE(sqlite3_int64, last_insert_rowid)
+OF_DATABASE(sqlite3_int64, total_changes64)
 HAND_ON(int, busy_handler, (sqlite3 * database, int (*ask)(void *, int), void *context), (database, ask, context))
 HAND_ON(int, db_readonly, (sqlite3 * database, const char *name), (database, name))
 HAND_ON(int, limit, (sqlite3 * database, int id, int value), (database, id, value))

@@ -184,12 +184,22 @@ public final class SQLiteConnection {
 
     /// The rows that the last statement inserted, updated or deleted itself, without those of triggers.
     public var changes: Int { Int(sqlite3_changes64(pointer)) }
+    /// The rows that all statements inserted, updated or deleted, with those of triggers.
+    public var totalChanges: Int64 { sqlite3_total_changes64(pointer) }
     /// The rowid of the last row inserted.
     public var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(pointer) }
     /// Whether BEGIN was not followed by COMMIT or ROLLBACK.
     public var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
     /// Whether the main database can't be written by this connection.
     public var isReadOnly: Bool { sqlite3_db_readonly(pointer, "main") == 1 }
+
+    /// How far the log is copied into the main database's file; nil where that can't be told. To be asked only of a
+    /// connection that has read from the file in WAL mode.
+    public var logProgress: SQLiteLogProgress? {
+        var progress = subproxy_sqlite_log_progress()
+        guard subproxy_sqlite_log_progress(pointer, &progress) else { return nil }
+        return SQLiteLogProgress(frames: progress.frames, copied: progress.copied, tried: progress.tried)
+    }
 
     /// Copies another connection's main database over this one's, page by page.
     ///
@@ -283,6 +293,16 @@ public final class SQLiteConnection {
                 return connection.waitsForLock?(Int(count)) ?? false ? 1 : 0
             }, context)
     }
+}
+
+/// How far the log of a database in WAL mode has been copied into its file.
+public struct SQLiteLogProgress: Sendable, Equatable {
+    /// Frames that the log has: pages that were written.
+    public let frames: UInt32
+    /// Those that are in the file. Where all are, SQLite writes to the file no more before the next commit.
+    public let copied: UInt32
+    /// Those that the last checkpoint has begun to copy.
+    public let tried: UInt32
 }
 
 /// What a statement is about to do, as an authorizer is asked (https://sqlite.org/c3ref/c_alter_table.html).

@@ -4,6 +4,8 @@
 #define SUBPROXY_CSQLITE_SHIM_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 // Opens SQLite unless it is open; what keeps it from being opened, or NULL. All but sqlite3_open_v2, sqlite3_errstr and
 // sqlite3_complete take what an open library has made, and are never called without one.
@@ -14,6 +16,20 @@ int subproxy_sqlite_configure(sqlite3 *database, int option, int value);
 
 // Where a statement went wrong, in bytes; -1 where the library doesn't tell, as those older than 3.38.
 int subproxy_sqlite_error_offset(sqlite3 *database);
+
+// How far the log of a database in WAL mode has been copied into the file.
+struct subproxy_sqlite_log_progress {
+    // Frames that the log has.
+    uint32_t frames;
+    // Those that are in the file.
+    uint32_t copied;
+    // Those that the last checkpoint has begun to copy.
+    uint32_t tried;
+};
+
+// Looks how far it is; false where that can't be told. To be asked of a connection that has read from the database in WAL
+// mode, never of another: it would get an index.
+bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_progress *progress);
 
 // Makes budgets count, from the first connection on; to be called before it is opened.
 void subproxy_sqlite_watch_memory(void);

@@ -20,6 +20,8 @@ public final class Database: @unchecked Sendable {
     let seeds: SeedSource?
     /// The bytes that a database in memory may have.
     let memoryLimit: Int
+    /// Nanoseconds that a query runs before its thread steps back.
+    let patience: UInt64
     /// Where changes go, by all the rules that name it.
     let writes: DatabaseRule.Writes
 
@@ -33,7 +35,7 @@ public final class Database: @unchecked Sendable {
     private static let (reading, writing) = (0, 1)
     private var readQueue = JobQueue()
     private var writeQueue = JobQueue()
-    private var readers = ReaderDuty()
+    private var readers: ReaderDuty
     private var hasWriter = false
     /// Threads that take nothing any more, and still close their connections.
     private var leaving = 0
@@ -60,11 +62,17 @@ public final class Database: @unchecked Sendable {
             now: { monotonicNanoseconds() })
     }
 
-    /// - Parameter now: nanoseconds of the monotonic clock.
+    /// - Parameters:
+    ///   - now: nanoseconds of the monotonic clock.
+    ///   - readers: which of the threads that read are called.
+    ///   - patience: nanoseconds that a query runs before its thread steps back.
     init(
         _ file: any DatabaseFile, seeds: SeedSource? = nil, writes: DatabaseRule.Writes = .off, memoryLimit: Int,
-        entityTag: @escaping @Sendable ([UInt8]) -> [UInt8], now: @escaping @Sendable () -> UInt64
+        entityTag: @escaping @Sendable ([UInt8]) -> [UInt8], now: @escaping @Sendable () -> UInt64,
+        readers: ReaderDuty = ReaderDuty(), patience: UInt64 = ThreadWeight.patience
     ) {
+        self.readers = readers
+        self.patience = patience
         self.file = file
         self.seeds = seeds
         self.memoryLimit = memoryLimit

@@ -10,6 +10,7 @@ struct ReaderDuty {
     /// Nanoseconds from which on a query is a long one.
     static let longTime: UInt64 = 200_000
 
+    private let limit: Int
     /// The threads that there are.
     private(set) var count = 0
     /// Those that wait and have not been called.
@@ -20,6 +21,9 @@ struct ReaderDuty {
     private var called = 0
     /// When one last took a query or was called to take one, in nanoseconds of the monotonic clock.
     private var lastTake: UInt64 = 0
+
+    /// - Parameter limit: threads that read at most.
+    init(limit: Int = ReaderDuty.maximumCount) { self.limit = limit }
 
     /// What has to be done for a query.
     enum Call { case nothing, wake, start }
@@ -42,7 +46,7 @@ struct ReaderDuty {
             lastTake = now
             return .wake
         }
-        guard count < ReaderDuty.maximumCount else { return .nothing }
+        guard count < limit else { return .nothing }
         count += 1
         lastTake = now
         return .start

@@ -132,10 +132,26 @@ final class Session {
     func own(_ asked: OwnStatement) throws(SQLiteError) -> Int64? {
         isOwn = true
         defer { isOwn = false }
-        if let kept = ownStatements[asked.number] { return try Session.run(kept.statement) }
+        return try Session.run(try statement(asked))
+    }
+
+    private func statement(_ asked: OwnStatement) throws(SQLiteError) -> SQLiteStatement {
+        if let kept = ownStatements[asked.number] { return kept.statement }
         let made = KeptStatement(try connection.prepare(asked.rawValue, isKept: true), isVolatile: false)
         ownStatements[asked.number] = made
-        return try Session.run(made.statement)
+        return made.statement
+    }
+
+    /// How far the log is copied into the file; nil in another journal mode than WAL, or where it can't be told. To be
+    /// asked after something was read.
+    var logProgress: SQLiteLogProgress? {
+        get throws(SQLiteError) {
+            isOwn = true
+            defer { isOwn = false }
+            let mode = try statement(.journalMode)
+            defer { mode.reset() }
+            return try mode.step() && mode.string(0) == "wal" ? connection.logProgress : nil
+        }
     }
 
     /// The last row's first column; nil where there is no row.
@@ -278,6 +294,7 @@ enum OwnStatement: String, CaseIterable {
     case commit = "COMMIT"
     case dataVersion = "PRAGMA main.data_version"
     case schemaVersion = "PRAGMA main.schema_version"
+    case journalMode = "PRAGMA main.journal_mode"
 
     fileprivate var number: Int {
         switch self {
@@ -286,6 +303,7 @@ enum OwnStatement: String, CaseIterable {
         case .commit: 2
         case .dataVersion: 3
         case .schemaVersion: 4
+        case .journalMode: 5
         }
     }
 }

@@ -1,7 +1,12 @@
+import Basics
+import CLinux
 import Glibc
 
 /// How much of the processor a thread gets beside others: less while it is at a query that takes long, so that the
 /// threads that answer everything else don't wait for it.
+///
+/// A lower nice value alone isn't enough: the thread's part of the processor is a tenth then, but it comes in pieces of a
+/// tick, 4 ms at 250 Hz, and whatever waits for the processor waits so long. So the thread gives way each slice.
 ///
 /// Where the processor has nothing else to do, the query takes no longer.
 struct ThreadWeight {
@@ -9,23 +14,40 @@ struct ThreadWeight {
     static let patience: UInt64 = 5_000_000
     /// How much higher the nice value is then: a tenth of the weight (sched(7)).
     static let step: CInt = 10
+    /// Nanoseconds that it runs then before it gives way. Linux counts a whole slice for each time, so its slices are as
+    /// short.
+    static let slice: UInt64 = 200_000
 
     /// The nice value to go back to; nil where the thread hasn't stepped back.
     private(set) var former: CInt?
     private let read: () -> CInt
     private let write: (CInt) -> Bool
+    private let setSlice: (CInt, UInt64) -> Void
+    private let yield: () -> Void
+    private let clock: () -> UInt64
+    /// When it last gave way.
+    private var gaveWay: UInt64 = 0
 
     /// Of the thread that calls: on Linux the value is one of each thread (setpriority(2), "C library/kernel
     /// differences").
     init() {
         self.init(
             read: { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) },
-            write: { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, $0) == 0 })
+            write: { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, $0) == 0 },
+            setSlice: { _ = linux_set_slice($0, $1) }, yield: { _ = sched_yield() }, clock: monotonicNanoseconds)
     }
 
-    init(read: @escaping () -> CInt, write: @escaping (CInt) -> Bool) {
+    /// - Parameter setSlice: gives the thread, of a nice value, slices of so many nanoseconds; 0 for the system's own.
+    init(
+        read: @escaping () -> CInt, write: @escaping (CInt) -> Bool,
+        setSlice: @escaping (_ nice: CInt, _ slice: UInt64) -> Void = { _, _ in }, yield: @escaping () -> Void = {},
+        clock: @escaping () -> UInt64 = { 0 }
+    ) {
         self.read = read
         self.write = write
+        self.setSlice = setSlice
+        self.yield = yield
+        self.clock = clock
     }
 
     /// A thread that one made which had stepped back has its nice value.
@@ -36,7 +58,19 @@ struct ThreadWeight {
         guard former == nil else { return }
         let value = read()
         let lowered = min(19, value + ThreadWeight.step)
-        if lowered > value, write(lowered) { former = value }
+        guard lowered > value, write(lowered) else { return }
+        former = value
+        setSlice(lowered, ThreadWeight.slice)
+    }
+
+    /// Lets others have the processor that wait for it, where it has run for a slice.
+    ///
+    /// - Parameter now: nanoseconds of the monotonic clock.
+    mutating func giveWay(at now: UInt64) {
+        guard now &- gaveWay >= ThreadWeight.slice else { return }
+        yield()
+        // It may have waited long.
+        gaveWay = clock()
     }
 
     /// Goes back to what it was.
@@ -45,6 +79,7 @@ struct ThreadWeight {
     mutating func restore() -> Bool {
         guard let former else { return true }
         guard write(former) else { return false }
+        setSlice(former, 0)
         self.former = nil
         return true
     }

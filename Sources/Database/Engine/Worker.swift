@@ -6,31 +6,15 @@ import SQLite
 final class Worker {
     private let database: Database
     private let writes: Bool
-    /// The connection to the file, and which file that is.
-    private var opened: Opened?
+    /// The connection to the file.
+    private var opened: OpenedFile?
     /// What is in memory; only the thread that writes has it.
     private var memory: Memory?
-    /// PRAGMA data_version when it was last asked.
-    private var dataVersion: Int64 = 0
     /// It has called for help with what it does.
     private var isHeldUp = false
     private var weight = ThreadWeight()
     /// When it began what it does, in nanoseconds of the monotonic clock.
     private var began: UInt64 = 0
-
-    private struct Opened {
-        let session: Session
-        let identity: DatabaseFileIdentity
-        /// The same with when it was made.
-        let born: DatabaseFileIdentity
-        let path: String
-        /// It is opened for writing.
-        let writes: Bool
-        /// It is read as it lies, because nobody can write beside it.
-        let isFrozen: Bool
-        /// How the file looked when what is kept of it was last known to be so.
-        var stamp: DatabaseFileStamp
-    }
 
     private struct Memory {
         let session: Session
@@ -65,7 +49,9 @@ final class Worker {
         guard !writes else { return }
         database.callHelp(at: now, isFirst: !isHeldUp, former: weight.former)
         isHeldUp = true
-        if now > began, now &- began > ThreadWeight.patience { weight.lower() }
+        guard now > began, now &- began > database.patience else { return }
+        weight.lower()
+        weight.giveWay(at: now)
     }
 
     private func perform(_ job: Job) {
@@ -133,8 +119,7 @@ final class Worker {
         database.version.change()
         if memory == nil {
             noteLog()
-            // Its own changes show in no data version.
-            if let look = try? database.file.look() { opened?.stamp = look.stamp }
+            opened?.hasCommitted()
         } else {
             memory?.isWritten = true
         }
@@ -158,7 +143,7 @@ final class Worker {
             let answer = try session.transaction(.begin, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
                 do throws(SQLiteError) {
-                    if memory == nil, try noteDataVersion(session) {
+                    if memory == nil, let opened, try opened.hasChanged() {
                         state = database.version.change(from: before)
                         hasChanged = true
                     }
@@ -190,16 +175,6 @@ final class Worker {
         }
     }
 
-    /// Asks for the data's version.
-    ///
-    /// - Returns: whether somebody else has changed the data since it was last asked.
-    private func noteDataVersion(_ session: Session) throws(SQLiteError) -> Bool {
-        let version = try session.own(.dataVersion) ?? 0
-        defer { dataVersion = version }
-        if version != dataVersion { session.schemaMayBeOld = true }
-        return version != dataVersion
-    }
-
     /// - Returns: whether it is known now what the data are.
     private func check() -> Bool {
         let started = monotonicNanoseconds()
@@ -210,12 +185,14 @@ final class Worker {
             let session = try readable(guardian)
             session.guardian = guardian
             defer { session.guardian = nil }
-            guard memory == nil else {
+            guard memory == nil, let opened else {
                 database.version.checked(at: started)
                 return true
             }
             do throws(SQLiteError) {
-                if try noteDataVersion(session) { database.version.change() }
+                try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
+                    if try opened.hasChanged() { noteChange() }
+                }
             } catch {
                 throw .problem(session.problem(error))
             }
@@ -281,18 +258,20 @@ final class Worker {
     private func open(
         _ look: DatabaseFileLook, writes: Bool, _ guardian: Guardian
     ) throws(Failure) -> Session {
-        let identity = look.identity
-        if let opened, opened.identity == identity, opened.writes || !writes,
+        var look = look
+        if let opened, opened.identity == look.identity, opened.writes || !writes,
             !opened.isFrozen || Worker.mustBeFrozen(opened.path)
         {
             guard opened.stamp != look.stamp else { return opened.session }
-            if try hasNoted(look.stamp, opened.session, guardian) { return opened.session }
+            if try isKnown(opened, guardian) { return opened.session }
+            // It may have waited for somebody's commit.
+            do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
         }
         opened = nil
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let log = LogIdentity(ofFile: path + "-wal")
-        guard !database.isForeign(log: log, of: identity.born(at: path)) else {
+        guard !database.isForeign(log: log, of: look.identity.born(at: path)) else {
             let name = database.file.name
             throw .problem(
                 Problem(502, "database error", "\(name) is another file now, and \(name)-wal is that of the one before")
@@ -304,38 +283,31 @@ final class Worker {
             let session = try Session(connection, name: database.file.name)
             session.guardian = guardian
             defer { session.guardian = nil }
+            opened = try OpenedFile(session, database.file, at: path, look, writes: writes, isFrozen: isFrozen)
             // What is known of the data before it was opened is nothing.
-            _ = try session.own(.dataVersion).map { dataVersion = $0 }
-            database.version.change()
-            opened = Opened(
-                session: session, identity: identity, born: identity.born(at: path), path: path, writes: writes,
-                isFrozen: isFrozen, stamp: look.stamp)
-            noteLog()
+            noteChange()
             return session
         } catch {
             throw .problem(problem(error, guardian))
         }
     }
 
-    /// Looks whether SQLite notices what somebody has done to the file.
-    ///
-    /// Of a file that another one was copied over it may notice nothing, and then go on with the pages that it has: the
-    /// two may be at the same count of changes. A checkpoint looks the same from here, and costs an opening.
-    private func hasNoted(
-        _ stamp: DatabaseFileStamp, _ session: Session, _ guardian: Guardian
-    ) throws(Failure) -> Bool {
-        session.guardian = guardian
-        defer { session.guardian = nil }
+    /// Whether SQLite knows what somebody has done to a file whose stamp has changed.
+    private func isKnown(_ opened: OpenedFile, _ guardian: Guardian) throws(Failure) -> Bool {
+        opened.session.guardian = guardian
+        defer { opened.session.guardian = nil }
         do throws(SQLiteError) {
-            guard try noteDataVersion(session) else { return false }
+            return try opened.isKnown(noteChange)
         } catch {
-            if error.isLock || error.isInterrupt { throw .problem(session.problem(error)) }
+            if error.isLock || error.isInterrupt { throw .problem(opened.session.problem(error)) }
             return false
         }
+    }
+
+    /// Notes that the data are others now. A log that wasn't there, or is another one now, comes with that.
+    private func noteChange() {
         database.version.change()
-        opened?.stamp = stamp
         noteLog()
-        return true
     }
 
     /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.

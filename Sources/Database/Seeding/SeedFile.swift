@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A file that a database is filled from.
 public struct SeedFile: Sendable {
     /// What a file has in it, which its name's extension tells.
@@ -39,12 +37,16 @@ public struct SeedFile: Sendable {
 }
 
 /// Where the row or the statement of a seed begins that is run, in bytes of its file.
-final class SeedProgress: Sendable {
-    private let noted = Atomic<Int>(0)
+final class SeedProgress: @unchecked Sendable {
+    // Only the thread that runs the files uses it.
+    private(set) var offset = 0
+    /// Told when that was run.
+    var hasRun: (() -> Void)?
 
-    var offset: Int { noted.load(ordering: .relaxed) }
-
-    func note(_ offset: Int) { noted.store(offset, ordering: .relaxed) }
+    func note(_ offset: Int) {
+        hasRun?()
+        self.offset = offset
+    }
 }
 
 /// A name with its ASCII letters in lower case, as SQLite compares names.

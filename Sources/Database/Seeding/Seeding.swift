@@ -53,7 +53,7 @@ public enum Seeding {
     /// Finds the row or the statement that a reference comes from: runs all files again, and looks which of them last
     /// sets the row. To note that the first time would cost all seeds time and memory.
     ///
-    /// - Returns: nil where it isn't found, as in a table WITHOUT ROWID.
+    /// - Returns: nil where it isn't found.
     private static func place(
         of open: OpenReference, _ files: [SeedFile], on connection: SQLiteConnection, byteLimit: Int64
     ) -> (file: SeedFile, offset: Int)? {
@@ -61,14 +61,23 @@ public enum Seeding {
         else { return nil }
         let progress = SeedProgress()
         var found: (file: SeedFile, offset: Int)?
-        defer { connection.onRowChange = nil }
+        defer {
+            connection.onRowChange = nil
+            progress.hasRun = nil
+        }
+        var watch: RowWatch?
+        if case .key(let key) = row { watch = RowWatch(key, in: connection) }
         for var file in files {
-            connection.onRowChange = { table, changed in
-                guard changed == row, table == open.table else { return }
-                found = (file, progress.offset)
+            if case .number(let number) = row {
+                connection.onRowChange = { table, changed in
+                    guard changed == number, table == open.table else { return }
+                    found = (file, progress.offset)
+                }
             }
+            progress.hasRun = { if watch?.isSet() == true { found = (file, progress.offset) } }
             file.progress = progress
             guard (try? run(file, on: connection, byteLimit: byteLimit)) != nil else { return nil }
+            progress.hasRun?()
         }
         return found
     }
@@ -87,50 +96,5 @@ public enum Seeding {
     /// Asks whether to go on, for work that SQLite has no part in.
     static func checkTime(_ connection: SQLiteConnection) throws(SQLiteError) {
         guard connection.goesOn?() ?? true else { throw SQLiteError(code: SQLITE_INTERRUPT, message: "interrupted") }
-    }
-}
-
-/// A row that refers to a row that isn't there.
-struct OpenReference {
-    let table: String
-    /// Nil in a table WITHOUT ROWID.
-    let row: Int64?
-    let error: SQLiteError
-
-    /// The first one that is found; nil where there is none.
-    init?(in connection: SQLiteConnection) throws(SQLiteError) {
-        let check = try connection.prepare("PRAGMA foreign_key_check")
-        guard try check.step() else { return nil }
-        table = check.string(0)
-        row = check.storageClass(1) == .null ? nil : check.integer(1)
-        let parent = check.string(2)
-        let key = check.integer(3)
-        check.reset()
-        let reference = try OpenReference.reference(of: table, row: row, key: key, on: connection)
-        error = SQLiteError(
-            code: SQLITE_CONSTRAINT | 3 << 8,
-            message: "\(table)\(reference) refers to a row that \(parent) doesn't have")
-    }
-
-    /// Names a row and what it refers with: ` row 7: product = 99`.
-    private static func reference(
-        of table: String, row: Int64?, key: Int64, on connection: SQLiteConnection
-    ) throws(SQLiteError) -> String {
-        guard let row else { return "" }
-        let name = quotedIdentifier(Array(table.utf8))
-        // id, seq, table, from, to …
-        let keys = try connection.prepare("PRAGMA main.foreign_key_list(\(name))")
-        var columns: [String] = []
-        while try keys.step() { if keys.integer(0) == key { columns.append(keys.string(3)) } }
-        guard !columns.isEmpty else { return " row \(row)" }
-        let list = columns.map { quotedIdentifier(Array($0.utf8)) }.joined(separator: ", ")
-        let values = try connection.prepare(
-            "SELECT \(list) FROM main.\(name) WHERE rowid = ?1")
-        try values.bind(.integer(row), to: 1)
-        guard try values.step() else { return " row \(row)" }
-        let pairs = columns.enumerated().map { index, column in
-            "\(column) = \(values.withText(index) { visibleText(of: $0, limit: 40) })"
-        }
-        return " row \(row): \(pairs.joined(separator: ", "))"
     }
 }

@@ -51,6 +51,37 @@ import Testing
         #expect(!isBack && nice.value == 10)
     }
 
+    @Test func `A thread gives way once a slice that it runs, however long it waits then`() {
+        var yields: [UInt64] = []
+        var clock: UInt64 = 0
+        var weight = ThreadWeight(
+            read: { 0 }, write: { _ in true },
+            yield: {
+                yields.append(clock)
+                // Others have the processor for a tick.
+                clock += 4_000_000
+            }, clock: { clock })
+        for _ in 0..<45 {
+            clock += 20_000
+            weight.giveWay(at: clock)
+        }
+        #expect(yields == [200_000, 4_400_000, 8_600_000, 12_800_000])
+    }
+
+    @Test func `A thread that has stepped back has short slices, and its own ones again afterwards`() {
+        var slices: [[UInt64]] = []
+        let nice = Nice(3, isPrivileged: true)
+        var weight = ThreadWeight(
+            read: { nice.value },
+            write: { value in
+                nice.value = value
+                return true
+            }, setSlice: { slices.append([UInt64($0), $1]) })
+        for _ in 0..<2 { weight.lower() }
+        _ = weight.restore()
+        #expect(slices == [[13, ThreadWeight.slice], [3, 0]])
+    }
+
     @Test func `A query that takes long steps back, and its thread doesn't stay so`() async throws {
         let folder = Folder()
         _ = try SQLiteConnection(folder.path + "/shop.db", mode: .create).execute("CREATE TABLE t(a)")

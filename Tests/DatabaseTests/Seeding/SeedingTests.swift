@@ -56,14 +56,58 @@ struct SeedingTests {
         #expect(
             try seedError(("s.sql", schema + products), rows)
                 == "r.csv:3:1: error: r row 7: product = 99 refers to a row that products doesn't have\n7,99\n^")
-        let pairs = "CREATE TABLE a (x, y, FOREIGN KEY (x, y) REFERENCES b (x, y), PRIMARY KEY (x)) WITHOUT ROWID;"
-        let parent = "CREATE TABLE b (x, y, UNIQUE (x, y));"
-        #expect(
-            try seedError(("s.sql", pairs + parent + "INSERT INTO a VALUES (1, 2)"))
-                == "s.sql: error: a refers to a row that b doesn't have")
         #expect(
             try seedError(("s.sql", schema + "CREATE TABLE products (a); INSERT INTO r VALUES (1, 2)"))
                 == "s.sql: error: foreign key mismatch - \"r\" referencing \"products\"")
+    }
+
+    @Test(
+        "names the row and its place for a reference of a table WITHOUT ROWID",
+        arguments: [
+            ("r.csv", "lang,word,b\nde,Haus,2\nen,house,\nen,home,1\nde,Heim,7\n", "5:1", "de,Heim,7"),
+            (
+                "r.json", "[{\"lang\":\"en\",\"word\":\"home\",\"b\":1},\n{\"lang\":\"de\",\"word\":\"Heim\",\"b\":7}]",
+                "2:1",
+                "{\"lang\":\"de\",\"word\":\"Heim\",\"b\":7}]"
+            ),
+            (
+                "r.sql",
+                "INSERT INTO r VALUES ('en','home',1), ('de','Heim',1);\nUPDATE r SET b = 7 WHERE lang = 'de';", "2:1",
+                "UPDATE r SET b = 7 WHERE lang = 'de';"
+            ),
+            (
+                "r.sql",
+                "INSERT INTO r VALUES ('de','Heim',7);\nDELETE FROM r;\n  INSERT INTO r VALUES ('de','Heim',7);",
+                "3:3", "  INSERT INTO r VALUES ('de','Heim',7);"
+            ),
+        ])
+    func foreignKeysWithoutRowid(name: String, text: String, place: String, line: String) throws {
+        let schema = """
+            PRAGMA page_size = 8192; CREATE TABLE parents (id TEXT PRIMARY KEY);
+            CREATE TABLE r (lang, word, b INTEGER REFERENCES parents, PRIMARY KEY (lang, word)) WITHOUT ROWID;
+            """
+        // In a column of TEXT '1' is what the number 1 refers to.
+        let error = try seedError(("s.sql", schema), (name, text), ("parents.csv", "id\n1\n2\n"))
+        let indent = String(repeating: " ", count: line.prefix { $0 == " " }.count)
+        #expect(
+            error == "\(name):\(place): error: r row de/Heim: b = 7 refers to a row that parents doesn't have\n"
+                + "\(line)\n\(indent)^")
+    }
+
+    @Test("names the first such row by its key, whatever the tables and columns are called")
+    func foreignKeysOfTwoColumns() throws {
+        let pairs =
+            "CREATE TABLE \"a b\" (\"x\"\"\", y, FOREIGN KEY (\"x\"\"\", y) REFERENCES b (x, y), PRIMARY KEY (y)) WITHOUT ROWID;\n"
+        let parent = "CREATE TABLE b (x COLLATE NOCASE, y, UNIQUE (x, y));\n"
+        let rows =
+            "INSERT INTO b VALUES ('one', 1);\nINSERT INTO \"a b\" VALUES (NULL, 0), ('ONE', 1), ('two', 3), ('two', 2);"
+        #expect(
+            try seedError(("s.sql", pairs + parent + rows))?.hasPrefix(
+                "s.sql:4:1: error: a b row 2: x\" = two, y = 2 refers to a row that b doesn't have\n") == true)
+        // A table that isn't there has no rows.
+        #expect(
+            try seedError(("s.sql", pairs + "INSERT INTO \"a b\" VALUES ('one', 1);"))?.hasPrefix(
+                "s.sql:2:1: error: a b row 1: x\" = one, y = 1 refers to a row that b doesn't have\n") == true)
     }
 
     /// A text in which what stands in `<` and `>…` is repeated. (Long arguments of tests are printed.)
