@@ -23,6 +23,8 @@ struct ProxyRun {
     var configure: (inout ProxyConfiguration) -> Void = { _ in }
     /// Called when the proxy serves.
     var began: (RunningProxy) throws -> Void = { _ in }
+    /// Called when this program is to end before its command does (SIGTERM), which is asked to end then.
+    var commandIsEnded: () -> Void = {}
     /// Called when it is asked to end, or its command has ended, before it stops: what it serves goes first.
     var ends: () -> Void = {}
     /// Called when it has stopped, with the status to exit with; gives the one that the program does.
@@ -183,7 +185,9 @@ struct ProxyRun {
             switch signal.number {
             case SIGCHLD:
                 if let status = child.exitStatus() { return status }
-            case SIGTERM: kill(child.process, SIGTERM)
+            case SIGTERM:
+                commandIsEnded()
+                kill(child.process, SIGTERM)
             default:
                 // The terminal gives its signals to the command too.
                 if signal.isFromProcess { kill(child.process, signal.number) }

@@ -83,8 +83,7 @@ final class Site: Sendable {
     func replace(by page: FrozenPage) {
         frozen.withLock { table in
             for document in page.documents {
-                let type = document == page.documents.first ? page.mediaType : "text/html"
-                table[document.url] = Answer(document.markup, type + "; charset=utf-8")
+                table[document.url] = Answer(document.markup, document.mediaType + "; charset=utf-8")
             }
         }
         log.withLock { $0 = [] }

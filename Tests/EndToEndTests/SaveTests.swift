@@ -171,6 +171,19 @@ extension EndToEnd {
                 proxies.append(proxy)
                 views.append(["name": name, "url": site.url("/"), "proxy": "127.0.0.1:\(proxy.port)"])
             }
+            let seen = try look(views)
+            let live = try #require(seen["live"])
+            #expect(live.text.contains { $0.contains("Made by script") && $0.contains("more 3") })
+            for (name, view) in seen where name != "live" {
+                #expect(view.text == live.text, "\(name)")
+                #expect(view.picture == live.picture, "\(name)")
+                #expect(view.images[0] == view.images[1], "\(name)")
+                #expect(view.failed.isEmpty, "\(name)")
+            }
+        }
+
+        /// What a person sees of pages, by their names.
+        private func look(_ views: [[String: Any]]) throws -> [String: View] {
             let pictures = ProcessInfo.processInfo.environment["SUBPROXY_SCREENSHOTS"] ?? folder.path
             let task: [String: Any] = ["chromium": InstalledProgram.chromium, "pictures": pictures, "views": views]
             let file = folder.at("task.json")
@@ -181,15 +194,7 @@ extension EndToEnd {
                     "\(scripts)/savedpages.py", file,
                 ])
             try #require(process.status == 0, "\(process.error)")
-            let seen = try JSONDecoder().decode([String: View].self, from: Data(process.outputBytes))
-            let live = try #require(seen["live"])
-            #expect(live.text.contains { $0.contains("Made by script") && $0.contains("more 3") })
-            for (name, view) in seen where name != "live" {
-                #expect(view.text == live.text, "\(name)")
-                #expect(view.picture == live.picture, "\(name)")
-                #expect(view.images[0] == view.images[1], "\(name)")
-                #expect(view.failed.isEmpty, "\(name)")
-            }
+            return try JSONDecoder().decode([String: View].self, from: Data(process.outputBytes))
         }
 
         // MARK: Options
@@ -288,6 +293,42 @@ extension EndToEnd {
                 #expect(try report(site.url("/drawn"), name).misses.isEmpty)
                 let found = try urls(name)
                 #expect(Set(found) == Set(["/drawn", "/img/in.svg"].map { site.url($0) }), "\(found)")
+            }
+        }
+
+        @Test(
+            "A drawing in a frame, or one that is the page, has nothing that runs, in a file and when it is replayed",
+            .program(InstalledProgram.toolsPython, of: "make setup-test"))
+        func activeDrawing() throws {
+            let names = ["s.mhtml", "s.har"]
+            for name in names {
+                let report = try report(site.url("/drawings"), name)
+                #expect(report.scripts_dropped == 2 && report.documents == 3 && report.misses.isEmpty)
+                #expect(try urls(name).sorted() == ["/active.svg", "/active.svg?o", "/drawings"].map { site.url($0) })
+                #expect(try self.report(site.url("/active.svg"), "page-" + name).scripts_dropped == 1)
+                for (archive, query) in [(name, ""), (name, "?o"), ("page-" + name, "")] {
+                    let drawing = try cat(archive, site.url("/active.svg" + query))
+                    #expect(drawing.contains(">new</text>") && !drawing.contains("/ran"), "\(archive): \(drawing)")
+                }
+            }
+            #expect(site.requests.contains { $0.target == "/ran" })
+            let count = site.requests.count
+            var views: [[String: Any]] = ["s.mhtml", "page-s.mhtml"].map {
+                ["name": $0, "url": "file://\(folder.at($0))"]
+            }
+            var proxies: [RunningBinary] = []
+            for name in names.flatMap({ [$0, "page-" + $0] }) {
+                let proxy = try RunningBinary(map: folder.at(name), ["--offline", "--ca-dir", folder.at("ca")])
+                proxies.append(proxy)
+                let url = site.url(name.hasPrefix("page-") ? "/active.svg" : "/drawings")
+                views.append(["name": "replayed " + name, "url": url, "proxy": "127.0.0.1:\(proxy.port)"])
+            }
+            for (name, view) in try look(views) { #expect(view.failed.isEmpty, "\(name)") }
+            #expect(site.requests.count == count)
+            for proxy in proxies {
+                proxy.process.send(SIGTERM)
+                _ = try proxy.process.finish()
+                #expect(proxy.process.output.contains("/active.svg") && !proxy.process.output.contains("/ran"))
             }
         }
 

@@ -95,11 +95,21 @@ final class SavedSite: Sendable {
         case "/text": Answer(type: "text/plain", body: "just text")
         case "/lacks":
             Answer(body: "<title>Lacks</title><img src=/none.svg><img src=http://unknown.invalid/x.svg>")
+        case "/drawings":
+            Answer(body: "<title>Drawings</title><iframe src=/active.svg></iframe><object data=/active.svg?o></object>")
+        case "/active.svg": Answer(type: "image/svg+xml", body: active)
         case _ where path.hasSuffix(".svg") && path != "/none.svg":
             Answer(type: "image/svg+xml", body: picture(path))
         default: Answer(status: "404 Not Found", type: "text/plain", body: "none")
         }
     }
+
+    /// A drawing whose script tells that it has run.
+    static let active = """
+        <svg xmlns='http://www.w3.org/2000/svg' width='60' height='60'><text id='t' y='20'>old</text><script>
+        document.getElementById('t').textContent = 'new'; fetch('/ran');</script>
+        <a href='javascript:fetch("/ran")' onfocusin='fetch("/ran")'><rect width='9' height='9'/></a></svg>
+        """
 
     /// A picture whose colour its name tells.
     private static func picture(_ path: String) -> String {

@@ -4,15 +4,15 @@ import HTTPSemantics
 
 /// The order of a recording's entries: the same for two recordings of a site that has not changed.
 ///
-/// Entries are appended in the order in which responses end, and a browser asks for many things at once. What scripts and
-/// documents ask for by GET and HEAD between two navigations, or other methods, is therefore put into the order of
-/// its URLs. Each such request tells itself by `Sec-Fetch-Mode` (https://www.w3.org/TR/fetch-metadata/); what has none stays
-/// where it is, as of programs that ask for one thing after the other. What is one sequence when it is replayed keeps its
-/// order.
+/// Entries are appended in the order in which responses end, and a browser asks for many things at once, as many as it has
+/// connections for. What it asks for behind a page's document is therefore put into the order of its URLs, wherever the
+/// order says nothing to who replays it. Each such request tells itself by `Sec-Fetch-Mode`
+/// (https://www.w3.org/TR/fetch-metadata/); what has none stays where it is, as of programs that ask for one thing after
+/// the other.
 ///
-/// Where times are known, such a request stands behind the navigations that had begun, and the others that had been
-/// answered, when it began: which of several that are under way at once is answered first changes nothing then. What a
-/// request of another method may have changed, on its path, above and below, stays behind it if it was answered behind it.
+/// An order says something in two cases. Several answers of one sequence are given in turn. And a request of a method that
+/// changes something divides what was answered before it from what was answered behind it, on its path, above and below:
+/// but only where there are different answers, since whoever has one answer alone gets that.
 public enum RecordingOrder {
     /// When an exchange began and ended, in milliseconds.
     public struct Span: Sendable, Equatable {
@@ -31,104 +31,73 @@ public enum RecordingOrder {
     /// The entries' numbers, from 0, in that order. Does I/O.
     ///
     /// - Parameters:
+    ///   - blocks: their lines in the list.
     ///   - spans: those of the entries; none, or too few, where they are not known.
     ///   - key: of a URL, what it is sorted by: the same for all URLs of a sequence.
     /// - Throws: ``ArchiveProblem`` where an entry can't be read.
     static func order(
-        _ archive: Archive, spans: [Span] = [], key: ([UInt8]) -> [UInt8]
+        _ archive: Archive, _ blocks: [ArraySlice<UInt8>], spans: [Span] = [], key: ([UInt8]) -> [UInt8]
     ) throws(ArchiveProblem) -> [Int] {
-        var fixed = [Fixed()]
-        var requests: [(url: [UInt8], index: Int)] = []
-        let hasSpans = spans.count == archive.table.count
-        var last = Int64.min
-        for index in 0..<archive.table.count {
+        var entries: [OrderedEntry] = []
+        for index in blocks.indices {
             let exchange = try archive.exchange(index)
-            if isSubrequest(exchange) {
-                requests.append((exchange.url, index))
-                if !hasSpans { fixed[fixed.count - 1].group.append((key(exchange.url), index)) }
+            let span = spans.count == blocks.count ? spans[index] : Span(start: Int64(index), end: Int64(index))
+            entries.append(OrderedEntry(exchange, index, blocks[index], span, key: key(exchange.url)))
+        }
+        findDifferences(&entries)
+        findPlaces(&entries)
+        return entries.sorted().map(\.index)
+    }
+
+    /// Finds out which entries have an answer that others of their path have not.
+    private static func findDifferences(_ entries: inout [OrderedEntry]) {
+        var answers: [[UInt8]: ArraySlice<UInt8>] = [:]
+        var different: Set<[UInt8]> = []
+        for entry in entries {
+            if let known = answers[entry.family] {
+                if known != entry.answer { different.insert(entry.family) }
             } else {
-                let isRead = exchange.method == "GET" || exchange.method == "HEAD"
-                var next = Fixed(index: index, path: isRead ? nil : path(exchange.url))
-                if hasSpans, isRead, isOfBrowser(exchange) {
-                    next.time = spans[index].start
-                } else if hasSpans {
-                    // Whatever the clock did, these stay in their order.
-                    last = max(last, spans[index].end)
-                    next.time = last
-                }
-                fixed.append(next)
+                answers[entry.family] = entry.answer
             }
         }
-        if hasSpans {
-            // Of what stays where it is, navigations stand where they began, as what they ask for does.
-            fixed = fixed.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(
-                \.element)
-            for (url, index) in requests {
-                let path = path(url)
-                // The last that it stands behind by its time.
-                var (low, high) = (0, fixed.count)
+        for index in entries.indices { entries[index].isDivided = different.contains(entries[index].family) }
+    }
+
+    private static func findPlaces(_ entries: inout [OrderedEntry]) {
+        // What others stand behind: pages where they began, and what programs ask for where it was answered.
+        var fixed: [(time: Int64, index: Int, isPage: Bool)] = []
+        var last = Int64.min
+        for entry in entries where entry.kind != .ofPage {
+            // Whatever the clock did, these stay in their order.
+            if entry.kind == .other { last = max(last, entry.span.end) }
+            fixed.append((entry.kind == .page ? entry.span.start : last, entry.index, entry.kind == .page))
+        }
+        fixed.sort { ($0.time, $0.index) < ($1.time, $1.index) }
+        var pages: [(time: Int64, chapter: Int)] = []
+        for (number, entry) in fixed.enumerated() {
+            entries[entry.index].place.chapter = number + 1
+            if entry.isPage { pages.append((entry.time, number + 1)) }
+        }
+        var changes = PathPlaces()
+        var divided = PathPlaces()
+        for index in entries.indices {
+            let entry = entries[index]
+            var place = entry.place
+            if entry.kind == .ofPage {
+                // The last page that had begun, which is found by halves.
+                var (low, high) = (0, pages.count)
                 while low < high {
                     let middle = (low + high) / 2
-                    if fixed[middle].time <= spans[index].start { low = middle + 1 } else { high = middle }
+                    if pages[middle].time <= entry.span.start { low = middle + 1 } else { high = middle }
                 }
-                var place = max(0, low - 1)
-                // What ended while it was under way may have changed it. Ends are cut to whole milliseconds, twice.
-                let end = spans[index].end &+ 2
-                while low < fixed.count, fixed[low].time <= end {
-                    if fixed[low].mayHaveChanged(index, path) { place = low }
-                    low += 1
-                }
-                fixed[place].group.append((key(url), index))
+                place.chapter = low > 0 ? pages[low - 1].chapter : 0
+                if entry.isDivided { place.move(behind: changes.last(around: entry.path)) }
+                if entry.changes { place.move(behind: divided.last(around: entry.path)) }
+                entries[index].place = place
             }
+            if entry.changes { changes.add(place, at: entry.path) }
+            if entry.isDivided { divided.add(place, at: entry.path) }
         }
-        return fixed.flatMap { fixed in
-            // Of a sequence the first comes first.
-            let group = fixed.group.sorted {
-                ($0.key == $1.key) ? $0.index < $1.index : $0.key.lexicographicallyPrecedes($1.key)
-            }
-            return (fixed.index.map { [$0] } ?? []) + group.map(\.index)
-        }
-    }
-
-    /// An entry that stays where it is, and those that stand behind it in the order of their URLs.
-    private struct Fixed {
-        /// Nil for what stands before all entries.
-        var index: Int?
-        /// Nil where it changes nothing.
-        var path: ArraySlice<UInt8>?
-        /// What begins then or later stands behind it.
-        var time = Int64.min
-        var group: [(key: [UInt8], index: Int)] = []
-
-        /// Whether an entry that was answered behind it may be what it has changed.
-        func mayHaveChanged(_ other: Int, _ path: ArraySlice<UInt8>) -> Bool {
-            guard let index, index < other, let own = self.path else { return false }
-            return RecordingOrder.isAbove(own, path) || RecordingOrder.isAbove(path, own)
-        }
-    }
-
-    /// A URL without its query.
-    private static func path(_ url: [UInt8]) -> ArraySlice<UInt8> {
-        url.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-    }
-
-    /// Whether one path is the other, or begins it, as folders do.
-    private static func isAbove(_ upper: ArraySlice<UInt8>, _ lower: ArraySlice<UInt8>) -> Bool {
-        let upper = upper.last == UInt8(ascii: "/") ? upper.dropLast() : upper
-        guard lower.starts(with: upper) else { return false }
-        return lower.count == upper.count || lower.dropFirst(upper.count).first == UInt8(ascii: "/")
-    }
-
-    private static func isOfBrowser(_ exchange: RecordedExchange) -> Bool {
-        exchange.requestFields.contains { $0.isNamed("sec-fetch-mode") }
-    }
-
-    /// Whether a request is one of those that come at once.
-    private static func isSubrequest(_ exchange: RecordedExchange) -> Bool {
-        guard exchange.method == "GET" || exchange.method == "HEAD",
-            let mode = exchange.requestFields.first(where: { $0.isNamed("sec-fetch-mode") })
-        else { return false }
-        return !mode.value.elementsEqual("navigate".utf8)
     }
 
     /// Sorts a recording that was just written, which nobody else writes to. At each moment it is whole.
@@ -137,7 +106,7 @@ public enum RecordingOrder {
     ///
     /// - Parameters:
     ///   - folder: the recording's.
-    ///   - spans: see ``order(_:spans:key:)``.
+    ///   - spans: see ``order(_:_:spans:key:)``.
     ///   - key: likewise.
     /// - Throws: where it can't be sorted; then it is as it was.
     public static func sort(_ folder: String, spans: [Span] = [], key: ([UInt8]) -> [UInt8]) throws {
@@ -146,10 +115,10 @@ public enum RecordingOrder {
         var input = ArchiveInput(name: list, bytes: ArchiveBytes(source))
         input.sibling = { _ in ArchiveBytes([]) }
         let archive = try Archive.open(input)
-        let order = try order(archive, spans: spans, key: key)
-        guard order != Array(order.indices) else { return }
         let blocks = blocks(source)
-        guard blocks.entries.count == order.count else { throw Refusal.notAsWritten }
+        guard blocks.entries.count == archive.table.count else { throw Refusal.notAsWritten }
+        let order = try order(archive, blocks.entries.map { source[$0] }, spans: spans, key: key)
+        guard order != Array(order.indices) else { return }
         var sorted = Array(source[..<blocks.start])
         var names = RecordingNames()
         var renamed: [[UInt8]: [UInt8]] = [:]
@@ -178,7 +147,7 @@ public enum RecordingOrder {
     }
 
     /// Where entries begin and end: each begins with `- ` at the start of a line.
-    private static func blocks(_ source: [UInt8]) -> (start: Int, entries: [Range<Int>]) {
+    static func blocks(_ source: [UInt8]) -> (start: Int, entries: [Range<Int>]) {
         var starts: [Int] = []
         var isAtStart = true
         for (index, byte) in source.enumerated() {

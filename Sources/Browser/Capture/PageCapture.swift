@@ -38,7 +38,7 @@ public struct PageCapture: Sendable {
     /// What was captured.
     public struct Result: Sendable {
         public var load: PageLoad
-        /// No documents where the page is not HTML, or is not to be frozen.
+        /// No documents where the page is none, as a picture is, or is not to be frozen.
         public var page: FrozenPage
         /// What the page has asked for.
         public var requests: [PageRequest]
@@ -107,7 +107,7 @@ public struct PageCapture: Sendable {
         guard isFrozen else { return false }
         var seen = Set(result.page.documents.map(\.url) + [result.load.url])
         let late = page.requests.filter { request in
-            request.kind == "Document" && BrowserPage.isHTML(request.mediaType) && seen.insert(request.url).inserted
+            request.kind == "Document" && BrowserPage.isDocument(request.mediaType) && seen.insert(request.url).inserted
         }
         guard !late.isEmpty else { return false }
         let made = try page.freeze(until: result.deadline)

@@ -88,7 +88,7 @@ extension BrowserPage {
         // What the browser shows in place of a document, or makes of a PDF, is none of the page's.
         if depth > 0, frame.isError { return Frozen(markup: nil) }
         let answer = network.documents[frame.loader]
-        let isShown = answer?.mediaType.isEmpty != false || answer.map { BrowserPage.isHTML($0.mediaType) } == true
+        let isShown = answer?.mediaType.isEmpty != false || answer.map { BrowserPage.isDocument($0.mediaType) } == true
         guard answer?.isProxys != true || depth == 0, isShown else {
             return Frozen(markup: nil, mediaType: answer?.mediaType ?? "")
         }
@@ -118,7 +118,10 @@ extension BrowserPage {
             mediaType: result["contentType"]?.stringValue ?? "")
     }
 
-    static func isHTML(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
+    /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is.
+    static func isDocument(_ type: String) -> Bool {
+        type == "text/html" || type.hasSuffix("/xml") || type.hasSuffix("+xml")
+    }
 
     /// Tells the document that a frame stands in what will be there in its place.
     private func mark(
@@ -144,7 +147,9 @@ extension BrowserPage {
         case .blank(let markup): (kind, value) = ("blank", .string(markup))
         case .nothing: (kind, value) = ("none", .null)
         }
-        _ = try script.call("mark", [object, ["value": JSONValue(kind)], ["value": value]], until: limit)
+        _ = try script.call(
+            "mark", [object, ["value": JSONValue(kind)], ["value": value], ["value": JSONValue(frozen.mediaType)]],
+            until: limit)
     }
 
     func passOver(_ failure: BrowserFailure, isMain: Bool, until deadline: Deadline) throws(BrowserFailure) {
@@ -165,7 +170,7 @@ enum FrameContent: Equatable {
     case nothing
 
     /// - Parameters:
-    ///   - markup: nil for what is not HTML.
+    ///   - markup: nil for what is no document.
     ///   - page: the URL of the page's document.
     ///   - known: documents of other frames.
     /// - Returns: nil for what could not be loaded.

@@ -6,11 +6,11 @@ public struct FrozenPage: Sendable, Hashable {
         public var url: String
         /// In UTF-8.
         public var markup: [UInt8]
-        /// `text/html`, or `application/xhtml+xml`.
+        /// `text/html`, `application/xhtml+xml`, `image/svg+xml`, or another one of XML.
         public var mediaType = "text/html"
     }
 
-    /// The page's document first, then those of frames. None where the page is not HTML.
+    /// The page's document first, then those of frames. None where the page is not HTML or XML.
     public var documents: [Document]
     public var title: String
     /// The type of the page's document, such as `text/html`.

@@ -14,6 +14,10 @@ extension FreezeScript {
         const mostRounds = 8;
         // The contents that frames were given here: documents that were frozen.
         const contents = new Set();
+        // The style sheets that were written before an XML document.
+        const sheets = new Set();
+        const parsedType = ['text/html', 'application/xhtml+xml', 'image/svg+xml'].includes(contentType)
+          ? contentType : 'application/xml';
         const asRead = text => text.replace(/\r\n?/g, '\n').replaceAll('\0', '\ufffd');
         const frameNames = ['iframe', 'frame', 'object', 'embed'];
         const urlNames = ['href', 'src', 'data', 'action', 'formaction', 'poster', 'background', 'cite', 'longdesc', 'code'];
@@ -55,6 +59,7 @@ extension FreezeScript {
             return false;
           }
         };
+        const isSheet = node => node.target === 'xml-stylesheet' && sheets.has(node.data);
         // Removes what is active; whether there was any.
         const clean = parsed => {
           const pending = [parsed], texts = [];
@@ -64,7 +69,7 @@ extension FreezeScript {
             for (let child = firstChild(parent), next; child; child = next) {
               next = nextSibling(child);
               const type = nodeType(child), name = type === 1 ? localName(child).toLowerCase() : '';
-              if (type === 7 || (type === 1 && isActive(child, name))) {
+              if ((type === 7 && !isSheet(child)) || (type === 1 && isActive(child, name))) {
                 remove(parent, child);
                 isChanged = true;
               }
@@ -98,9 +103,9 @@ extension FreezeScript {
         };
         const settled = text => {
           for (let round = 0; round < mostRounds; round += 1) {
-            const parsed = parse(new DOMParser(), text, contentType), top = rootOf(parsed);
+            const parsed = parse(new DOMParser(), text, parsedType), top = rootOf(parsed);
             if (!clean(parsed)) return text;
-            text = doctypeText(parsed) + (isXML ? new XMLSerializer().serializeToString(top) : markupOf(top));
+            text = Array.from(sheets, data => `<?xml-stylesheet ${data}?>`).join('') + doctypeText(parsed) + (isXML ? new XMLSerializer().serializeToString(top) : markupOf(top));
           }
           // It was made to become another one each time it is read: its text is what can be kept.
           const plain = makeElement(inert, 'pre');

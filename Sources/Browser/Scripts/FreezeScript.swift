@@ -5,9 +5,9 @@
 /// read of the live tree is read with the prototypes' accessors. Copies are made in a document without a browsing
 /// context, which loads nothing and constructs no custom elements.
 ///
-/// Its value is an object: `mark(element, kind, value)` says what stands for a frame's content (`url`: a document's
-/// URL; `markup`: the content itself; `blank`: content that was never loaded; `none`: nothing, where the browser shows an
-/// error), `shadow(root)` names a shadow root that is closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
+/// Its value is an object: `mark(element, kind, value, type)` says what stands for a frame's content (`url`: a document's
+/// URL; `markup`: the content itself, of a media type; `blank`: content that was never loaded; `none`: nothing, where the
+/// browser shows an error), `shadow(root)` names a shadow root that is closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
 /// read, `show(index)` shows one of them alone, `take(index, picture)` says what is seen of it, and `showAll()` ends that.
 enum FreezeScript {
     static let source =
@@ -30,17 +30,26 @@ enum FreezeScript {
         const textOf = getter(Node, 'textContent'), append = method(Node, 'appendChild');
         const attributesOf = getter(Element, 'attributes'), doctypeOf = getter(Document, 'doctype');
         const rootOf = getter(Document, 'documentElement'), markupOf = getter(Element, 'outerHTML');
-        const makeElement = method(Document, 'createElement'), importNode = method(Document, 'importNode');
+        // Documents that are no HTML would make elements of no namespace.
+        const makeInNamespace = method(Document, 'createElementNS'), importNode = method(Document, 'importNode');
+        const makeElement = (owner, name) => makeInNamespace(owner, html, name);
         const makeText = method(Document, 'createTextNode'), makeWalker = method(Document, 'createTreeWalker');
         const implementation = getter(Document, 'implementation');
         const matches = method(Element, 'matches'), hostOf = getter(ShadowRoot, 'host');
         const adoptedOf = root => root instanceof Document
           ? getter(Document, 'adoptedStyleSheets')(root) : root.adoptedStyleSheets;
-        const root = rootOf(document);
         const contentType = getter(Document, 'contentType')(document);
+        // XML that says nothing of how it looks is shown within a page of the browser's, which is none of the document.
+        const shownRoot = root => {
+          if (!isXML || !root || localName(root) !== 'html') return root;
+          const source = makeWalker(document, root, NodeFilter.SHOW_ELEMENT, element =>
+            attribute(element, 'id') === 'webkit-xml-viewer-source-xml' ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP);
+          return (source.nextNode() && getter(Element, 'firstElementChild')(source.currentNode)) ?? root;
+        };
         const ownURL = getter(Document, 'URL')(document), baseURL = getter(Node, 'baseURI')(document);
         const encoding = getter(Document, 'characterSet')(document);
-        const isXML = contentType === 'application/xhtml+xml';
+        const isXML = /[/+]xml$/.test(contentType);
+        const root = shownRoot(rootOf(document));
         const inert = isXML
           ? implementation(document).createDocument(html, 'html', null)
           : implementation(document).createHTMLDocument('');
@@ -311,6 +320,7 @@ enum FreezeScript {
           else if (type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
             copy.setAttribute('value', element.value);
         };
+        const isMarkupOfHTML = type => type === 'text/html' || type === 'application/xhtml+xml';
         const frame = (element, copy, name) => {
           const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
           for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
@@ -320,12 +330,13 @@ enum FreezeScript {
           if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
           if (mark.kind === 'url') {
             copy.setAttribute(place, mark.value);
-          } else if (name === 'iframe') {
+          } else if (name === 'iframe' && isMarkupOfHTML(mark.type)) {
             copy.removeAttribute('src');
             copy.setAttribute('srcdoc', mark.value);
             contents.add(asRead(mark.value));
           } else {
-            const url = 'data:text/html;charset=utf-8,' + encodeURIComponent(mark.value.toWellFormed());
+            const type = isMarkupOfHTML(mark.type) ? 'text/html' : mark.type;
+            const url = `data:${type};charset=utf-8,` + encodeURIComponent(mark.value.toWellFormed());
             copy.setAttribute(place, url);
             contents.add(url);
           }
@@ -363,7 +374,7 @@ enum FreezeScript {
           const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : importNode(inert, element, false);
           copyAttributes(name, isHTML, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
-            append(copy, makeText(inert, absoluteCSS(textOf(element))));
+            append(copy, makeText(inert, absoluteCSS(styleContent(element, copy))));
             return { node: copy, inside: null };
           }
           if (!isHTML) return { node: copy, inside: element };
@@ -428,28 +439,7 @@ enum FreezeScript {
         };
 
         \#(cleaning)
-        // The document
-
-        const doctypeText = of => {
-          const type = doctypeOf(of);
-          if (!type) return '';
-          const identifiers = type.publicId
-            ? ` PUBLIC "${type.publicId}"` + (type.systemId ? ` "${type.systemId}"` : '')
-            : type.systemId ? ` SYSTEM "${type.systemId}"` : '';
-          return `<!DOCTYPE ${type.name}${identifiers}>`;
-        };
-        const markup = () => {
-          const copy = elementCopy(root, false).node;
-          fill(root, copy);
-          if (localName(root) === 'html' && namespaceOf(root) === html) {
-            if (!headCopy) copy.prepend(headCopy = makeElement(inert, 'head'));
-            const meta = makeElement(inert, 'meta');
-            meta.setAttribute('charset', 'utf-8');
-            headCopy.prepend(meta);
-            for (const style of adoptedStyles(document)) append(bodyHasSheets && bodyCopy ? bodyCopy : headCopy, style);
-          }
-          return doctypeText(document) + (isXML ? new XMLSerializer().serializeToString(copy) : markupOf(copy));
-        };
+        \#(document)
         const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
         const blobData = async url => {
           try {
@@ -466,7 +456,7 @@ enum FreezeScript {
         };
         const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
         return {
-          mark: (element, kind, value) => { marks.set(element, { kind, value }); },
+          mark: (element, kind, value, type) => { marks.set(element, { kind, value, type }); },
           shadow: root => { closedRoots.set(hostOf(root), root); },
           unread: async () => {
             const placed = (await unreadCanvases()).map(canvas => [canvas, contentPlace(canvas)]).filter(pair => pair[1]);

@@ -111,6 +111,7 @@ struct RecordCommand: ProgramCommand {
             guard let page = record.page else { return }
             try holder.open(page, proxy, authorityFolder: options.authorityFolder, hasNoSandbox: record.noSandbox)
         }
+        run.commandIsEnded = { recording?.keepOld() }
         run.ends = { holder.close() }
         run.ended = { [record] proxy, status in
             var status = status

@@ -3,6 +3,7 @@ import ForwardProxy
 import Glibc
 import Recorder
 import Substitution
+import Synchronization
 
 /// A recorder for the length of a run, and what becomes of what it wrote.
 final class RecordingRun: Sendable {
@@ -12,6 +13,7 @@ final class RecordingRun: Sendable {
     private let scratch: ScratchRecording?
     /// Whether all entries are this run's.
     private let isBegun: Bool
+    private let keepsOld = Mutex(false)
 
     /// Records into what is there, or begins it.
     ///
@@ -80,8 +82,17 @@ final class RecordingRun: Sendable {
             StandardStream.error.writeLine(
                 "subproxy: error: '\(name)' can't be written, and nothing more is recorded: \(failure.message)")
         }
-        recorder = try Recorder(recording)
+        do throws(RecorderFailure) {
+            recorder = try Recorder(recording)
+        } catch {
+            // What another recorder writes is that one's.
+            if error != .busy { scratch?.remove() }
+            throw error
+        }
     }
+
+    /// Has the old recording stay as it was: the command was ended before it had come to its end.
+    func keepOld() { keepsOld.withLock { $0 = true } }
 
     /// Ends it before anything has been served.
     func abandon() {
@@ -99,18 +110,20 @@ final class RecordingRun: Sendable {
             sort(scratch?.path ?? target.path, summary.spans)
         }
         var failure = summary.failure.map { _ in ExitStatus.ioError }
+        var place = target.name
         if let scratch {
-            if summary.failure != nil {
-                say("\(target.name) stays as it was; what was recorded is \(scratch.path)")
-            } else if summary.entries == 0 {
+            if summary.entries == 0 {
                 scratch.remove()
+            } else if summary.failure != nil || scratch.hasOld && keepsOld.withLock(\.self) {
+                place = scratch.path
+                say("\(target.name) stays as it was; what was recorded is \(place)")
             } else if let reason = scratch.place() {
                 say("error: \(target.name) can't be replaced by \(scratch.path): \(reason)")
                 failure = .cantCreate
             }
         }
-        say(RecordingText.recorded(summary, to: target.name))
-        if summary.entries == 0, scratch?.hasOld == true, failure == nil { say("\(target.name) stays as it was") }
+        say(RecordingText.recorded(summary, to: place))
+        if summary.entries == 0, scratch?.hasOld == true { say("\(target.name) stays as it was") }
         if let line = RecordingText.tunnelled(summary) { say(line) }
         if !target.namesList {
             say(

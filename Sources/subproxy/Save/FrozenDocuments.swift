@@ -64,8 +64,29 @@ struct FrozenDocuments {
         return exchange
     }
 
+    /// Whether the page's document is XML other than XHTML, as SVG is, and came without anything that could run.
+    var cameQuiet: Bool {
+        guard let document = page.documents.first, document.mediaType != "text/html",
+            document.mediaType != "application/xhtml+xml",
+            let index = index(Array(document.url.utf8)) ?? index(url), let source = try? source(index)
+        else { return false }
+        return QuietMarkup.isQuiet(source)
+    }
+
+    private func source(_ index: Int) throws -> [UInt8] {
+        let body = try recorded.exchange(index).body
+        var stream = try ContentDecoder.stream(
+            recorded.openStoredBody(index), codings: body.codings, storedBytes: body.storedBytes,
+            limits: recorded.limits)
+        return try stream.readAll(limit: recorded.limits.body)
+    }
+
     /// The response that was recorded of a GET of a URL.
     private func original(_ url: [UInt8]) -> RecordedExchange? {
+        index(url).flatMap { try? recorded.exchange($0) }
+    }
+
+    private func index(_ url: [UInt8]) -> Int? {
         guard let url = SavedURL.normalForm(url) else { return nil }
         let table = recorded.table
         for index in 0..<table.count {
@@ -73,7 +94,7 @@ struct FrozenDocuments {
             guard entry.isUsable, entry.method == "GET", !(300..<400).contains(entry.status),
                 entry.url.elementsEqual(url)
             else { continue }
-            return try? recorded.exchange(index)
+            return index
         }
         return nil
     }

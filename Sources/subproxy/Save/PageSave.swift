@@ -69,6 +69,7 @@ struct PageSave {
         var asked: Set<[UInt8]> = []
         do {
             result = try capture.capture(in: session)
+            if try proxies.cameQuiet(result.page, at: result.load.url) { result.page.documents = [] }
             if !result.page.documents.isEmpty {
                 try proxies.answer(result.page, at: result.load.url)
                 progress.show("loading the static copy")

@@ -203,6 +203,14 @@ final class SaveProxies {
         var recorded: Archive? { archives.last }
     }
 
+    /// Whether a page is to be saved as it came: it is no HTML, and nothing in it could run.
+    func cameQuiet(_ page: FrozenPage, at url: String) throws(CommandFailure) -> Bool {
+        guard !page.documents.isEmpty else { return false }
+        recorder.flush()
+        guard let recorded = try? archive("recorded.warc") else { throw unreadable }
+        return FrozenDocuments(page, url, recorded).cameQuiet
+    }
+
     /// Has the frozen documents answered, and what else was recorded, and records what is asked for beyond that.
     func answer(_ page: FrozenPage, at url: String) throws(CommandFailure) {
         recorder.flush()

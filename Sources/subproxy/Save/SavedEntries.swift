@@ -36,8 +36,8 @@ struct SavedEntries: Sendable {
         let documents = Set(result.page.documents.compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
         let main = SavedURL.normalForm(Array(result.load.url.utf8))
         let isStatic = !documents.isEmpty
-        // Of a document that is not frozen, as of SVG, that is what it has asked for itself; not what led to it, nor the
-        // icon, which the browser asks for.
+        // Of a document that is not frozen, as a picture is, that is what it has asked for itself; not what led to it,
+        // nor the icon, which the browser asks for.
         let requested = Set(
             result.requests.filter { $0.kind != "Document" || !(300..<400).contains($0.status ?? 200) }
                 .filter { !$0.url.hasSuffix("/favicon.ico") }

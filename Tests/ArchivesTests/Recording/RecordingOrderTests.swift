@@ -11,7 +11,9 @@ struct RecordingOrderTests {
         var method = "GET"
         /// What the client says of itself; nil for a client that is no browser.
         var mode: String? = "no-cors"
+        var kind: String?
         var body = "same"
+        var sent = ""
         /// When it began and ended.
         var span: ClosedRange<Int64> = 0...0
     }
@@ -28,11 +30,15 @@ struct RecordingOrderTests {
             exchange.url = Array("http://a.test\(request.url)".utf8)
             exchange.method = request.method
             if let mode = request.mode { exchange.requestFields = [RecordedField("Sec-Fetch-Mode", mode)] }
+            if let kind = request.kind { exchange.requestFields.append(RecordedField("Sec-Fetch-Dest", kind)) }
+            if exchange.method == "POST" { exchange.requestBody = Array(request.sent.utf8) }
             exchange.fields = [RecordedField("Content-Type", "text/css")]
             try writer.append(exchange) { MemoryStream(Array(request.body.utf8)) }
         }
+        let source = try contents(folder.at("r/recording.yaml"))
+        let blocks = RecordingOrder.blocks(source).entries.map { source[$0] }
         let order = try RecordingOrder.order(
-            try openRecording(folder.at("r")), spans: hasSpans ? spans : [], key: Self.key)
+            try openRecording(folder.at("r")), blocks, spans: hasSpans ? spans : [], key: Self.key)
         let before = try list(folder).split(separator: "- url:")
         try RecordingOrder.sort(folder.at("r"), spans: hasSpans ? spans : [], key: Self.key)
         // Nothing of an entry changes but the name of its file.
@@ -78,19 +84,50 @@ struct RecordingOrderTests {
         // In the order in which they end; what a document asks for may end before it does.
         let first = try record([early, post, late, behind, page], hasSpans: true)
         let second = try record([late, page, early, behind, post], hasSpans: true)
-        #expect(first.order == [4, 0, 2, 1, 3])
-        #expect(second.order == [1, 2, 0, 4, 3])
+        #expect(first.order == [4, 3, 0, 2, 1])
+        #expect(second.order == [1, 3, 2, 0, 4])
         #expect(try files(first.folder) == files(second.folder))
     }
 
-    @Test("keeps behind a request of another method what it may have changed, however long ago that was asked for")
+    @Test("does not depend on which requests of other methods end before others, or before the next page begins")
+    func posts() throws {
+        let pages = [
+            Request(url: "/", mode: "navigate", kind: "document", body: "1", span: 0...9),
+            Request(url: "/next", mode: "navigate", kind: "document", body: "2", span: 20...29),
+        ]
+        let log = Request(url: "/log", method: "POST", mode: "cors", body: "", sent: "a=1", span: 2...25)
+        let more = Request(url: "/log", method: "POST", mode: "cors", body: "", sent: "a=2", span: 2...5)
+        let form = Request(url: "/form", method: "POST", mode: "cors", body: "posted", span: 3...4)
+        let frame = Request(url: "/frame", mode: "navigate", kind: "iframe", body: "frame", span: 4...8)
+        let image = Request(url: "/a.png", body: "png", span: 6...7)
+        let first = try record([form, more, image, frame, pages[0], log, pages[1]], hasSpans: true)
+        let second = try record([image, pages[0], frame, log, form, more, pages[1]], hasSpans: true)
+        #expect(first.order == [4, 2, 0, 3, 5, 1, 6])
+        #expect(try files(first.folder) == files(second.folder))
+    }
+
+    @Test("keeps behind a request of another method what it may have changed, where there is another answer")
     func changed() throws {
-        let post = Request(url: "/items/7", method: "PUT", mode: "cors", body: "put", span: 3...6)
-        let requests = ["/items", "/items/7?x", "/items/7/part", "/item", "/other"].map {
-            Request(url: $0, body: $0, span: 2...8)
+        let put = Request(url: "/items/7", method: "PUT", mode: "cors", body: "put", span: 3...6)
+        let related = ["/items", "/items/7?x", "/items/7/part"]
+        let before = (related + ["/item"]).map { Request(url: $0, body: "before", span: 1...2) }
+        let behind = (related + ["/item"]).map { Request(url: $0, body: "behind", span: 2...8) }
+        let one = Request(url: "/items/8", body: "one", span: 2...8)
+        let same = [1...2, 2...8].map { Request(url: "/items/7/same", body: "same", span: $0) }
+        let requests = before + same.prefix(1) + [put] + behind + [one] + same.suffix(1)
+        // Before it: /item twice, /items, /items/7, /items/7/part, /items/7/same twice, /items/8.
+        let order = [3, 9, 0, 1, 2, 4, 11, 10, 5, 6, 7, 8]
+        #expect(try record(requests, hasSpans: true).order == order)
+        #expect(try record(requests).order == order)
+    }
+
+    @Test("keeps requests of other methods in theirs, where one may have changed what another is answered")
+    func divided() throws {
+        let page = Request(url: "/", mode: "navigate", body: "page")
+        let requests = [("/b", "1"), ("/b/a", "2"), ("/b", "3"), ("/b/a", "2"), ("/a", "4")].map {
+            Request(url: $0, method: "POST", mode: "cors", body: $1)
         }
-        #expect(try record([post] + requests, hasSpans: true).order == [4, 5, 0, 1, 2, 3])
-        #expect(try record([post] + requests).order == [0, 4, 1, 2, 3, 5])
+        #expect(try record([page] + requests).order == [0, 5, 1, 2, 3, 4])
     }
 
     @Test("is brought about by no link that leads out of the folder")
@@ -115,7 +152,7 @@ struct RecordingOrderTests {
         #expect(try contents(folder.at("r/files/a.test~2/a.css")) == Array("/a.css".utf8))
     }
 
-    @Test("keeps navigations, other methods, clients that are no browsers, and answers of one URL in their order")
+    @Test("keeps navigations, clients that are no browsers, and answers of one URL in their order")
     func kept() throws {
         let requests = [
             Request(url: "/z", mode: "navigate"), Request(url: "/y", mode: nil),
@@ -124,7 +161,7 @@ struct RecordingOrderTests {
             Request(url: "/a", method: "HEAD"),
             Request(url: "/w", mode: "navigate"), Request(url: "/b"),
         ]
-        #expect(try record(requests).order == [0, 1, 2, 6, 4, 3, 5, 7, 8])
+        #expect(try record(requests).order == [0, 6, 4, 3, 5, 2, 1, 7, 8])
         let polls = ["/poll?t=9", "/poll?t=10", "/a", "/poll?t=8"].map { Request(url: $0) }
         #expect(try record(polls).order == [2, 0, 1, 3])
     }

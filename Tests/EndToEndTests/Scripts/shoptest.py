@@ -4,7 +4,8 @@
 usage: shoptest.py serve         serves the shop on a free port of 127.0.0.1, which is the first line of output
        shoptest.py test URL      tests the shop at URL in Chromium (CHROMIUM names it) by the proxy of http_proxy
 
-The page loads a style sheet, scripts and pictures at once, logs in with a form (a redirect and a cookie), asks for a list with a cache
+The page loads a style sheet, scripts, and more pictures at once than a browser has connections for, and posts meanwhile; each takes
+another time. It logs in with a form (a redirect and a cookie), asks for a list with a cache
 buster, polls until an order that it has posted is done, and speaks GraphQL and WebSocket. SEED makes the cache busters.
 The test fails where anything is not as it should be, but for the WebSocket, whose word is printed.
 """
@@ -13,12 +14,16 @@ import hashlib
 import http.server
 import json
 import os
+import random
 import sys
 import threading
+import time
 import urllib.parse
 
 PAGE = """<!doctype html><title>Shop</title><link rel=stylesheet href=style.css><script src=one.js></script>
-<script src=two.js></script><body>%s<script>
+<script src=two.js></script><script>
+for (const path of ['/seen', '/log']) fetch(path, { method: 'POST', body: 'shop' });
+</script><body>%s<script>
 const buster = () => 1700000000000 + SEED * 1000 + (window.count = (window.count || 0) + 1);
 async function json(url, options) { return (await fetch(url, options)).json(); }
 async function graph(operationName, variables) {
@@ -65,7 +70,7 @@ class Shop(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         path = urllib.parse.urlsplit(self.path).path
         if path == "/":
-            images = "".join(f"<img src=picture{number}.svg>" for number in range(12))
+            images = "".join(f"<img src=picture{number}.svg>" for number in range(24))
             self.send(PAGE % images, "text/html")
         elif path == "/login":
             self.send("<form method=post><input name=user><input name=password type=password><button>Go</button></form>",
@@ -85,6 +90,7 @@ class Shop(http.server.BaseHTTPRequestHandler):
                 type(self).orders = type(self).polls = 0
             self.send("{}")
         elif path.endswith(".svg"):
+            time.sleep(random.random() / 20)
             self.send("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "image/svg+xml")
         elif path.endswith(".css"):
             self.send("body { margin: 1px }", "text/css")
@@ -99,6 +105,9 @@ class Shop(http.server.BaseHTTPRequestHandler):
             form = urllib.parse.parse_qs(body.decode())
             assert form["password"] == ["hunter2"], form
             self.send("", "text/plain", 303, [("Location", "/"), ("Set-Cookie", "sid=t0psecret; Path=/; HttpOnly")])
+        elif self.path in ("/seen", "/log"):
+            time.sleep(random.random() / 20)
+            self.send(f'"{self.path}"')
         elif self.path == "/orders":
             with self.lock:
                 type(self).orders += 1
@@ -138,7 +147,7 @@ def test(url):
         page.fill("[name=user]", "ann")
         page.fill("[name=password]", "hunter2")
         page.click("button")
-        page.wait_for_load_state("load")
+        page.wait_for_load_state("networkidle")
         assert page.title() == "Shop", page.title()
         assert page.evaluate("one && two")
         assert page.evaluate("[...document.images].every(image => image.naturalWidth === 9)")

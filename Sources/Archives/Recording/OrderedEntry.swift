@@ -1,0 +1,130 @@
+/// An entry of a recording as far as its order goes by it.
+struct OrderedEntry: Comparable {
+    enum Kind {
+        /// A document that a browser shows in a window of its own.
+        case page
+        /// What a browser asks for beside that.
+        case ofPage
+        /// What a program asks for that is no browser.
+        case other
+    }
+
+    /// Behind which of what stays in its order an entry stands, and behind how many others there.
+    struct Place: Comparable {
+        /// 0 for what stands before all.
+        var chapter = 0
+        var level = 0
+
+        static func < (one: Place, other: Place) -> Bool {
+            (one.chapter, one.level) < (other.chapter, other.level)
+        }
+
+        mutating func move(behind other: Place?) {
+            guard let other else { return }
+            self = max(self, Place(chapter: other.chapter, level: other.level + 1))
+        }
+    }
+
+    let index: Int
+    let kind: Kind
+    let span: RecordingOrder.Span
+    let key: [UInt8]
+    let method: String
+    /// Whether its method changes something.
+    let changes: Bool
+    /// Host and path.
+    let path: [UInt8]
+    /// The same for all that may be answered by one another's entries.
+    let family: [UInt8]
+    /// The lines that say what was asked for beside the URL, and what was answered.
+    let request: ArraySlice<UInt8>
+    let answer: ArraySlice<UInt8>
+    /// Whether its family has different answers, so that it matters behind which changes it stands.
+    var isDivided = false
+    var place = Place()
+
+    init(
+        _ exchange: RecordedExchange, _ index: Int, _ block: ArraySlice<UInt8>, _ span: RecordingOrder.Span,
+        key: [UInt8]
+    ) {
+        self.index = index
+        self.span = span
+        self.key = key
+        method = exchange.method
+        let isRead = method == "GET" || method == "HEAD"
+        changes = ["POST", "PUT", "PATCH", "DELETE"].contains(method)
+        path = PathPlaces.path(of: exchange.url)
+        family = isRead ? path : path + Array(" \(method)".utf8)
+        kind = OrderedEntry.kind(of: exchange)
+        (request, answer) = OrderedEntry.parts(of: block)
+    }
+
+    /// Frames are parts of a page. (https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header)
+    private static func kind(of exchange: RecordedExchange) -> Kind {
+        func value(_ name: StaticString) -> [UInt8]? { exchange.requestFields.first { $0.isNamed(name) }?.value }
+        guard let mode = value("sec-fetch-mode") else { return .other }
+        let isShown = value("sec-fetch-dest")?.elementsEqual("document".utf8) ?? true
+        return mode.elementsEqual("navigate".utf8) && isShown ? .page : .ofPage
+    }
+
+    /// An entry's lines behind the first one: those of `method` and `request`, which come first, and the others.
+    private static func parts(of block: ArraySlice<UInt8>) -> (request: ArraySlice<UInt8>, answer: ArraySlice<UInt8>) {
+        let rest = block.drop { $0 != 0x0A }
+        var line = rest.startIndex
+        while line < rest.endIndex {
+            let isOption = rest[line...].starts(with: "\n  ".utf8) && !rest[line...].starts(with: "\n   ".utf8)
+            let isAsked = ["\n  method:", "\n  request:"].contains { rest[line...].starts(with: $0.utf8) }
+            if isOption, !isAsked { break }
+            line = rest[(line + 1)...].firstIndex(of: 0x0A) ?? rest.endIndex
+        }
+        return (rest[..<line], rest[line...])
+    }
+
+    static func < (one: OrderedEntry, other: OrderedEntry) -> Bool {
+        if one.place.chapter != other.place.chapter { return one.place < other.place }
+        if (one.kind == .ofPage) != (other.kind == .ofPage) { return one.kind != .ofPage }
+        if one.place != other.place { return one.place < other.place }
+        if one.key != other.key { return one.key.lexicographicallyPrecedes(other.key) }
+        if one.method != other.method { return one.method < other.method }
+        // Of a sequence the first comes first; where all answers are the same there is none.
+        if !one.isDivided, !one.request.elementsEqual(other.request) {
+            return one.request.lexicographicallyPrecedes(other.request)
+        }
+        return one.index < other.index
+    }
+
+    static func == (one: OrderedEntry, other: OrderedEntry) -> Bool { one.index == other.index }
+}
+
+/// The last place of those that were noted on a path, above it or below.
+struct PathPlaces {
+    /// Deeper paths count as those that they are below.
+    private static let deepest = 64
+
+    private var own: [[UInt8]: OrderedEntry.Place] = [:]
+    /// With those below.
+    private var below: [[UInt8]: OrderedEntry.Place] = [:]
+
+    /// Host and path of a URL, without a slash at the end.
+    static func path(of url: [UInt8]) -> [UInt8] {
+        let start = url.firstRange(of: "://".utf8)?.upperBound ?? 0
+        var path = url[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let parts = path.indices.filter { path[$0] == UInt8(ascii: "/") }
+        if parts.count > deepest { path = path[..<parts[deepest]] }
+        return Array(path.last == UInt8(ascii: "/") ? path.dropLast() : path)
+    }
+
+    mutating func add(_ place: OrderedEntry.Place, at path: [UInt8]) {
+        own[path] = max(own[path] ?? place, place)
+        for other in PathPlaces.above(path) + [path] { below[other] = max(below[other] ?? place, place) }
+    }
+
+    func last(around path: [UInt8]) -> OrderedEntry.Place? {
+        let places = PathPlaces.above(path).map { own[$0] } + [below[path]]
+        return places.compactMap(\.self).max()
+    }
+
+    private static func above(_ path: [UInt8]) -> [[UInt8]] {
+        path.indices.filter { path[$0] == UInt8(ascii: "/") }.map { Array(path[..<$0]) }
+    }
+}
