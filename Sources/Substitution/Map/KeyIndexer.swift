@@ -52,12 +52,17 @@ struct KeyIndexer {
         case .exact: return indexExact(key.record, &storage, arena, records)
         case .folder:
             return storage.prefixes.insert(
-                record: key.record, key: record.keyRange, pattern: PrefixIndex.Candidate.noPattern, arena: arena)
+                record: key.record, key: record.keyRange, rank: record.keyRange.count,
+                pattern: PrefixIndex.Candidate.noPattern, arena: arena)
         default:
-            let prefix = storage.patterns[Int(key.compiled)].pattern.literalPrefix.count
+            let pattern = storage.patterns[Int(key.compiled)].pattern
             let start = record.keyRange.lowerBound
+            let text = UnsafeRawBufferPointer(rebasing: arena[record.keyRange])
+            // A path without a star goes on in the query, whose first star ends the prefix then.
+            let rank = text.firstIndex(of: UInt8(ascii: "*")) ?? text.count
             storage.prefixes.insert(
-                record: key.record, key: start..<start + prefix, pattern: key.compiled, arena: arena)
+                record: key.record, key: start..<start + pattern.literalPrefix.count, rank: rank,
+                pattern: key.compiled, arena: arena)
             return indexText(key.record, storage)
         }
     }

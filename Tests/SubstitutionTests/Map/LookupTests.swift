@@ -82,6 +82,26 @@ struct LookupTests {
         #expect(try rules("http://h/**b: second", "http://h/*/b: first").answer("http://h/x/b") == "second")
     }
 
+    @Test("the literal prefix of a pattern goes on in its query where its path has no star")
+    func prefixInQuery() throws {
+        let patterns = [
+            "http://h/p/x*: short", "http://h/p/: folder/", "http://h/p/x?a=*: long", "http://h/p/x?a=1&b=*: longest",
+            "http://h/p/?q=*: page", "http://h/p/x*y?a=1&b=2&c=*: star",
+        ]
+        for order in [patterns, patterns.reversed()] {
+            let map = try map("substitutions:\n" + order.map { "  \($0)\n" }.joined())
+            #expect(try map.answer("http://h/p/x?a=1") == "long")
+            #expect(try map.answer("http://h/p/x?b=2&a=1") == "longest")
+            #expect(try map.answer("http://h/p/x") == "short")
+            #expect(try map.answer("http://h/p/?q=1") == "page")
+            #expect(try map.answer("http://h/p/") == "folder/index.html")
+        }
+        // Equally long ones: the first of the file, whatever the query of the pattern with a star in its path is.
+        #expect(try rules("http://h/p/x*: a", "http://h/p/x*y?a=1&c=*: b").answer("http://h/p/xy?a=1&c=2") == "a")
+        #expect(try rules("http://h/p/x*y?a=1&c=*: b", "http://h/p/x*: a").answer("http://h/p/xy?a=1&c=2") == "b")
+        #expect(try rules("http://h/x?a=*: a", "http://h/x?b=*: b").answer("http://h/x?b=1&a=1") == "a")
+    }
+
     @Test("the first regular expression of the file answers")
     func firstExpression() throws {
         let map = try rules("~/b$: first", "~^http://h/a/b: second", "~.: third")

@@ -20,9 +20,18 @@ struct PrecedenceModelTests {
         func matchesURL(_ url: String) -> Bool {
             let path = String(url.prefix { $0 != "?" })
             if isExpression { return url.hasSuffix(String(key.dropFirst().dropLast())) }
-            if isPattern { return PrecedenceModelTests.matches(Array(key.utf8), Array(path.utf8)) }
+            if isPattern {
+                return PrecedenceModelTests.matches(Array(key.prefix { $0 != "?" }.utf8), Array(path.utf8))
+                    && parameters(key).allSatisfy { wanted in
+                        parameters(url).contains { PrecedenceModelTests.value(wanted, matches: $0) }
+                    }
+            }
             if isFolder { return path.hasPrefix(key) }
             return path == String(key.prefix { $0 != "?" })
+        }
+
+        func parameters(_ text: String) -> [String] {
+            text.split(separator: "?").dropFirst().joined().split(separator: "&").map(String.init).sorted()
         }
 
         func holds(_ url: String, _ method: String) -> Bool {
@@ -31,11 +40,9 @@ struct PrecedenceModelTests {
             } else if method != "GET", method != "HEAD" {
                 return false
             }
-            func parameters(_ text: String) -> [String] {
-                text.split(separator: "?").dropFirst().joined().split(separator: "&").map(String.init).sorted()
-            }
             switch query ?? (isFolder || isPattern || isExpression ? "ignore" : "exact") {
             case "ignore": return true
+            case "exact" where isPattern: return parameters(url).count == parameters(key).count
             case "exact": return parameters(url) == parameters(isExpression ? url : key)
             default:
                 // The mapping is always { v: 1 }.
@@ -91,6 +98,11 @@ struct PrecedenceModelTests {
         return go(0, 0)
     }
 
+    /// Whether a parameter is the one wanted, which may end in a star.
+    static func value(_ wanted: String, matches parameter: String) -> Bool {
+        wanted.hasSuffix("*") ? parameter.hasPrefix(wanted.dropLast()) : parameter == wanted
+    }
+
     /// A small generator with a seed (SplitMix64), so that a failure comes again.
     struct Generator: RandomNumberGenerator {
         var state: UInt64
@@ -122,7 +134,10 @@ struct PrecedenceModelTests {
         case 2...3:
             let query = ["x=1", "v=1&x=2", "x=1&v=1", "x=1&y=0", "y=0"].randomElement(using: &generator) ?? ""
             return "http://a/" + (["x", "a"].randomElement(using: &generator) ?? "") + "?" + query
-        case 4...5: return key + "/"
+        case 4:
+            let query = ["x=*", "v=*", "v=1&x=*", "v=1*&x=2*", "x=1&v=*"].randomElement(using: &generator) ?? ""
+            return "http://a/" + (["x", "a", "a/", "x*"].randomElement(using: &generator) ?? "") + "?" + query
+        case 5: return key + "/"
         case 6:
             return "~" + (["/a$", "/ab$", "img.png$", "h$", "1$"].randomElement(using: &generator) ?? "")
         default:
