@@ -23,8 +23,8 @@ struct RuleKey {
     /// The pattern, and that for https.
     var pattern: URLPattern?
     var secondPattern: URLPattern?
-    /// What a pattern's own query asks for.
-    var parameters: [ParameterCondition] = []
+    /// What a pattern's own query asks for; nil for a star alone.
+    var parameters: [ParameterCondition?] = []
     var expression: LinearExpression?
     /// Whether it was written without a path, as `http://host`.
     var isBareAuthority = false
@@ -32,7 +32,10 @@ struct RuleKey {
     var hasUserInformation = false
 
     /// How many captures there are, `$1` the first.
-    var captureCount: Int { expression?.groupCount ?? pattern?.groupCount ?? 0 }
+    var captureCount: Int {
+        if let expression { return expression.groupCount }
+        return parameters.reduce(pattern?.groupCount ?? 0) { $0 + ($1?.value.starCount ?? 1) }
+    }
     var captureNames: [String: Int] { expression?.groupNames ?? [:] }
 
     /// Whether there is a capture of a number or a name.
@@ -156,6 +159,9 @@ struct KeyReader {
         var key = RuleKey(.pattern, start..<arena.count)
         key.pattern = compiled
         key.parameters = try KeyReader.parameters(normal.query)
+        guard key.captureCount <= URLPattern.maximumStars else {
+            throw KeyError("a pattern has \(URLPattern.maximumStars) stars at most")
+        }
         key.hasFragment = marks.hasFragment
         key.hasUserInformation = marks.hasUserInformation
         return key
@@ -198,15 +204,24 @@ struct KeyReader {
         return (text, query)
     }
 
-    /// What the query of a pattern asks for; `?*` asks for nothing.
-    private static func parameters(_ query: [UInt8]) throws(KeyError) -> [ParameterCondition] {
-        var conditions: [ParameterCondition] = []
-        for parameter in query.split(separator: UInt8(ascii: "&")) where !parameter.elementsEqual("*".utf8) {
+    /// What the query of a pattern asks for; nil for a star alone, which asks for nothing.
+    private static func parameters(_ query: [UInt8]) throws(KeyError) -> [ParameterCondition?] {
+        var conditions: [ParameterCondition?] = []
+        for parameter in query.split(separator: UInt8(ascii: "&")) {
+            guard !parameter.elementsEqual("*".utf8) else {
+                conditions.append(nil)
+                continue
+            }
             let name = parameter.prefix { $0 != UInt8(ascii: "=") }
             guard !name.contains(UInt8(ascii: "*")) else {
                 throw KeyError("a star can't stand in the name of a parameter")
             }
-            conditions.append(ParameterCondition(name: name, value: parameter.dropFirst(name.count + 1)))
+            // Two stars are one here as they are in a path: one capture.
+            var value: [UInt8] = []
+            for byte in parameter.dropFirst(name.count + 1) where byte != 0x2a || value.last != 0x2a {
+                value.append(byte)
+            }
+            conditions.append(ParameterCondition(name: name, value: value))
         }
         return conditions
     }
