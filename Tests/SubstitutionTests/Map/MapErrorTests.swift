@@ -311,20 +311,78 @@ struct MapErrorTests {
             ])
     }
 
-    @Test("URLs that differ in a query which is ignored are the same")
-    func ignoredQueries() {
+    @Test("URLs that differ in a query which is ignored answer alike, which a warning says")
+    func ignoredQueries() throws {
         let text = """
             defaults: { query: ignore }
             substitutions:
               http://h/a?v=1: one
               http://h/a?v=2: two
+              http://h/a: three
+              http://h/b: four
+              http://h/b?v=1: five
             """
         #expect(
             headlines(text) == [
                 "3:3: warning: the query of this URL takes no part, because of 'query: ignore'",
                 "4:3: warning: the query of this URL takes no part, because of 'query: ignore'",
-                "4:3: error: this URL comes twice; it is on line 3 already",
+                "4:3: warning: this URL answers any query, as the one on line 3 does for the same path; that one is tried first",
+                "5:3: warning: this URL answers any query, as the one on line 3 does for the same path; this one is tried first",
+                "7:3: warning: the query of this URL takes no part, because of 'query: ignore'",
+                "7:3: warning: this URL answers any query, as the one on line 6 does for the same path; that one is tried first",
             ])
+        let map = try map(text)
+        for query in ["", "?v=1", "?v=2"] {
+            #expect(try map.answer("http://h/a" + query) == "three")
+            #expect(try map.answer("http://h/b" + query) == "four")
+        }
+    }
+
+    @Test("URLs of one path that differ in their queries are no duplicates, whatever their rules want of the query")
+    func differentQueries() throws {
+        let bare = "http://h/x: { text: bare }"
+        let mapped = "http://h/x: { text: bare, query: { c: \"1\" } }"
+        let ignoring = "http://h/x?b=2: { text: b2, query: ignore }"
+        for lines in [[bare, ignoring], [ignoring, bare]] {
+            let text = "substitutions:\n" + lines.map { "  \($0)\n" }.joined()
+            #expect(headlines(text).allSatisfy { $0.contains("warning: the query of this URL takes no part") })
+            let map = try map(text)
+            #expect(try map.answer("http://h/x").hasSuffix("bare"))
+            #expect(try map.answer("http://h/x?b=2").hasSuffix("b2"))
+            #expect(try map.answer("http://h/x?b=3").hasSuffix("b2"))
+        }
+        let map = try rules(ignoring, mapped)
+        #expect(try map.answer("http://h/x?c=1").hasSuffix("bare"))
+        #expect(try map.answer("http://h/x?b=2").hasSuffix("b2"))
+        let byMethod = try rules(
+            "http://h/x: { text: get, methods: [GET], query: ignore }",
+            "http://h/x?b=2: { text: post, methods: [POST], query: ignore }")
+        #expect(try byMethod.answer("http://h/x", "POST").hasSuffix("post"))
+        #expect(try byMethod.answer("http://h/x").hasSuffix("get"))
+    }
+
+    @Test(
+        "the same URL with the same parameters comes twice, whatever its rules want of the query",
+        arguments: ["query: exact", "query: ignore", "query: { c: \"1\" }"],
+        ["query: exact", "query: ignore", "query: { c: \"1\" }"])
+    func sameParameters(_ one: String, _ other: String) {
+        for (first, second) in [("", ""), ("?b=2&a", "?a&b=2")] {
+            let found = headlines(
+                """
+                substitutions:
+                  http://h/x\(first): { text: a, methods: [GET], \(one) }
+                  http://h/x\(second): { text: b, methods: [POST], \(other) }
+                """)
+            #expect(found.filter { $0.contains("error") }.count == 1)
+            #expect(found.contains("3:3: error: this URL comes twice; it is on line 2 already"))
+        }
+    }
+
+    @Test("ten thousand URLs of one path whose queries are ignored load without a comparison of each with each")
+    func manyIgnoredQueries() throws {
+        var text = "defaults: { query: ignore }\nsubstitutions:\n"
+        for number in 0..<10_000 { text += "  http://h/item?id=\(number): q/\(number)\n" }
+        #expect(try map(text).answer("http://h/item") == "q/0")
     }
 
     @Test("a folder mapped to a file is an error, also where the disk alone tells")

@@ -56,9 +56,11 @@ struct PrecedenceModelTests {
     static func answer(_ rules: [ModelRule], _ url: String, _ method: String) -> Int? {
         let candidates = rules.filter { $0.matchesURL(url) && $0.holds(url, method) }
         let exact = candidates.filter { !$0.isExpression && !$0.isPattern && !$0.isFolder }
-        // Of several for one path, those that have the URL's very query, then those with a query of their own.
+        // Of several for one path, those that have the URL's very query, then those with a query of their own, and those
+        // whose query is ignored last.
         func rank(_ rule: ModelRule) -> Int {
-            guard rule.key.contains("?"), rule.query != "ignore" else { return 2 }
+            guard rule.key.contains("?") else { return 2 }
+            guard rule.query != "ignore" else { return 3 }
             return rule.query == nil || rule.query == "exact" ? 0 : 1
         }
         if let best = exact.min(by: { (rank($0), $0.line) < (rank($1), $1.line) }) { return best.line }
@@ -170,7 +172,7 @@ struct PrecedenceModelTests {
             if !key.hasPrefix("~"), !(key.contains("?")), Int.random(in: 0..<3, using: &generator) == 0 {
                 rule.query = ["exact", "ignore", "{ v: 1 }"].randomElement(using: &generator)
             } else if key.contains("?"), Bool.random(using: &generator) {
-                rule.query = ["exact", "{ v: 1 }"].randomElement(using: &generator)
+                rule.query = ["exact", "ignore", "{ v: 1 }"].randomElement(using: &generator)
             }
             if let query = rule.query { options += ", query: \(query)" }
             rules.append(rule)
