@@ -61,7 +61,13 @@ struct KeyReader {
     mutating func read(_ key: UnsafeBufferPointer<UInt8>, arena: inout [UInt8]) throws(KeyError) -> RuleKey {
         let bytes = UnsafeRawBufferPointer(key)
         guard let first = bytes.first else { throw KeyError("a key is a URL; this one is empty") }
-        if first == UInt8(ascii: "~") { return try expression(bytes, &arena) }
+        if first == UInt8(ascii: "~") {
+            // An empty expression would match every URL, and YAML writes null so.
+            guard bytes.count > 1 else {
+                throw KeyError("there is no regular expression behind this '~'; '~.' matches every URL")
+            }
+            return try expression(bytes, &arena)
+        }
         guard let marks = Marks(bytes) else {
             throw KeyError(
                 "this is no URL: a key begins with a scheme, as in http://host/path, or with // for both http and https"

@@ -385,6 +385,16 @@ struct MapErrorTests {
         #expect(try map(text).answer("http://h/item") == "q/0")
     }
 
+    @Test("an empty regular expression is none", arguments: ["~", "\"~\"", "'~'"])
+    func emptyExpression(_ key: String) throws {
+        #expect(
+            headlines("substitutions:\n  \(key): { text: a }\n") == [
+                "2:3: error: there is no regular expression behind this '~'; '~.' matches every URL"
+            ])
+        #expect(try rules("~null: { text: a }").line("http://h/a") == nil)
+        #expect(try rules("~null: { text: a }").line("http://h/null") == 2)
+    }
+
     @Test("a folder mapped to a file is an error, also where the disk alone tells")
     func folderToFile() {
         let text = "substitutions:\n  http://h/a/: a\n"
