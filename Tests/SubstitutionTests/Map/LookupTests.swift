@@ -212,6 +212,31 @@ struct LookupTests {
         #expect(try map.line("http://img.a.net/x/y") == nil)
     }
 
+    @Test(
+        "a tunnel is decrypted where a URL of a rule with stars can match, and nowhere else",
+        arguments: [
+            ("cdn.test", 443, false), ("cdn1.test", 443, true), ("CDN1.a.test.", 443, true), ("cdn1.test", 444, false),
+            ("h2", 443, false), ("h2", 8443, true), ("h2", 8, false), ("h2", 18, false), ("p", 444, true),
+            ("p", 443, false), (".b.test", 444, false), ("a.b.test", 444, true), ("a.b.test", 443, false),
+            ("x.corp.test", 1, true), ("[::1]", 81, true), ("[::1]", 443, false),
+        ])
+    func decryptedHosts(_ host: String, _ port: UInt16, _ isDecrypted: Bool) throws {
+        let map = try map(
+            """
+            intercept: ["*.corp.test"]
+            substitutions:
+              https://cdn*.test/x: { text: a }
+              https://h2:8*/x: { text: a }
+              https://p:*/x: { text: a }
+              https://*.b.test:444/x: { text: a }
+              "https://[::1]:8*/x": { text: a }
+            """)
+        let hosts = InterceptedHosts(map)
+        #expect(hosts.contains(host: host, port: port) == isDecrypted)
+        #expect(hosts.names == ["h2", "p", "[::1]"])
+        #expect(hosts.patternTexts == ["cdn*.test", "*.b.test", "*.corp.test"])
+    }
+
     @Test("a look-up does not depend on what the scratch memory was used for before")
     func scratch() throws {
         let map = try map(Self.exampleMap)
