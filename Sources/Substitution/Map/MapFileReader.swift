@@ -177,7 +177,9 @@ struct MapFileReader {
             return
         }
         for element in elements {
-            guard let scalar = element.scalar, let pattern = HostPatternText.normalised(scalar.bytes) else {
+            guard let scalar = element.scalar, scalar.value == .text,
+                let pattern = HostPatternText.normalised(scalar.bytes)
+            else {
                 diagnostics.error(
                     "\(element.scalar.map { "\($0)" } ?? element.kind) is no host; write one as in www.example.com or"
                         + " \"*.example.com\"", at: element.span)

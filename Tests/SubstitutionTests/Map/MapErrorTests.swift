@@ -433,6 +433,21 @@ struct MapErrorTests {
                 "intercept: [\"http://a\"]",
                 "1:13: error: 'http://a' is no host; write one as in www.example.com or \"*.example.com\""
             ),
+            (
+                "intercept: [null]",
+                "1:13: error: 'null' is no host; write one as in www.example.com or \"*.example.com\""
+            ),
+            (
+                "intercept: [true]",
+                "1:13: error: 'true' is no host; write one as in www.example.com or \"*.example.com\""
+            ),
+            ("intercept: [1]", "1:13: error: '1' is no host; write one as in www.example.com or \"*.example.com\""),
+            ("intercept: [1.5]", "1:13: error: '1.5' is no host; write one as in www.example.com or \"*.example.com\""),
+            (
+                "intercept: [a..b]",
+                "1:13: error: 'a..b' is no host; write one as in www.example.com or \"*.example.com\""
+            ),
+            ("intercept: [.x]", "1:13: error: '.x' is no host; write one as in www.example.com or \"*.example.com\""),
             ("defaults: [a]", "1:11: error: 'defaults' is a mapping of options, as in { query: ignore }"),
             ("defaults: { stauts: 201 }", "1:13: error: unknown option 'stauts'; did you mean 'status'?"),
             (
