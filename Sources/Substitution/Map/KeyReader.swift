@@ -78,8 +78,28 @@ struct KeyReader {
                 "a host is written in ASCII; an international name in its form with 'xn--'",
                 at: marks.authority)
         }
+        try KeyReader.check(bytes, marks)
         guard marks.hasStar else { return try url(bytes, marks, &arena) }
         return try pattern(bytes, marks, &arena)
+    }
+
+    /// Refuses what requests may have, since clients send it, but no URL has.
+    private static func check(_ bytes: UnsafeRawBufferPointer, _ marks: Marks) throws(KeyError) {
+        if let percent = marks.badPercent {
+            throw KeyError(
+                "two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign",
+                at: percent..<min(percent + 3, bytes.count))
+        }
+        let authority = bytes[marks.authority]
+        var index = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? authority.startIndex
+        var before = UInt8(ascii: ".")
+        while index < authority.endIndex, bytes[index] != UInt8(ascii: ":") {
+            if bytes[index] == UInt8(ascii: "."), before == UInt8(ascii: ".") {
+                throw KeyError("a host has no empty label: a dot has a name before it", at: index..<index + 1)
+            }
+            before = bytes[index]
+            index += 1
+        }
     }
 
     // MARK: Exact URLs and folders
@@ -181,11 +201,15 @@ struct KeyReader {
         if let at = bytes[host].lastIndex(of: UInt8(ascii: "@")) { host = (at + 1)..<host.upperBound }
         let end = host.upperBound
         var port: [UInt8] = []
+        var address = host.lowerBound..<host.lowerBound
         if bytes[host].first == UInt8(ascii: "[") {
-            if bytes[host].contains(UInt8(ascii: "*")) {
-                throw KeyError("a star can't stand in an IPv6 address; write '*' for the whole host", at: host)
+            let close = bytes[host].firstIndex(of: UInt8(ascii: "]"))
+            address = host.lowerBound..<(close.map { $0 + 1 } ?? end)
+            if bytes[address].contains(UInt8(ascii: "*")) {
+                throw KeyError("a star can't stand in an IPv6 address; write '*' for the whole host", at: address)
             }
-        } else if let colon = bytes[host].firstIndex(of: UInt8(ascii: ":")),
+        }
+        if let colon = bytes[address.upperBound..<end].firstIndex(of: UInt8(ascii: ":")),
             bytes[colon..<end].contains(UInt8(ascii: "*"))
         {
             port = Array(bytes[colon..<end])
@@ -257,6 +281,8 @@ private struct Marks {
     var hasQuery = false
     var hasFragment = false
     var hasUserInformation = false
+    /// The first `%` without two hexadecimal digits behind it.
+    var badPercent: Int?
     var authority: Range<Int>
     /// Where the path begins; nil where there is none.
     var pathStart: Int?
@@ -284,6 +310,8 @@ private struct Marks {
             case UInt8(ascii: "?"):
                 end = end ?? index
                 hasQuery = true
+            case UInt8(ascii: "%") where badPercent == nil:
+                if PercentDecoding.byte(bytes, at: index) == nil { badPercent = index }
             case UInt8(ascii: "#"):
                 hasFragment = true
                 break scan

@@ -212,6 +212,18 @@ struct LookupTests {
         #expect(try map.line("http://img.a.net/x/y") == nil)
     }
 
+    @Test("a star in the port of an IPv6 address matches its digits")
+    func starInAddressPort() throws {
+        let map = try rules("http://[::1]:1*/x: x")
+        #expect(try map.answer("http://[::1]:18/x") == "x")
+        #expect(try map.answer("http://[::1]:81/x") == "-")
+        #expect(try map.answer("http://[::1]/x") == "-")
+        #expect(
+            headlines("substitutions:\n  http://[::*]:1/x: x\n") == [
+                "2:10: error: a star can't stand in an IPv6 address; write '*' for the whole host"
+            ])
+    }
+
     @Test(
         "a tunnel is decrypted where a URL of a rule with stars can match, and nowhere else",
         arguments: [

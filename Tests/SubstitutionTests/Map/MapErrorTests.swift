@@ -395,6 +395,37 @@ struct MapErrorTests {
         #expect(try rules("~null: { text: a }").line("http://h/null") == 2)
     }
 
+    @Test(
+        "what requests may have, and no URL has, is refused in a key",
+        arguments: [
+            ("http://h/%zz", "2:12: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"),
+            ("http://h/a%", "2:13: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"),
+            (
+                "http://h/?a=%4",
+                "2:15: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"
+            ),
+            (
+                "http://h/*%4*",
+                "2:13: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"
+            ),
+            ("http://.h/x", "2:10: error: a host has no empty label: a dot has a name before it"),
+            ("//u.:p@h..x/x", "2:12: error: a host has no empty label: a dot has a name before it"),
+            ("http://*..x/x", "2:12: error: a host has no empty label: a dot has a name before it"),
+            ("http://.*/x", "2:10: error: a host has no empty label: a dot has a name before it"),
+        ])
+    func badURLs(_ key: String, _ expected: String) throws {
+        #expect(headlines("substitutions:\n  \(key): { text: a }\n").filter { $0.contains("error") } == [expected])
+        // A request for it is answered all the same.
+        #expect(try rules("http://h/: { text: a }").line("http://h/%zz?%") == 2)
+    }
+
+    @Test("a fragment and an address with dots are no reason to refuse a key")
+    func goodURLs() throws {
+        #expect(try rules("\"http://h/a#%zz\": { text: a }").line("http://h/a") == 2)
+        #expect(try rules("http://[::ffff:127.0.0.1]/a: { text: a }").line("http://[::ffff:127.0.0.1]/a") == 2)
+        #expect(try rules("http://h/%25/*: { text: a }").line("http://h/%25/b") == 2)
+    }
+
     @Test("a folder mapped to a file is an error, also where the disk alone tells")
     func folderToFile() {
         let text = "substitutions:\n  http://h/a/: a\n"
