@@ -385,6 +385,32 @@ struct MapErrorTests {
         #expect(try map(text).answer("http://h/item") == "q/0")
     }
 
+    @Test("a key that comes twice is found too where one of its rules, or both, are refused")
+    func duplicatesOfRefusedRules() {
+        let text = """
+            defaults: { query: ignore }
+            substitutions:
+              http://h/a: { stauts: 201 }
+              http://h/a: one
+              http://h/b?x: two
+              http://h/b?x: { text: three, file: four, query: exact }
+              http://h/c/: 5
+              http://h/c/: []
+              ~d: ../d
+              ~d: { text: d }
+              http://*.h/: $9
+              http://*.h/: { text: e }
+            """
+        let found = headlines(text)
+        for (line, noun, first) in [
+            (4, "URL", 3), (6, "URL", 5), (8, "URL", 7), (10, "regular expression", 9), (12, "pattern", 11),
+        ] {
+            #expect(found.contains("\(line):3: error: this \(noun) comes twice; it is on line \(first) already"))
+        }
+        #expect(found.filter { $0.contains("comes twice") }.count == 5)
+        #expect(found.filter { $0.contains("warning") }.count == 1)
+    }
+
     @Test("an empty regular expression is none", arguments: ["~", "\"~\"", "'~'"])
     func emptyExpression(_ key: String) throws {
         #expect(
