@@ -452,6 +452,23 @@ struct MapErrorTests {
         #expect(try rules("http://h/%25/*: { text: a }").line("http://h/%25/b") == 2)
     }
 
+    @Test("a pattern that looks like a folder and is mapped to one is warned of")
+    func patternAsFolder() {
+        let warning =
+            "a pattern is no folder: this answers with the folder's index.html, and nothing below the URL; end the key"
+            + " in '/**' and this in"
+        #expect(
+            headlines("substitutions:\n  http://*.h/assets/: assets/\n") == [
+                "2:23: warning: \(warning) '$2' for all that is below it"
+            ])
+        for rule in [
+            "http://*.h/assets/: assets/index.html", "http://*.h/*/: pages/$2/", "http://*.h/assets/**: assets/$2",
+            "http://*.h/assets/?x=*: assets/", "http://*.h/assets/: { text: a }",
+        ] {
+            #expect(headlines("substitutions:\n  \(rule)\n").isEmpty)
+        }
+    }
+
     @Test("a folder mapped to a file is an error, also where the disk alone tells")
     func folderToFile() {
         let text = "substitutions:\n  http://h/a/: a\n"
