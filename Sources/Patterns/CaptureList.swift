@@ -20,6 +20,12 @@ public struct CaptureList: Sendable {
         return lower >= 0 && lower <= upper ? lower..<upper : nil
     }
 
+    /// Adds a group behind the others, as for what stands behind the bytes of a match.
+    public mutating func append(_ range: Range<Int>) {
+        bounds.append(range.lowerBound)
+        bounds.append(range.upperBound)
+    }
+
     mutating func reset(groups: Int) {
         let slots = 2 * groups
         if bounds.count == slots {

@@ -29,6 +29,9 @@ public struct URLPattern: Sendable, Equatable {
         var tail = 0
     }
 
+    /// How many stars there can be, each a capture.
+    public static let maximumStars = ExpressionParser.maximumGroups
+
     private(set) var stars: [Star] = []
     /// Where the host begins; URLs that match have it at the same place.
     private(set) var hostStart = 0

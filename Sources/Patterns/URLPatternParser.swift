@@ -31,8 +31,8 @@ struct URLPatternParser {
             } else {
                 kind = try pathKind(of: run)
             }
-            guard stars.count < ExpressionParser.maximumGroups else {
-                throw PatternError("a pattern has \(ExpressionParser.maximumGroups) stars at most", at: run)
+            guard stars.count < URLPattern.maximumStars else {
+                throw PatternError("a pattern has \(URLPattern.maximumStars) stars at most", at: run)
             }
             stars.append(URLPattern.Star(kind: kind))
             position = run.upperBound + (kind == .directories ? 1 : 0)

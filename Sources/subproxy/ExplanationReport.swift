@@ -136,10 +136,18 @@ struct ExplanationReport {
     private func json(_ answer: Explanation.Answer) -> JSONObjectText {
         var object = json(answer.rule)
         object.add("reasons", answer.reasons)
+        object.add("captures", answer.captures.isEmpty ? nil : json(answer.captures))
         object.add("answers_with", answer.sourceDescription)
         object.add("file", file?.json)
         object.add("repeat", answer.turns.isEmpty ? nil : answer.rule.options.repetition.rawValue)
         object.add("answers", answer.turns.map(json))
+        return object
+    }
+
+    /// The captures by number and by name.
+    private func json(_ captures: [(name: String, value: String)]) -> JSONObjectText {
+        var object = JSONObjectText()
+        for capture in captures { object.add(capture.name, capture.value) }
         return object
     }
 

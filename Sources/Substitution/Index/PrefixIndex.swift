@@ -3,7 +3,8 @@
 /// A folder stands at its own text, and a pattern at its literal prefix up to the last `/`. The prefixes of a URL that
 /// end in `/` are looked up while the URL is hashed once, so the cost depends on the URL's segments and not on the
 /// number of rules. Of two such places the deeper one has the longer literal prefixes throughout: a pattern's prefix
-/// goes beyond its place by less than a segment and its `/`.
+/// goes beyond its place by less than a segment and its `/`. Where the first star is in a pattern's query, the prefix is
+/// longer, but such a pattern is for one path alone, and no place below that path is deeper than its own.
 struct PrefixIndex: Sendable {
     /// A text that ends in `/`, and its candidates.
     struct Place: Sendable {
@@ -24,13 +25,15 @@ struct PrefixIndex: Sendable {
         var record: UInt32
         /// The number of the pattern, or `noPattern` for a folder.
         var pattern: UInt32
-        /// The length of the literal prefix.
+        /// The length of the literal prefix, without a query.
         var prefixLength: UInt32
+        /// What decides over the order: the length of the literal prefix, with its query where that has the first star.
+        var rank: UInt32
     }
 
     private var table = IndexTable()
     private(set) var places: ContiguousArray<Place> = []
-    /// Each place's candidates together, the longest prefix first, once ``finish()`` was called.
+    /// Each place's candidates together, the highest rank first, once ``finish()`` was called.
     private(set) var candidates: ContiguousArray<Candidate> = []
     /// One bit for each length that a place has, so that other prefixes need no look-up.
     private var lengths: [UInt64] = []
@@ -43,12 +46,13 @@ struct PrefixIndex: Sendable {
             + candidates.count * MemoryLayout<Candidate>.stride + lengths.count * 8
     }
 
-    /// Adds a folder or a pattern. Its literal prefix is at `key` of the arena.
+    /// Adds a folder or a pattern. Its literal prefix is at `key` of the arena, without a query.
     ///
+    /// - Parameter rank: the length of the literal prefix, with its query where that has the first star.
     /// - Returns: The folder rule of the same text that was added before, if this is one too.
     @discardableResult
     mutating func insert(
-        record: UInt32, key: Range<Int>, pattern: UInt32, arena: UnsafeRawBufferPointer
+        record: UInt32, key: Range<Int>, rank: Int, pattern: UInt32, arena: UnsafeRawBufferPointer
     ) -> UInt32? {
         let literal = UnsafeRawBufferPointer(rebasing: arena[key])
         let length = (literal.lastIndex(of: UInt8(ascii: "/")) ?? -1) &+ 1
@@ -57,7 +61,7 @@ struct PrefixIndex: Sendable {
         candidates.append(
             Candidate(
                 place: place, record: record, pattern: pattern,
-                prefixLength: UInt32(truncatingIfNeeded: literal.count)))
+                prefixLength: UInt32(truncatingIfNeeded: literal.count), rank: UInt32(truncatingIfNeeded: rank)))
         places[Int(place)].count &+= 1
         guard pattern == Candidate.noPattern else { return nil }
         let earlier = places[Int(place)].folder
@@ -107,7 +111,7 @@ struct PrefixIndex: Sendable {
             let range = Int(place.first)..<Int(place.first + place.count)
             // Records were made in the order of the files, so their numbers break ties.
             sorted[range].sort {
-                $0.prefixLength != $1.prefixLength ? $0.prefixLength > $1.prefixLength : $0.record < $1.record
+                $0.rank != $1.rank ? $0.rank > $1.rank : $0.record < $1.record
             }
         }
         candidates = sorted

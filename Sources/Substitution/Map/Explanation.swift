@@ -8,6 +8,8 @@ public struct Explanation: Sendable {
         public let rule: Rule
         /// Why it is this rule and which of its conditions held, a sentence each.
         public let reasons: [String]
+        /// What the key has captured, as it stands in the URL: by number from 1 on, then by name.
+        public let captures: [(name: String, value: String)]
         public let source: SourceAnswer
         /// What answers, in words: `the file /srv/bundle/a.png`.
         public let sourceDescription: String
@@ -56,6 +58,12 @@ public struct Explanation: Sendable {
             lines.append("\(answer.rule.position) answers with \(answer.sourceDescription)")
             lines.append("  rule: \(answer.rule.key)")
             lines += answer.reasons.map { "  because \($0)" }
+            if !answer.captures.isEmpty {
+                let captures = answer.captures.map { name, value in
+                    (Int(name) == nil ? "${\(name)}" : "$\(name)") + " = " + value
+                }
+                lines.append("  captures: \(captures.joined(separator: ", "))")
+            }
             lines += answer.turnLines
         } else {
             lines.append("no rule answers")
@@ -79,10 +87,12 @@ extension SubstitutionMap {
         let match = lookup(uri, method: method, fields: fields, scratch: &scratch)
         let answer = match.map { match in
             let source = self.answer(match, uri: uri, scratch: scratch)
+            let captures = SourceRequest(self, match, uri, scratch.captures).writtenCaptures
             let rule = rule(match.id)
             return Explanation.Answer(
-                rule: rule, reasons: reasons(rule), source: source, sourceDescription: rule.words(for: source),
-                turns: turns(source))
+                rule: rule, reasons: reasons(rule),
+                captures: captures.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) }, source: source,
+                sourceDescription: rule.words(for: source), turns: turns(source))
         }
         let passedOver = passedOver(uri, method, fields, before: match?.id, &scratch)
         let nearest =

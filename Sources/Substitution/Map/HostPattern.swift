@@ -2,8 +2,8 @@ import Basics
 
 /// Hosts and host patterns as `intercept` has them.
 enum HostPatternText {
-    /// The text in lower case and without the root's dot, or nil for what is no host: letters, digits, `-`, `.`, `_`,
-    /// `*`, or an IPv6 address in brackets.
+    /// The text in lower case and without the root's dot, or nil for what is no host: labels of letters, digits,
+    /// `-`, `_` and `*` with dots between them, or an IPv6 address in brackets.
     static func normalised(_ text: some Collection<UInt8>) -> String? {
         var lowercased = text.map { URLText.lowercased($0) }
         if lowercased.last == UInt8(ascii: ".") { lowercased.removeLast() }
@@ -18,7 +18,8 @@ enum HostPatternText {
             let isHost = lowercased.allSatisfy { byte in
                 byte &- 0x61 < 26 || byte &- 0x30 < 10 || "-._*".utf8.contains(byte)
             }
-            guard isHost else { return nil }
+            let labels = lowercased.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            guard isHost, !labels.contains(where: \.isEmpty) else { return nil }
         }
         return String(decoding: lowercased, as: UTF8.self)
     }

@@ -7,13 +7,36 @@ import Patterns
 /// tried first, which a warning says.
 struct KeyIndexer {
     /// The keys found by the same hash of an exact URL, where there are several, by the first of them.
-    private var groups: [UInt32: [UInt32]] = [:]
-    /// The URLs with a query of their own among those that are found by their path.
+    private var groups: [UInt32: Group] = [:]
+    /// The URLs with a query among those that are found by their path.
     private var queries = IndexTable()
     /// The patterns and expressions by their text.
     private var texts: [String: UInt32] = [:]
     /// The place reported last, since a `//` key is looked up twice.
     private var reported: TextMark?
+
+    /// Keys that are found by the same hash of an exact URL.
+    private struct Group {
+        private(set) var members: [UInt32] = []
+        /// The first of them without parameters.
+        private(set) var bare: UInt32?
+        /// The first of them that answers whatever the query is.
+        private(set) var ignoring: UInt32?
+
+        mutating func add(_ entry: UInt32, _ rank: Rank, ignores: Bool) {
+            members.append(entry)
+            if rank == .bare { bare = bare ?? entry }
+            if ignores { ignoring = ignoring ?? entry }
+        }
+    }
+
+    /// A key that was there before another one, by its first rule.
+    private enum Earlier {
+        /// The same key.
+        case same(UInt32)
+        /// Another one, and both answer whatever the query is.
+        case ignoring(UInt32)
+    }
 
     // MARK: One file
 
@@ -40,25 +63,31 @@ struct KeyIndexer {
         }
     }
 
-    /// Adds a key; the first rule of the same key if there is one already.
+    /// Adds a key; the same key, or one like it, if there is one already.
     private mutating func index(
         _ key: MapBuilder.Key, _ storage: inout MapStorage, _ arena: UnsafeRawBufferPointer,
         _ records: UnsafeBufferPointer<RuleRecord>
-    ) -> UInt32? {
+    ) -> Earlier? {
         let record = records[Int(key.record)]
-        guard record.kind != .expression else { return indexText(key.record, storage) }
+        guard record.kind != .expression else { return indexText(key.record, storage).map(Earlier.same) }
         storage.authorities.insert(record.keyRange, arena: arena)
         switch record.kind {
         case .exact: return indexExact(key.record, &storage, arena, records)
         case .folder:
             return storage.prefixes.insert(
-                record: key.record, key: record.keyRange, pattern: PrefixIndex.Candidate.noPattern, arena: arena)
+                record: key.record, key: record.keyRange, rank: record.keyRange.count,
+                pattern: PrefixIndex.Candidate.noPattern, arena: arena
+            ).map(Earlier.same)
         default:
-            let prefix = storage.patterns[Int(key.compiled)].pattern.literalPrefix.count
+            let pattern = storage.patterns[Int(key.compiled)].pattern
             let start = record.keyRange.lowerBound
+            let text = UnsafeRawBufferPointer(rebasing: arena[record.keyRange])
+            // A path without a star goes on in the query, whose first star ends the prefix then.
+            let rank = text.firstIndex(of: UInt8(ascii: "*")) ?? text.count
             storage.prefixes.insert(
-                record: key.record, key: start..<start + prefix, pattern: key.compiled, arena: arena)
-            return indexText(key.record, storage)
+                record: key.record, key: start..<start + pattern.literalPrefix.count, rank: rank,
+                pattern: key.compiled, arena: arena)
+            return indexText(key.record, storage).map(Earlier.same)
         }
     }
 
@@ -105,43 +134,52 @@ struct KeyIndexer {
         return found
     }
 
-    /// Whether the parameters of a key take part: it has some, and not all of its rules ignore them.
-    private static func hasQuery(_ head: UInt32, _ storage: MapStorage, _ arena: UnsafeRawBufferPointer) -> Bool {
+    /// In which order exact URLs of one path are tried.
+    private enum Rank: Int {
+        /// Those of which the parameters take part.
+        case parameters
+        /// Those without parameters.
+        case bare
+        /// Those with parameters that all of their rules ignore.
+        case ignored
+    }
+
+    private static func rank(_ head: UInt32, _ storage: MapStorage, _ arena: UnsafeRawBufferPointer) -> Rank {
         let record = storage.records[Int(head)]
-        guard record.isFoundByPath else { return true }
+        guard record.isFoundByPath else { return .parameters }
         let key = UnsafeRawBufferPointer(rebasing: arena[record.keyRange])
         let pathEnd = URLText.pathEnd(key)
-        guard pathEnd < key.count, QueryParameters(of: key, pathEnd: pathEnd).count() > 0 else { return false }
-        return queryConditions(head, storage) != [.ignore]
+        guard pathEnd < key.count, QueryParameters(of: key, pathEnd: pathEnd).count() > 0 else { return .bare }
+        return queryConditions(head, storage) != [.ignore] ? .parameters : .ignored
     }
 
     private mutating func indexExact(
         _ entry: UInt32, _ storage: inout MapStorage, _ arena: UnsafeRawBufferPointer,
         _ records: UnsafeBufferPointer<RuleRecord>
-    ) -> UInt32? {
+    ) -> Earlier? {
         let record = records[Int(entry)]
         let key = UnsafeRawBufferPointer(rebasing: arena[record.keyRange])
         let pathEnd = URLText.pathEnd(key)
-        let pathHash = URLHash.of(UnsafeRawBufferPointer(rebasing: key[0..<pathEnd]))
-        guard KeyIndexer.hasQuery(entry, storage, arena) else {
+        let path = UnsafeRawBufferPointer(rebasing: key[0..<pathEnd])
+        let pathHash = URLHash.of(path)
+        let rank = KeyIndexer.rank(entry, storage, arena)
+        if rank == .bare {
             let first = storage.exact.first(path: pathHash, key, pathEnd: pathEnd, arena: arena, records: records)
             guard let first else {
                 storage.exact.insert(entry, hash: pathHash, arena: arena, records: records)
                 return nil
             }
-            let earlier = groups[first, default: [first]].first { !KeyIndexer.hasQuery($0, storage, arena) }
-            groups[first, default: [first]].append(entry)
-            return earlier
+            return add(entry, rank, first, storage, arena)
         }
         let hash = QueryParameters(of: key, pathEnd: pathEnd).combined(with: pathHash)
         let exact = storage.exact.first(parameters: hash, key, pathEnd: pathEnd, arena: arena, records: records)
         let other = queries.first(hash) { candidate in
             let text = UnsafeRawBufferPointer(rebasing: arena[records[Int(candidate)].keyRange])
-            return ExactIndex.key(
-                records[Int(candidate)], arena, hasPath: UnsafeRawBufferPointer(rebasing: key[0..<pathEnd]))
+            return ExactIndex.key(records[Int(candidate)], arena, hasPath: path)
                 && QueryParameters(of: key, pathEnd: pathEnd)
                     .isPermutation(of: QueryParameters(of: text, pathEnd: pathEnd))
         }
+        var like: Earlier?
         if record.isFoundByPath {
             queries.insert(entry, hash: hash) { candidate in
                 let text = UnsafeRawBufferPointer(rebasing: arena[records[Int(candidate)].keyRange])
@@ -152,25 +190,63 @@ struct KeyIndexer {
             if let first = storage.exact.first(
                 path: pathHash, key, pathEnd: pathEnd, arena: arena, records: records)
             {
-                groups[first, default: [first]].append(entry)
+                like = add(entry, rank, first, storage, arena)
             } else {
                 storage.exact.insert(entry, hash: pathHash, arena: arena, records: records)
             }
         } else if let exact {
-            groups[exact, default: [exact]].append(entry)
+            _ = add(entry, rank, exact, storage, arena)
         } else {
             storage.exact.insert(entry, hash: hash, arena: arena, records: records)
         }
-        return exact ?? other
+        return (exact ?? other).map(Earlier.same) ?? like
+    }
+
+    /// Adds a key to those that are found by the same hash as `first`; the one among them that is like it.
+    private mutating func add(
+        _ entry: UInt32, _ rank: Rank, _ first: UInt32, _ storage: MapStorage, _ arena: UnsafeRawBufferPointer
+    ) -> Earlier? {
+        func ignores(_ head: UInt32) -> Bool { KeyIndexer.queryConditions(head, storage) == [.ignore] }
+        var group = groups.removeValue(forKey: first) ?? Group()
+        if group.members.isEmpty { group.add(first, KeyIndexer.rank(first, storage, arena), ignores: ignores(first)) }
+        let (bare, ignoring) = (group.bare, group.ignoring)
+        let ignoresToo = ignores(entry)
+        group.add(entry, rank, ignores: ignoresToo)
+        groups[first] = group
+        if rank == .bare, let bare { return .same(bare) }
+        return ignoresToo ? ignoring.map(Earlier.ignoring) : nil
     }
 
     // MARK: Keys that come twice
 
     private mutating func report(
-        _ earlier: UInt32, _ key: MapBuilder.Key, _ storage: MapStorage, _ diagnostics: FileDiagnostics
+        _ earlier: Earlier, _ key: MapBuilder.Key, _ storage: MapStorage, _ diagnostics: FileDiagnostics
     ) {
         guard reported != key.span.start else { return }
         reported = key.span.start
+        switch earlier {
+        case .same(let earlier): report(same: earlier, key, storage, diagnostics)
+        case .ignoring(let earlier):
+            let first = storage.records[Int(earlier)]
+            let second = storage.records[Int(key.record)]
+            let place =
+                first.file == second.file
+                ? "on line \(first.line)" : "in \(storage.files[Int(first.file)].name):\(first.line)"
+            let (isEarlierBare, isBare) = storage.arena.withUnsafeBytes { arena in
+                (
+                    KeyIndexer.rank(earlier, storage, arena) == .bare,
+                    KeyIndexer.rank(key.record, storage, arena) == .bare
+                )
+            }
+            let order = isBare && !isEarlierBare ? "this one is tried first" : "that one is tried first"
+            diagnostics.warning(
+                "this URL answers any query, as the one \(place) does for the same path; \(order)", at: key.span)
+        }
+    }
+
+    private func report(
+        same earlier: UInt32, _ key: MapBuilder.Key, _ storage: MapStorage, _ diagnostics: FileDiagnostics
+    ) {
         let first = storage.records[Int(earlier)]
         let second = storage.records[Int(key.record)]
         let noun: String
@@ -194,17 +270,14 @@ struct KeyIndexer {
 
     // MARK: The end
 
-    /// Links the rules that are found by the same hash: those with a query of their own first, then by their order.
+    /// Links the rules that are found by the same hash: by their rank first, then by their order.
     func finish(_ storage: inout MapStorage) {
-        for (first, members) in groups {
+        for (first, group) in groups {
             let arena = storage.arena
-            let (specific, general) = arena.withUnsafeBytes { bytes in
-                (
-                    members.filter { KeyIndexer.hasQuery($0, storage, bytes) },
-                    members.filter { !KeyIndexer.hasQuery($0, storage, bytes) }
-                )
+            let members = arena.withUnsafeBytes { bytes in
+                group.members.map { (rank: KeyIndexer.rank($0, storage, bytes).rawValue, entry: $0) }
             }
-            let ordered = specific + general
+            let ordered = (0...2).flatMap { rank in members.lazy.filter { $0.rank == rank }.map(\.entry) }
             for (head, following) in zip(ordered, ordered.dropFirst()) {
                 var last = Int(head)
                 while storage.records[last].next != RuleRecord.none { last = Int(storage.records[last].next) }

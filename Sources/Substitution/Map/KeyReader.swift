@@ -23,8 +23,8 @@ struct RuleKey {
     /// The pattern, and that for https.
     var pattern: URLPattern?
     var secondPattern: URLPattern?
-    /// What a pattern's own query asks for.
-    var parameters: [ParameterCondition] = []
+    /// What a pattern's own query asks for; nil for a star alone.
+    var parameters: [ParameterCondition?] = []
     var expression: LinearExpression?
     /// Whether it was written without a path, as `http://host`.
     var isBareAuthority = false
@@ -32,7 +32,10 @@ struct RuleKey {
     var hasUserInformation = false
 
     /// How many captures there are, `$1` the first.
-    var captureCount: Int { expression?.groupCount ?? pattern?.groupCount ?? 0 }
+    var captureCount: Int {
+        if let expression { return expression.groupCount }
+        return parameters.reduce(pattern?.groupCount ?? 0) { $0 + ($1?.value.starCount ?? 1) }
+    }
     var captureNames: [String: Int] { expression?.groupNames ?? [:] }
 
     /// Whether there is a capture of a number or a name.
@@ -58,7 +61,13 @@ struct KeyReader {
     mutating func read(_ key: UnsafeBufferPointer<UInt8>, arena: inout [UInt8]) throws(KeyError) -> RuleKey {
         let bytes = UnsafeRawBufferPointer(key)
         guard let first = bytes.first else { throw KeyError("a key is a URL; this one is empty") }
-        if first == UInt8(ascii: "~") { return try expression(bytes, &arena) }
+        if first == UInt8(ascii: "~") {
+            // An empty expression would match every URL, and YAML writes null so.
+            guard bytes.count > 1 else {
+                throw KeyError("there is no regular expression behind this '~'; '~.' matches every URL")
+            }
+            return try expression(bytes, &arena)
+        }
         guard let marks = Marks(bytes) else {
             throw KeyError(
                 "this is no URL: a key begins with a scheme, as in http://host/path, or with // for both http and https"
@@ -69,8 +78,28 @@ struct KeyReader {
                 "a host is written in ASCII; an international name in its form with 'xn--'",
                 at: marks.authority)
         }
+        try KeyReader.check(bytes, marks)
         guard marks.hasStar else { return try url(bytes, marks, &arena) }
         return try pattern(bytes, marks, &arena)
+    }
+
+    /// Refuses what requests may have, since clients send it, but no URL has.
+    private static func check(_ bytes: UnsafeRawBufferPointer, _ marks: Marks) throws(KeyError) {
+        if let percent = marks.badPercent {
+            throw KeyError(
+                "two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign",
+                at: percent..<min(percent + 3, bytes.count))
+        }
+        let authority = bytes[marks.authority]
+        var index = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? authority.startIndex
+        var before = UInt8(ascii: ".")
+        while index < authority.endIndex, bytes[index] != UInt8(ascii: ":") {
+            if bytes[index] == UInt8(ascii: "."), before == UInt8(ascii: ".") {
+                throw KeyError("a host has no empty label: a dot has a name before it", at: index..<index + 1)
+            }
+            before = bytes[index]
+            index += 1
+        }
     }
 
     // MARK: Exact URLs and folders
@@ -156,6 +185,9 @@ struct KeyReader {
         var key = RuleKey(.pattern, start..<arena.count)
         key.pattern = compiled
         key.parameters = try KeyReader.parameters(normal.query)
+        guard key.captureCount <= URLPattern.maximumStars else {
+            throw KeyError("a pattern has \(URLPattern.maximumStars) stars at most")
+        }
         key.hasFragment = marks.hasFragment
         key.hasUserInformation = marks.hasUserInformation
         return key
@@ -169,11 +201,15 @@ struct KeyReader {
         if let at = bytes[host].lastIndex(of: UInt8(ascii: "@")) { host = (at + 1)..<host.upperBound }
         let end = host.upperBound
         var port: [UInt8] = []
+        var address = host.lowerBound..<host.lowerBound
         if bytes[host].first == UInt8(ascii: "[") {
-            if bytes[host].contains(UInt8(ascii: "*")) {
-                throw KeyError("a star can't stand in an IPv6 address; write '*' for the whole host", at: host)
+            let close = bytes[host].firstIndex(of: UInt8(ascii: "]"))
+            address = host.lowerBound..<(close.map { $0 + 1 } ?? end)
+            if bytes[address].contains(UInt8(ascii: "*")) {
+                throw KeyError("a star can't stand in an IPv6 address; write '*' for the whole host", at: address)
             }
-        } else if let colon = bytes[host].firstIndex(of: UInt8(ascii: ":")),
+        }
+        if let colon = bytes[address.upperBound..<end].firstIndex(of: UInt8(ascii: ":")),
             bytes[colon..<end].contains(UInt8(ascii: "*"))
         {
             port = Array(bytes[colon..<end])
@@ -198,15 +234,24 @@ struct KeyReader {
         return (text, query)
     }
 
-    /// What the query of a pattern asks for; `?*` asks for nothing.
-    private static func parameters(_ query: [UInt8]) throws(KeyError) -> [ParameterCondition] {
-        var conditions: [ParameterCondition] = []
-        for parameter in query.split(separator: UInt8(ascii: "&")) where !parameter.elementsEqual("*".utf8) {
+    /// What the query of a pattern asks for; nil for a star alone, which asks for nothing.
+    private static func parameters(_ query: [UInt8]) throws(KeyError) -> [ParameterCondition?] {
+        var conditions: [ParameterCondition?] = []
+        for parameter in query.split(separator: UInt8(ascii: "&")) {
+            guard !parameter.elementsEqual("*".utf8) else {
+                conditions.append(nil)
+                continue
+            }
             let name = parameter.prefix { $0 != UInt8(ascii: "=") }
             guard !name.contains(UInt8(ascii: "*")) else {
                 throw KeyError("a star can't stand in the name of a parameter")
             }
-            conditions.append(ParameterCondition(name: name, value: parameter.dropFirst(name.count + 1)))
+            // Two stars are one here as they are in a path: one capture.
+            var value: [UInt8] = []
+            for byte in parameter.dropFirst(name.count + 1) where byte != 0x2a || value.last != 0x2a {
+                value.append(byte)
+            }
+            conditions.append(ParameterCondition(name: name, value: value))
         }
         return conditions
     }
@@ -236,6 +281,8 @@ private struct Marks {
     var hasQuery = false
     var hasFragment = false
     var hasUserInformation = false
+    /// The first `%` without two hexadecimal digits behind it.
+    var badPercent: Int?
     var authority: Range<Int>
     /// Where the path begins; nil where there is none.
     var pathStart: Int?
@@ -263,6 +310,8 @@ private struct Marks {
             case UInt8(ascii: "?"):
                 end = end ?? index
                 hasQuery = true
+            case UInt8(ascii: "%") where badPercent == nil:
+                if PercentDecoding.byte(bytes, at: index) == nil { badPercent = index }
             case UInt8(ascii: "#"):
                 hasFragment = true
                 break scan

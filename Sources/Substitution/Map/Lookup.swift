@@ -133,7 +133,27 @@ struct RuleFinder {
         guard URLText.hasPrefix(path, prefix) else { return false }
         return map.storage.patterns[Int(candidate.pattern)].pattern.wholeMatch(
             in: path, scratch: &scratch.match, captures: &scratch.captures)
-            && holds(map.storage.patterns[Int(candidate.pattern)].parameters, input, &scratch.memory)
+            && (map.storage.patterns[Int(candidate.pattern)].parameters.isEmpty
+                || ownQueryHolds(map.storage.patterns[Int(candidate.pattern)].parameters, input, &scratch))
+    }
+
+    /// Whether the request has the parameters of a pattern's own query; adds what their stars matched to the captures.
+    private func ownQueryHolds(
+        _ conditions: [ParameterCondition?], _ input: ConditionInput, _ scratch: inout LookupScratch
+    ) -> Bool {
+        for condition in conditions {
+            guard let condition else {
+                let start = min(input.pathEnd &+ 1, input.url.count)
+                scratch.captures.append(start..<input.url.count)
+                continue
+            }
+            guard let parameter = first(condition, input, &scratch.memory) else { return false }
+            guard condition.value.starCount > 0, let start = parameter.baseAddress, let url = input.url.baseAddress
+            else { continue }
+            condition.appendCaptures(
+                of: parameter, at: start - url, memory: scratch.memory, to: &scratch.captures)
+        }
+        return true
     }
 
     func expression(
@@ -253,15 +273,19 @@ struct RuleFinder {
     private func holds(
         _ conditions: [ParameterCondition], _ input: ConditionInput, _ memory: inout [UInt8]
     ) -> Bool {
-        for condition in conditions {
-            var parameters = QueryParameters(of: input.url, pathEnd: input.pathEnd)
-            var isFound = false
-            while !isFound, let parameter = parameters.next() {
-                isFound = condition.matches(parameter, memory: &memory)
-            }
-            guard isFound else { return false }
-        }
+        for condition in conditions where first(condition, input, &memory) == nil { return false }
         return true
+    }
+
+    /// The first of the request's parameters for which a condition holds; its decoded value is in `memory` then.
+    private func first(
+        _ condition: ParameterCondition, _ input: ConditionInput, _ memory: inout [UInt8]
+    ) -> UnsafeRawBufferPointer? {
+        var parameters = QueryParameters(of: input.url, pathEnd: input.pathEnd)
+        while let parameter = parameters.next() {
+            if condition.matches(parameter, memory: &memory) { return parameter }
+        }
+        return nil
     }
 }
 

@@ -76,6 +76,13 @@ final class MapBuilder {
         return number
     }
 
+    /// Stands for a rule that is refused, in a map that is never made: no default makes it ignore the key's query.
+    func refusedRule(_ span: TextSpan) -> RuleBody {
+        var options = GivenOptions()
+        options.query = .exact
+        return RuleBody(source: .file, text: .range(0..<0), options: number(of: options), line: span.start.line)
+    }
+
     /// Adds a key with its rules, for both schemes of a `//` key.
     func append(_ key: RuleKey, _ bodies: some Collection<RuleBody>, at span: TextSpan) {
         storage.ruleCount += bodies.count

@@ -177,7 +177,9 @@ struct MapFileReader {
             return
         }
         for element in elements {
-            guard let scalar = element.scalar, let pattern = HostPatternText.normalised(scalar.bytes) else {
+            guard let scalar = element.scalar, scalar.value == .text,
+                let pattern = HostPatternText.normalised(scalar.bytes)
+            else {
                 diagnostics.error(
                     "\(element.scalar.map { "\($0)" } ?? element.kind) is no host; write one as in www.example.com or"
                         + " \"*.example.com\"", at: element.span)
@@ -226,12 +228,14 @@ struct MapFileReader {
         let reader = RuleReader(builder: builder, diagnostics: diagnostics, key: key, keySpan: scalar.span)
         let event = try parser.next()
         if case .scalar(let value) = event {
-            guard let body = reader.readFileName(value), let key else { return }
-            builder.append(key, body, at: scalar.span)
+            let body = reader.readFileName(value)
+            guard let key else { return }
+            builder.append(key, body ?? builder.refusedRule(scalar.span), at: scalar.span)
         } else {
             let bodies = reader.read(try parser.node(startingWith: event))
-            guard !bodies.isEmpty, let key else { return }
-            builder.append(key, bodies, at: scalar.span)
+            guard let key else { return }
+            // A key without a rule is one that may come twice as well.
+            builder.append(key, bodies.isEmpty ? [builder.refusedRule(scalar.span)] : bodies, at: scalar.span)
         }
         if let key { warn(key, scalar) }
     }

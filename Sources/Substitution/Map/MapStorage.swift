@@ -45,8 +45,9 @@ struct MapStorage: Sendable {
     /// A pattern and what it wants of the query.
     struct Pattern: Sendable {
         var pattern: URLPattern
-        /// The parameters in the pattern's own query.
-        var parameters: [ParameterCondition]
+        /// The parameters in the pattern's own query, whose stars capture too; nil for a star alone, which asks for
+        /// nothing and captures the whole query.
+        var parameters: [ParameterCondition?]
     }
 
     /// A regular expression and the first rule of its key.

@@ -6,10 +6,13 @@ public struct NamedHost: Sendable, Hashable {
     public let scheme: String
     /// The host in lower case, with stars where the rule is a pattern; an IPv6 address has its brackets.
     public let host: String
-    /// The port, or the scheme's own where the rule names none; nil where it has none, and where a star stands for it.
+    /// The port, or the scheme's own where the rule names none; nil where it has none, and where it has a star.
     public let port: UInt16?
-    /// Whether a star stands for the port.
-    public let isAnyPort: Bool
+    /// The port where it has a star in it.
+    let portPattern: String?
+
+    /// Whether the port has a star.
+    public var isAnyPort: Bool { portPattern != nil }
 
     /// Reads `scheme://host[:port]`.
     init?(_ authority: String) {
@@ -21,7 +24,7 @@ public struct NamedHost: Sendable, Hashable {
         let mark = rest[close...].firstIndex(of: UInt8(ascii: ":"))
         host = String(decoding: rest[..<(mark ?? rest.endIndex)], as: UTF8.self)
         let digits = mark.map { rest[($0 + 1)...] } ?? []
-        isAnyPort = digits.contains(UInt8(ascii: "*"))
+        portPattern = digits.contains(UInt8(ascii: "*")) ? String(decoding: digits, as: UTF8.self) : nil
         switch scheme {
         case "http": port = mark == nil ? 80 : UInt16(String(decoding: digits, as: UTF8.self))
         case "https": port = mark == nil ? 443 : UInt16(String(decoding: digits, as: UTF8.self))

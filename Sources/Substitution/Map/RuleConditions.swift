@@ -1,4 +1,5 @@
 public import HTTPSemantics
+import Patterns
 
 /// A request's method as rules compare it: one of RFC 9110's, or any other token (RFC 9110 §9.1).
 public struct RequestMethod: Sendable, Equatable {
@@ -120,6 +121,30 @@ struct ParameterCondition: Sendable, Hashable {
         memory.removeAll(keepingCapacity: true)
         if let equals { PercentDecoding.append(parameter[(equals + 1)...], to: &memory) }
         return memory.withUnsafeBytes(value.matches)
+    }
+
+    /// Appends what the value's stars stand for in a parameter that matches, as ranges of the URL that it stands in.
+    ///
+    /// - Parameters:
+    ///   - start: where the parameter begins in the URL.
+    ///   - memory: its value, decoded, as ``matches(_:memory:)`` has left it.
+    func appendCaptures(
+        of parameter: UnsafeRawBufferPointer, at start: Int, memory: [UInt8], to captures: inout CaptureList
+    ) {
+        var position = parameter.firstIndex(of: UInt8(ascii: "=")).map { $0 + 1 } ?? parameter.count
+        var decoded = 0
+        // Where a byte of the decoded value stands in the parameter; asked in ascending order.
+        func place(_ offset: Int) -> Int {
+            while decoded < offset {
+                position += PercentDecoding.byte(parameter, at: position) == nil ? 1 : 3
+                decoded += 1
+            }
+            return start + position
+        }
+        for star in memory.withUnsafeBytes(value.stars) {
+            let lower = place(star.lowerBound)
+            captures.append(lower..<place(star.upperBound))
+        }
     }
 
     var description: String { "\(String(decoding: name, as: UTF8.self))=\(value.description)" }

@@ -63,6 +63,30 @@ struct WildcardText: Sendable, Hashable {
         return true
     }
 
+    /// How many stars it has.
+    var starCount: Int { ends.count - 1 }
+
+    /// What each star stands for in bytes that match, the first as much as it can, then the second, and so on.
+    ///
+    /// Each literal is taken at its last place before the one behind it, so that the star before it gets the most.
+    func stars(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
+        guard starCount > 0 else { return [] }
+        let first = ends[0]
+        var starEnd = bytes.count - (literals.count - ends[ends.count - 2])
+        var ranges: [Range<Int>] = []
+        for number in (1..<starCount).reversed() {
+            let literal = ends[number - 1]..<ends[number]
+            var position = starEnd - literal.count
+            while position > first, !occurs(literal, in: bytes, at: position) { position -= 1 }
+            guard position >= first else { return [] }
+            ranges.append(position + literal.count..<starEnd)
+            starEnd = position
+        }
+        guard starEnd >= first else { return [] }
+        ranges.append(first..<starEnd)
+        return ranges.reversed()
+    }
+
     private func occurs(_ literal: Range<Int>, in bytes: UnsafeRawBufferPointer, at position: Int) -> Bool {
         for offset in 0..<literal.count where literals[literal.lowerBound + offset] != bytes[position + offset] {
             return false

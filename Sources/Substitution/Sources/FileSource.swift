@@ -97,6 +97,7 @@ struct FileSource: SourceKind {
         let template = try reader.template(written)
         let value = try FileValue(template.constant ?? written)
         try checkFolder(value, scalar, reader)
+        if template.isConstant { warnOfPattern(value, scalar, reader) }
         guard template.constant == nil else { return reader.builder.append(value.path) }
         // What the map says is literal while captures are decoded, so its "%" is made one that is decoded too.
         var escaped: [UInt8] = []
@@ -104,6 +105,17 @@ struct FileSource: SourceKind {
             if byte == UInt8(ascii: "%") { escaped += "%25".utf8 } else { escaped.append(byte) }
         }
         return .template(reader.builder.append(try reader.template(escaped), text: scalar.string))
+    }
+
+    /// Warns of a pattern that looks like a folder and is mapped to one: it is for one URL at a time.
+    private func warnOfPattern(_ value: FileValue, _ scalar: YAMLScalar, _ reader: SourceReader) {
+        guard let key = reader.key, key.kind == .pattern, value.isFolder,
+            reader.builder.storage.arena[key.text].last == UInt8(ascii: "/"),
+            !reader.builder.storage.arena[key.text].contains(0x3f)
+        else { return }
+        reader.diagnostics.warning(
+            "a pattern is no folder: this answers with the folder's index.html, and nothing below the URL; end the key"
+                + " in '/**' and this in '$\(key.captureCount + 1)' for all that is below it", at: scalar.span)
     }
 
     /// Reports a folder that is mapped to a file, and a file to a folder.

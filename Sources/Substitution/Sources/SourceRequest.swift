@@ -51,14 +51,23 @@ struct SourceRequest {
 
     /// The captures of the key, decoded: by number from 1 on, then by name.
     var captures: [(name: String, value: [UInt8])] {
+        writtenCaptures.map { capture in
+            var value: [UInt8] = []
+            PercentDecoding.append(capture.value, to: &value)
+            return (capture.name, value)
+        }
+    }
+
+    /// The same as they stand in the URL.
+    var writtenCaptures: [(name: String, value: [UInt8])] {
         var values: [(name: String, value: [UInt8])] = []
+        // For other keys the groups are still those of an earlier look-up.
+        guard record.kind == .pattern || record.kind == .expression else { return [] }
         uri.withBytes { url in
             guard groups.count > 1 else { return }
             for group in 1..<groups.count {
                 guard let range = groups[group] else { continue }
-                var value: [UInt8] = []
-                PercentDecoding.append(url[range.clamped(to: 0..<url.count)], to: &value)
-                values.append((String(group), value))
+                values.append((String(group), Array(url[range.clamped(to: 0..<url.count)])))
             }
         }
         guard record.kind == .expression else { return values }

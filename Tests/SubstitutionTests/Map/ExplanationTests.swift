@@ -1,3 +1,4 @@
+import HTTPSemantics
 import Substitution
 import Testing
 
@@ -71,6 +72,7 @@ struct ExplanationTests {
                 "  rule: http://h/a/*",
                 "  because the URL matches the rule's pattern, and none with a longer beginning",
                 "  because the query takes no part",
+                "  captures: $1 = b",
                 "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more",
                 "passed over: substitutions.yaml:3: for its query: the rule wants v=*",
             ])
@@ -88,6 +90,23 @@ struct ExplanationTests {
                 "the URL is the rule's", "the method is one of POST", "the query is the rule's",
                 "the request field x is *",
             ])
+    }
+
+    @Test("what stars and groups have captured is shown as it stands in the URL")
+    func captures() throws {
+        let map = try rules(
+            "http://h/*/p?x=*&n=1: $2/$1.png", "\"~^http://h/(?<lang>..)/q$\": ${lang}", "http://h/exact: e")
+        let explanation = try map.explanation("http://h/a%20b/p?n=1&x=c%25")
+        #expect(explanation.lines.contains("  captures: $1 = a%20b, $2 = c%25"))
+        #expect(explanation.answer?.captures.map(\.value) == ["a%20b", "c%25"])
+        #expect(explanation.answer?.sourceDescription == "the file //c%/a b.png")
+        #expect(try map.explanation("http://h/de/q").lines.contains("  captures: $1 = de, ${lang} = de"))
+        // The memory of the look-up before has captures in it still.
+        var scratch = LookupScratch()
+        _ = try map.match("http://h/a/p?n=1&x=c", scratch: &scratch)
+        let exact = map.explain(
+            try TargetURI("http://h/exact"), method: RequestMethod(.get), fields: section([]), scratch: &scratch)
+        #expect(exact.answer?.captures.isEmpty == true)
     }
 
     @Test(

@@ -82,6 +82,26 @@ struct LookupTests {
         #expect(try rules("http://h/**b: second", "http://h/*/b: first").answer("http://h/x/b") == "second")
     }
 
+    @Test("the literal prefix of a pattern goes on in its query where its path has no star")
+    func prefixInQuery() throws {
+        let patterns = [
+            "http://h/p/x*: short", "http://h/p/: folder/", "http://h/p/x?a=*: long", "http://h/p/x?a=1&b=*: longest",
+            "http://h/p/?q=*: page", "http://h/p/x*y?a=1&b=2&c=*: star",
+        ]
+        for order in [patterns, patterns.reversed()] {
+            let map = try map("substitutions:\n" + order.map { "  \($0)\n" }.joined())
+            #expect(try map.answer("http://h/p/x?a=1") == "long")
+            #expect(try map.answer("http://h/p/x?b=2&a=1") == "longest")
+            #expect(try map.answer("http://h/p/x") == "short")
+            #expect(try map.answer("http://h/p/?q=1") == "page")
+            #expect(try map.answer("http://h/p/") == "folder/index.html")
+        }
+        // Equally long ones: the first of the file, whatever the query of the pattern with a star in its path is.
+        #expect(try rules("http://h/p/x*: a", "http://h/p/x*y?a=1&c=*: b").answer("http://h/p/xy?a=1&c=2") == "a")
+        #expect(try rules("http://h/p/x*y?a=1&c=*: b", "http://h/p/x*: a").answer("http://h/p/xy?a=1&c=2") == "b")
+        #expect(try rules("http://h/x?a=*: a", "http://h/x?b=*: b").answer("http://h/x?b=1&a=1") == "a")
+    }
+
     @Test("the first regular expression of the file answers")
     func firstExpression() throws {
         let map = try rules("~/b$: first", "~^http://h/a/b: second", "~.: third")
@@ -190,6 +210,43 @@ struct LookupTests {
         #expect(try map.line("http://x/p") == nil)
         #expect(try map.answer("http://img.a.net:81/x/y") == "1")
         #expect(try map.line("http://img.a.net/x/y") == nil)
+    }
+
+    @Test("a star in the port of an IPv6 address matches its digits")
+    func starInAddressPort() throws {
+        let map = try rules("http://[::1]:1*/x: x")
+        #expect(try map.answer("http://[::1]:18/x") == "x")
+        #expect(try map.answer("http://[::1]:81/x") == "-")
+        #expect(try map.answer("http://[::1]/x") == "-")
+        #expect(
+            headlines("substitutions:\n  http://[::*]:1/x: x\n") == [
+                "2:10: error: a star can't stand in an IPv6 address; write '*' for the whole host"
+            ])
+    }
+
+    @Test(
+        "a tunnel is decrypted where a URL of a rule with stars can match, and nowhere else",
+        arguments: [
+            ("cdn.test", 443, false), ("cdn1.test", 443, true), ("CDN1.a.test.", 443, true), ("cdn1.test", 444, false),
+            ("h2", 443, false), ("h2", 8443, true), ("h2", 8, false), ("h2", 18, false), ("p", 444, true),
+            ("p", 443, false), (".b.test", 444, false), ("a.b.test", 444, true), ("a.b.test", 443, false),
+            ("x.corp.test", 1, true), ("[::1]", 81, true), ("[::1]", 443, false),
+        ])
+    func decryptedHosts(_ host: String, _ port: UInt16, _ isDecrypted: Bool) throws {
+        let map = try map(
+            """
+            intercept: ["*.corp.test"]
+            substitutions:
+              https://cdn*.test/x: { text: a }
+              https://h2:8*/x: { text: a }
+              https://p:*/x: { text: a }
+              https://*.b.test:444/x: { text: a }
+              "https://[::1]:8*/x": { text: a }
+            """)
+        let hosts = InterceptedHosts(map)
+        #expect(hosts.contains(host: host, port: port) == isDecrypted)
+        #expect(hosts.names == ["h2", "p", "[::1]"])
+        #expect(hosts.patternTexts == ["cdn*.test", "*.b.test", "*.corp.test"])
     }
 
     @Test("a look-up does not depend on what the scratch memory was used for before")

@@ -311,20 +311,162 @@ struct MapErrorTests {
             ])
     }
 
-    @Test("URLs that differ in a query which is ignored are the same")
-    func ignoredQueries() {
+    @Test("URLs that differ in a query which is ignored answer alike, which a warning says")
+    func ignoredQueries() throws {
         let text = """
             defaults: { query: ignore }
             substitutions:
               http://h/a?v=1: one
               http://h/a?v=2: two
+              http://h/a: three
+              http://h/b: four
+              http://h/b?v=1: five
             """
         #expect(
             headlines(text) == [
                 "3:3: warning: the query of this URL takes no part, because of 'query: ignore'",
                 "4:3: warning: the query of this URL takes no part, because of 'query: ignore'",
-                "4:3: error: this URL comes twice; it is on line 3 already",
+                "4:3: warning: this URL answers any query, as the one on line 3 does for the same path; that one is tried first",
+                "5:3: warning: this URL answers any query, as the one on line 3 does for the same path; this one is tried first",
+                "7:3: warning: the query of this URL takes no part, because of 'query: ignore'",
+                "7:3: warning: this URL answers any query, as the one on line 6 does for the same path; that one is tried first",
             ])
+        let map = try map(text)
+        for query in ["", "?v=1", "?v=2"] {
+            #expect(try map.answer("http://h/a" + query) == "three")
+            #expect(try map.answer("http://h/b" + query) == "four")
+        }
+    }
+
+    @Test("URLs of one path that differ in their queries are no duplicates, whatever their rules want of the query")
+    func differentQueries() throws {
+        let bare = "http://h/x: { text: bare }"
+        let mapped = "http://h/x: { text: bare, query: { c: \"1\" } }"
+        let ignoring = "http://h/x?b=2: { text: b2, query: ignore }"
+        for lines in [[bare, ignoring], [ignoring, bare]] {
+            let text = "substitutions:\n" + lines.map { "  \($0)\n" }.joined()
+            #expect(headlines(text).allSatisfy { $0.contains("warning: the query of this URL takes no part") })
+            let map = try map(text)
+            #expect(try map.answer("http://h/x").hasSuffix("bare"))
+            #expect(try map.answer("http://h/x?b=2").hasSuffix("b2"))
+            #expect(try map.answer("http://h/x?b=3").hasSuffix("b2"))
+        }
+        let map = try rules(ignoring, mapped)
+        #expect(try map.answer("http://h/x?c=1").hasSuffix("bare"))
+        #expect(try map.answer("http://h/x?b=2").hasSuffix("b2"))
+        let byMethod = try rules(
+            "http://h/x: { text: get, methods: [GET], query: ignore }",
+            "http://h/x?b=2: { text: post, methods: [POST], query: ignore }")
+        #expect(try byMethod.answer("http://h/x", "POST").hasSuffix("post"))
+        #expect(try byMethod.answer("http://h/x").hasSuffix("get"))
+    }
+
+    @Test(
+        "the same URL with the same parameters comes twice, whatever its rules want of the query",
+        arguments: ["query: exact", "query: ignore", "query: { c: \"1\" }"],
+        ["query: exact", "query: ignore", "query: { c: \"1\" }"])
+    func sameParameters(_ one: String, _ other: String) {
+        for (first, second) in [("", ""), ("?b=2&a", "?a&b=2")] {
+            let found = headlines(
+                """
+                substitutions:
+                  http://h/x\(first): { text: a, methods: [GET], \(one) }
+                  http://h/x\(second): { text: b, methods: [POST], \(other) }
+                """)
+            #expect(found.filter { $0.contains("error") }.count == 1)
+            #expect(found.contains("3:3: error: this URL comes twice; it is on line 2 already"))
+        }
+    }
+
+    @Test("ten thousand URLs of one path whose queries are ignored load without a comparison of each with each")
+    func manyIgnoredQueries() throws {
+        var text = "defaults: { query: ignore }\nsubstitutions:\n"
+        for number in 0..<10_000 { text += "  http://h/item?id=\(number): q/\(number)\n" }
+        #expect(try map(text).answer("http://h/item") == "q/0")
+    }
+
+    @Test("a key that comes twice is found too where one of its rules, or both, are refused")
+    func duplicatesOfRefusedRules() {
+        let text = """
+            defaults: { query: ignore }
+            substitutions:
+              http://h/a: { stauts: 201 }
+              http://h/a: one
+              http://h/b?x: two
+              http://h/b?x: { text: three, file: four, query: exact }
+              http://h/c/: 5
+              http://h/c/: []
+              ~d: ../d
+              ~d: { text: d }
+              http://*.h/: $9
+              http://*.h/: { text: e }
+            """
+        let found = headlines(text)
+        for (line, noun, first) in [
+            (4, "URL", 3), (6, "URL", 5), (8, "URL", 7), (10, "regular expression", 9), (12, "pattern", 11),
+        ] {
+            #expect(found.contains("\(line):3: error: this \(noun) comes twice; it is on line \(first) already"))
+        }
+        #expect(found.filter { $0.contains("comes twice") }.count == 5)
+        #expect(found.filter { $0.contains("warning") }.count == 1)
+    }
+
+    @Test("an empty regular expression is none", arguments: ["~", "\"~\"", "'~'"])
+    func emptyExpression(_ key: String) throws {
+        #expect(
+            headlines("substitutions:\n  \(key): { text: a }\n") == [
+                "2:3: error: there is no regular expression behind this '~'; '~.' matches every URL"
+            ])
+        #expect(try rules("~null: { text: a }").line("http://h/a") == nil)
+        #expect(try rules("~null: { text: a }").line("http://h/null") == 2)
+    }
+
+    @Test(
+        "what requests may have, and no URL has, is refused in a key",
+        arguments: [
+            ("http://h/%zz", "2:12: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"),
+            ("http://h/a%", "2:13: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"),
+            (
+                "http://h/?a=%4",
+                "2:15: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"
+            ),
+            (
+                "http://h/*%4*",
+                "2:13: error: two hexadecimal digits follow '%' in a URL; write '%25' for a percent sign"
+            ),
+            ("http://.h/x", "2:10: error: a host has no empty label: a dot has a name before it"),
+            ("//u.:p@h..x/x", "2:12: error: a host has no empty label: a dot has a name before it"),
+            ("http://*..x/x", "2:12: error: a host has no empty label: a dot has a name before it"),
+            ("http://.*/x", "2:10: error: a host has no empty label: a dot has a name before it"),
+        ])
+    func badURLs(_ key: String, _ expected: String) throws {
+        #expect(headlines("substitutions:\n  \(key): { text: a }\n").filter { $0.contains("error") } == [expected])
+        // A request for it is answered all the same.
+        #expect(try rules("http://h/: { text: a }").line("http://h/%zz?%") == 2)
+    }
+
+    @Test("a fragment and an address with dots are no reason to refuse a key")
+    func goodURLs() throws {
+        #expect(try rules("\"http://h/a#%zz\": { text: a }").line("http://h/a") == 2)
+        #expect(try rules("http://[::ffff:127.0.0.1]/a: { text: a }").line("http://[::ffff:127.0.0.1]/a") == 2)
+        #expect(try rules("http://h/%25/*: { text: a }").line("http://h/%25/b") == 2)
+    }
+
+    @Test("a pattern that looks like a folder and is mapped to one is warned of")
+    func patternAsFolder() {
+        let warning =
+            "a pattern is no folder: this answers with the folder's index.html, and nothing below the URL; end the key"
+            + " in '/**' and this in"
+        #expect(
+            headlines("substitutions:\n  http://*.h/assets/: assets/\n") == [
+                "2:23: warning: \(warning) '$2' for all that is below it"
+            ])
+        for rule in [
+            "http://*.h/assets/: assets/index.html", "http://*.h/*/: pages/$2/", "http://*.h/assets/**: assets/$2",
+            "http://*.h/assets/?x=*: assets/", "http://*.h/assets/: { text: a }",
+        ] {
+            #expect(headlines("substitutions:\n  \(rule)\n").isEmpty)
+        }
     }
 
     @Test("a folder mapped to a file is an error, also where the disk alone tells")
@@ -365,6 +507,21 @@ struct MapErrorTests {
                 "intercept: [\"http://a\"]",
                 "1:13: error: 'http://a' is no host; write one as in www.example.com or \"*.example.com\""
             ),
+            (
+                "intercept: [null]",
+                "1:13: error: 'null' is no host; write one as in www.example.com or \"*.example.com\""
+            ),
+            (
+                "intercept: [true]",
+                "1:13: error: 'true' is no host; write one as in www.example.com or \"*.example.com\""
+            ),
+            ("intercept: [1]", "1:13: error: '1' is no host; write one as in www.example.com or \"*.example.com\""),
+            ("intercept: [1.5]", "1:13: error: '1.5' is no host; write one as in www.example.com or \"*.example.com\""),
+            (
+                "intercept: [a..b]",
+                "1:13: error: 'a..b' is no host; write one as in www.example.com or \"*.example.com\""
+            ),
+            ("intercept: [.x]", "1:13: error: '.x' is no host; write one as in www.example.com or \"*.example.com\""),
             ("defaults: [a]", "1:11: error: 'defaults' is a mapping of options, as in { query: ignore }"),
             ("defaults: { stauts: 201 }", "1:13: error: unknown option 'stauts'; did you mean 'status'?"),
             (

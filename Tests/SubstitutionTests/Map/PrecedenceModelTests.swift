@@ -20,9 +20,18 @@ struct PrecedenceModelTests {
         func matchesURL(_ url: String) -> Bool {
             let path = String(url.prefix { $0 != "?" })
             if isExpression { return url.hasSuffix(String(key.dropFirst().dropLast())) }
-            if isPattern { return PrecedenceModelTests.matches(Array(key.utf8), Array(path.utf8)) }
+            if isPattern {
+                return PrecedenceModelTests.matches(Array(key.prefix { $0 != "?" }.utf8), Array(path.utf8))
+                    && parameters(key).allSatisfy { wanted in
+                        parameters(url).contains { PrecedenceModelTests.value(wanted, matches: $0) }
+                    }
+            }
             if isFolder { return path.hasPrefix(key) }
             return path == String(key.prefix { $0 != "?" })
+        }
+
+        func parameters(_ text: String) -> [String] {
+            text.split(separator: "?").dropFirst().joined().split(separator: "&").map(String.init).sorted()
         }
 
         func holds(_ url: String, _ method: String) -> Bool {
@@ -31,11 +40,9 @@ struct PrecedenceModelTests {
             } else if method != "GET", method != "HEAD" {
                 return false
             }
-            func parameters(_ text: String) -> [String] {
-                text.split(separator: "?").dropFirst().joined().split(separator: "&").map(String.init).sorted()
-            }
             switch query ?? (isFolder || isPattern || isExpression ? "ignore" : "exact") {
             case "ignore": return true
+            case "exact" where isPattern: return parameters(url).count == parameters(key).count
             case "exact": return parameters(url) == parameters(isExpression ? url : key)
             default:
                 // The mapping is always { v: 1 }.
@@ -49,9 +56,11 @@ struct PrecedenceModelTests {
     static func answer(_ rules: [ModelRule], _ url: String, _ method: String) -> Int? {
         let candidates = rules.filter { $0.matchesURL(url) && $0.holds(url, method) }
         let exact = candidates.filter { !$0.isExpression && !$0.isPattern && !$0.isFolder }
-        // Of several for one path, those that have the URL's very query, then those with a query of their own.
+        // Of several for one path, those that have the URL's very query, then those with a query of their own, and those
+        // whose query is ignored last.
         func rank(_ rule: ModelRule) -> Int {
-            guard rule.key.contains("?"), rule.query != "ignore" else { return 2 }
+            guard rule.key.contains("?") else { return 2 }
+            guard rule.query != "ignore" else { return 3 }
             return rule.query == nil || rule.query == "exact" ? 0 : 1
         }
         if let best = exact.min(by: { (rank($0), $0.line) < (rank($1), $1.line) }) { return best.line }
@@ -91,6 +100,11 @@ struct PrecedenceModelTests {
         return go(0, 0)
     }
 
+    /// Whether a parameter is the one wanted, which may end in a star.
+    static func value(_ wanted: String, matches parameter: String) -> Bool {
+        wanted.hasSuffix("*") ? parameter.hasPrefix(wanted.dropLast()) : parameter == wanted
+    }
+
     /// A small generator with a seed (SplitMix64), so that a failure comes again.
     struct Generator: RandomNumberGenerator {
         var state: UInt64
@@ -122,7 +136,10 @@ struct PrecedenceModelTests {
         case 2...3:
             let query = ["x=1", "v=1&x=2", "x=1&v=1", "x=1&y=0", "y=0"].randomElement(using: &generator) ?? ""
             return "http://a/" + (["x", "a"].randomElement(using: &generator) ?? "") + "?" + query
-        case 4...5: return key + "/"
+        case 4:
+            let query = ["x=*", "v=*", "v=1&x=*", "v=1*&x=2*", "x=1&v=*"].randomElement(using: &generator) ?? ""
+            return "http://a/" + (["x", "a", "a/", "x*"].randomElement(using: &generator) ?? "") + "?" + query
+        case 5: return key + "/"
         case 6:
             return "~" + (["/a$", "/ab$", "img.png$", "h$", "1$"].randomElement(using: &generator) ?? "")
         default:
@@ -155,7 +172,7 @@ struct PrecedenceModelTests {
             if !key.hasPrefix("~"), !(key.contains("?")), Int.random(in: 0..<3, using: &generator) == 0 {
                 rule.query = ["exact", "ignore", "{ v: 1 }"].randomElement(using: &generator)
             } else if key.contains("?"), Bool.random(using: &generator) {
-                rule.query = ["exact", "{ v: 1 }"].randomElement(using: &generator)
+                rule.query = ["exact", "ignore", "{ v: 1 }"].randomElement(using: &generator)
             }
             if let query = rule.query { options += ", query: \(query)" }
             rules.append(rule)

@@ -89,6 +89,72 @@ struct SourceTests {
         #expect(try map.answer(url) == expected)
     }
 
+    @Test(
+        "stars in a pattern's query capture too, in the order of the key",
+        arguments: [
+            ("http://h/p?x=a", "img/a.png"), ("http://h/p?y=1&x=a%20b&x=c", "img/a b.png"),
+            ("http://h/p?x=", "img/.png"), ("http://h/p?x", "img/.png"), ("http://h/p?x=a/b", "img/a/b.png"),
+            ("http://h/p?x=%61%2B", "img/a+.png"), ("http://h/p?x=a+b", "img/a+b.png"),
+            ("http://h/p?x=a%2Fb", "refused: the path has an encoded slash (%2F) in it, which no file's name can have"),
+            ("http://h/p?x=%2e./s/..", "refused: the path has '..' in it and could leave the root"),
+            ("http://h/p?x=%00", "refused: the path has a NUL byte (%00) in it, which no file's name can have"),
+            ("http://h/A/q/B?w=3x4&v=2", "A/B/2/3x4"), ("http://h/r?v=%2F1%2F2.3", "1%2F2-3"),
+            ("http://h/s?a=1&b=2", "forward http://o/a=1&b=2?a=1&b=2"), ("http://h/s", "forward http://o/"),
+            ("http://h/t?a=x", "forward http://o/x/a=x?a=x"),
+            ("http://h/u?host=o.test", "forward http://o.test/u?host=o.test"),
+            ("http://h/u?host=o.test@evil", "refused: a capture in its host brings more than a host and a port"),
+        ])
+    func queryCaptures(_ url: String, _ expected: String) throws {
+        let map = try rules(
+            "http://h/p?x=*: img/$1.png", "http://h/*/q/*?v=*&w=*: $1/$2/$3/$4",
+            "http://h/r?v=/*/*.*: { redirect: \"/$1%2F$2-$3\" }", "\"http://h/s?*\": { forward: \"http://o/$1\" }",
+            "\"http://h/t?a=**&*\": { forward: \"http://o/$1/$2\" }",
+            "http://h/u?host=*: { forward: \"http://$1/u\" }")
+        let answer = try map.answer(url)
+        #expect(answer == expected || answer == "redirect /" + expected)
+    }
+
+    @Test("captures of a query are those of an expression over the query, as every source gets them")
+    func queryCapturesAsGroups() throws {
+        let template = "{ template: { text: \"{{request.captures.1}}\" } }"
+        let map = try rules(
+            "http://h/a?x=*: \(template)", "\"~^http://h/b[?]x=(.*)$\": \(template)", "http://h/c: \(template)")
+        var scratch = LookupScratch()
+        for value in ["", "a", "a%20b%2F..%2f", "%zz%", "+", "a=b"] {
+            let found = try ["a", "b"].map { name in
+                let url = "http://h/\(name)?x=\(value)"
+                let match = try #require(try map.match(url, scratch: &scratch))
+                guard case .template(let call) = map.answer(match, uri: try TargetURI(url), scratch: scratch) else {
+                    return ["no template"]
+                }
+                return call.captures.map { "\($0.name) \($0.value)" }
+            }
+            #expect(found[0] == found[1])
+            #expect(found[0].count == 1)
+        }
+        // What an earlier look-up has captured is nothing of a key without stars.
+        let match = try #require(try map.match("http://h/c", scratch: &scratch))
+        guard case .template(let call) = map.answer(match, uri: try TargetURI("http://h/c"), scratch: scratch) else {
+            Issue.record("no template")
+            return
+        }
+        #expect(call.captures.isEmpty)
+    }
+
+    @Test("a capture that a pattern's path and query do not have is an error")
+    func missingQueryCapture() {
+        #expect(
+            headlines("substitutions:\n  http://h/*/p?x=*: $3\n") == [
+                "2:21: error: there is no capture $3: the pattern has 2 stars"
+            ])
+        let stars = String(repeating: "*/", count: 98)
+        #expect(headlines("substitutions:\n  http://h/\(stars)?x=*: ${99}\n").isEmpty)
+        #expect(
+            headlines("substitutions:\n  http://h/\(stars)?x=*-*: ${99}\n").map { $0.suffix(34) } == [
+                "error: a pattern has 99 stars at most".suffix(34)
+            ])
+    }
+
     @Test("captures by name are those of the key for each of its rules")
     func namedCaptures() throws {
         let map = try rules(
