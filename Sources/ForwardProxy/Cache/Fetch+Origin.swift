@@ -97,7 +97,8 @@ extension Fetch {
 
     /// The origin gave no response.
     private func failed(_ failure: ProxyError) {
-        if let selected = plan.selected,
+        // A bad certificate is told in any case, and never passed over with what is stored.
+        if let selected = plan.selected, !failure.isUnverified,
             standIn(selected, after: failure.isUnreachable ? .unreachable : .noResponse)
         {
             return
@@ -106,8 +107,11 @@ extension Fetch {
         self.client = nil
         finish()
         var failure = failure
-        if let selected = plan.selected, Reuse.forbidsStale(selected.metadata, policy: cache.policy) {
-            // RFC 9111 §5.2.2.2: a response that must be validated and can't be is an error of its own.
+        if failure.isUnreachable, let selected = plan.selected,
+            Reuse.forbidsStale(selected.metadata, policy: cache.policy)
+        {
+            // RFC 9111 §5.2.2.2: a response that must be validated and can't be, since the cache is disconnected, is an
+            // error of its own.
             failure.status = 504
         }
         client?.fail(failure)

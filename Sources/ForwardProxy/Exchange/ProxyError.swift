@@ -19,6 +19,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var isRefusal: Bool
     /// Whether the origin was not reached, or closed the connection without a response.
     public var isUnreachable = false
+    /// Whether nobody knows if it was the origin that was reached: its certificate is bad, or can't be verified.
+    var isUnverified = false
     /// What the log says instead of ``failure``; nil for the same.
     public var note: String?
     /// Whether a script of another origin may read it, as a rule's answer.

@@ -110,6 +110,29 @@ struct CacheStaleTests {
         #expect(try stage("\(directive), stale-if-error=100", .status503).get().status == 503)
     }
 
+    @Test(
+        "a response that is none is told as that, also where what is stored must be validated",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", "what is this?\r\n\r\n",
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+        ])
+    func malformed(_ answer: String) throws {
+        for directive in ["must-revalidate", "proxy-revalidate", "no-cache", "s-maxage=5", "stale-if-error=100"] {
+            let stage = try CacheStage { _, number in
+                number > 1 ? answer : response("200 OK", "Cache-Control: max-age=5, \(directive)", "ETag: \"v1\"", body: "1")
+            }
+            #expect(try stage.get().body == "1")
+            stage.clock.advance(seconds: 6)
+            let second = try stage.get()
+            guard directive != "stale-if-error=100" else {
+                #expect(second.cacheStatus == "subproxy; fwd=stale; detail=\"stale-if-error\"")
+                continue
+            }
+            #expect(second.status == 502)
+            #expect(second.field("Proxy-Status")?.hasPrefix("subproxy; error=http_protocol_error") == true)
+        }
+    }
+
     @Test("stale-while-revalidate serves the stale one at once and validates it once, in the background")
     func staleWhileRevalidate() throws {
         let gate = Gate()
