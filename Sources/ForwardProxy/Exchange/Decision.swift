@@ -198,14 +198,15 @@ final class Decider: Sendable {
             guard hasCache, isRetrieval, !asked.isUpgrade else { return .refuse(.offline) }
         }
         // A connection that changes its protocol is nothing to be stored.
-        if hasCache, asked.isUpgrade { return .forward(.bypass) }
-        if hasCache, isRetrieval || method == .post { return .consultStore }
+        if hasCache, !asked.isUpgrade, isRetrieval || method == .post { return .consultStore }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
         if !isRetrieval { return .forward(.method) }
         return .forward(directives.isEndToEndReload ? .request : .uriMiss)
     }
 
     /// The methods that a rule for this URL answers, where its method is what it misses.
+        // What no store answers, whether there is one or not: `explain` can't know.
+        if asked.isUpgrade || asked.hasBody { return .forward(.bypass) }
     private func methodsAnswered(_ asked: AskedRequest) -> String? {
         var scratch = LookupScratch()
         for method in [Method.get, .post, .put, .patch, .delete, .options] {

@@ -122,6 +122,11 @@ struct DecisionTests {
         Case("GET", other, reload, is: "consult"), Case("GET", "ftp://o.test/", is: "refuse 501"),
         Case("GET", other, "Connection: upgrade", "Upgrade: websocket", is: "forward bypass"),
         Case("GET", other, in: .uncached, is: "forward uri-miss"),
+        Case("GET", other, "Connection: upgrade", "Upgrade: websocket", onlyIfCached, is: "refuse 504"),
+        Case("GET", other, "Connection: upgrade", "Upgrade: websocket", reload, in: .uncached, is: "forward bypass"),
+        Case("GET", other, "Content-Length: 1", in: .uncached, is: "forward bypass"),
+        Case("HEAD", other, "Content-Length: 1", reload, in: .uncached, is: "forward bypass"),
+        Case("POST", other, "Content-Length: 1", reload, in: .uncached, is: "forward method"),
         Case("GET", other, reload, in: .uncached, is: "forward request"),
         Case("POST", other, in: .uncached, is: "forward method"),
         Case("GET", other, onlyIfCached, in: .uncached, is: "refuse 504"),
@@ -138,7 +143,8 @@ struct DecisionTests {
     @Test("depends on the rule, the method and the request's fields", arguments: cases)
     func decision(_ row: Case) throws {
         let decider = try DecisionTests.decider(row.mode, ProxyIdentity(random: 7))
-        let asked = try DecisionTests.asked(row.method, row.url, row.fields)
+        let asked = try DecisionTests.asked(
+            row.method, row.url, row.fields, hasBody: row.fields.contains("Content-Length: 1"))
         var scratch = LookupScratch()
         let match = decider.map.lookup(asked.uri, method: asked.method, fields: asked.fields, scratch: &scratch)
         let decision = decider.decision(on: asked, rule: match.map { decider.map.rule($0.id) }, scratch: &scratch)
