@@ -56,6 +56,18 @@ extension EndToEnd {
             }
         }
 
+        @Test("What is stored stands in for an origin that ends the connection in the middle of the handshake")
+        func endedHandshake() throws {
+            let (origin, proxy) = try proxyWithStored("/gone")
+            for directives in Self.stored {
+                let response = try proxy.binary.get("https://site.test:\(origin.port)/kept?\(directives)")
+                #expect(response.status == (directives.hasPrefix("max-age=0") && !directives.contains("must") ? 200 : 504))
+            }
+            let other = try proxy.binary.get("https://site.test:\(origin.port)/other")
+            #expect(other.status == 502)
+            #expect(other.text.contains("the connection ended during the TLS handshake"), "\(other.text)")
+        }
+
         /// What is stored and stale at once: two that may stand in for an origin that fails, and three that may not.
         static let stored = [
             "max-age=0", "max-age=0,stale-if-error=600", "max-age=0,must-revalidate", "s-maxage=0", "no-cache",
