@@ -305,6 +305,37 @@ struct CommandLineTests {
     @Test("An address in use is one line that says who may hold it, and status 69")
     func addressInUse() throws {
         let folder = TemporaryFolder()
+    @Test("explain names the rule that answers a preflight, in text and JSON")
+    func explainPreflight() throws {
+        let folder = TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        let request = [
+            "http://a.example/x", "-X", "OPTIONS", "-H", "Origin: http://a.localhost", "-H",
+            "Access-Control-Request-Method: GET",
+        ]
+        func explain(_ options: [String]) throws -> String {
+            try SubproxyProcess.run(["explain", "--map", "m.yaml"] + options, folder: folder.path).output
+        }
+        let text = try explain(request)
+        #expect(text.contains("m.yaml:2 answers the preflight\n  rule: http://a.example/x\n"), "\(text)")
+        #expect(text.contains("  status: 204\n"))
+        for absent in ["no rule answers", "nearest miss", "passed over"] { #expect(!text.contains(absent), "\(text)") }
+        func object(_ options: [String]) throws -> [String: Any] {
+            let output = try explain(["--json"] + options)
+            return try #require(JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+        }
+        let preflight = try object(request)
+        let answer = try object(["http://a.example/x"])
+        #expect(Set(preflight.keys) == Set(answer.keys))
+        #expect(preflight["answered"] as? Bool == true)
+        let rule = try #require(preflight["rule"] as? [String: Any])
+        #expect(rule["position"] as? String == "m.yaml:2")
+        #expect(Set(rule.keys) == Set((answer["rule"] as? [String: Any] ?? [:]).keys))
+        #expect(preflight["nearest_miss"] is NSNull)
+        // Another request of the same method is none.
+        #expect(try explain(["http://a.example/x", "-X", "OPTIONS"]).contains("answers the preflight") == false)
+    }
+
         try folder.write("m.yaml", twoRules)
         let holder = try ListeningSocket()
         let finished = try SubproxyProcess.run(

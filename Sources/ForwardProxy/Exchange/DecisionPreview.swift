@@ -31,6 +31,8 @@ public struct DecisionPreview: Sendable {
     public let status: Int?
     /// Whether this is a CONNECT whose tunnel is decrypted; the log has such a one as `tunnelled` too.
     public private(set) var isDecrypted = false
+    /// The rule that answers, where this is the request of a script of another origin that asks first (`cors: auto`).
+    public private(set) var preflightRule: Rule?
 
     /// Whether the answer is in a file, which may be missing.
     private let isInFile: Bool
@@ -84,7 +86,8 @@ public struct DecisionPreview: Sendable {
             self.init(
                 .substituted, "the rule \(rule.position) answers scripts of other origins (cors: auto)", status: 204
             ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
-        case .ownSite: self.init(ownSite: asked)
+            preflightRule = rule
+        case .ownSite: self.init(ownSite: asked, decider)
         case .answer(let revalidates):
             guard let found else {
                 self.init(.internalError)
