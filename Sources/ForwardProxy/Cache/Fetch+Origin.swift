@@ -44,7 +44,7 @@ extension Fetch {
 
     /// Reasons against storing that are not RFC 9111's.
     private func refusal(of head: ResponseHead, _ stored: StoredResponse) -> NotStored? {
-        if let length = head.contentLength, length > cache.store.maximumEntry { return .tooLarge }
+        if let length = head.contentLength, !cache.hasRoom(for: stored, of: length, key: key) { return .tooLarge }
         if uri.scheme == .https, head.contentLength == nil, !head.isChunked { return .unframed }
         if cache.holdsWhole(of: stored, key: key, for: cacheRequest) { return .heldWhole }
         return nil
