@@ -333,7 +333,11 @@ public struct DecisionPreview: Sendable {
         }
     }
 
-    private init(ownSite asked: AskedRequest) {
+    private init(ownSite asked: AskedRequest, _ decider: Decider) {
+        if let error = decider.expectationError(asked) {
+            self.init(error)
+            return
+        }
         let isOptions = asked.method.known == .options && asked.uri.isPathEmpty
         let path = asked.uri.withBytes { Array($0[asked.uri.pathStart..<asked.uri.pathEnd]) }
         if !isOptions, case .failure(let error) = OwnRoute.find(path, asked.method.bytes, isProxied: true) {
@@ -345,7 +349,7 @@ public struct DecisionPreview: Sendable {
 
     private init(tunnel uri: TargetURI, fields: FieldSection, _ decider: Decider) {
         switch decider.tunnel(
-            to: uri.host, port: uri.port, fields: fields, hasBody: DecisionPreview.hasBody(fields))
+            to: uri.host, port: uri.port, version: .http1_1, fields: fields, hasBody: DecisionPreview.hasBody(fields))
         {
         case .refuse(let refusal): self.init(refusal.error)
         case .decrypt:

@@ -73,6 +73,7 @@ extension LoopContext {
             return nil
         }
         guard namesProxy(request) else { return refuse(.misdirected) }
+        if let error = Decider.expectationError(request.head.fields, request.head.version) { return refuse(error) }
         let route: OwnRoute
         switch OwnRoute.find(path, request.head.methodBytes, isProxied: isProxied, among: ownRoutes) {
         case .success(let found): route = found
