@@ -133,6 +133,27 @@ struct CacheStaleTests {
         }
     }
 
+    @Test("an origin that closes in the middle of its head has closed without a response")
+    func partOfHead() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let isFirst = request.target == "/" && request.field("If-None-Match") == nil
+            try connection.socket.send(
+                isFirst
+                    ? response("200 OK", "Cache-Control: max-age=0", "ETag: \"v1\"", "Connection: close", body: "1")
+                    : "HTTP/1.1 200 OK\r\nContent-Le")
+            return false
+        }
+        let proxy = try TestProxy()
+        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/").body == "1")
+        let standIn = try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/")
+        #expect(standIn.body == "1")
+        #expect(standIn.cacheStatus == "subproxy; fwd=stale; detail=\"unreachable\"")
+        let failed = try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/other")
+        #expect(failed.status == 502)
+        #expect(failed.field("Proxy-Status")?.hasPrefix("subproxy; error=connection_terminated") == true)
+        #expect(failed.body.contains("broke the connection off: its header section is incomplete"))
+    }
+
     @Test("stale-while-revalidate serves the stale one at once and validates it once, in the background")
     func staleWhileRevalidate() throws {
         let gate = Gate()
