@@ -58,6 +58,7 @@ struct CommandLineTests {
             (["explain", "--map", "", "http://a.example/"], "--map needs the name of a file"),
             (["explain", "http://a.example/"], "no map is named"),
             (["explain", "--map", "m"], "missing expected argument '<url>'"),
+            (["--map", "m", "--retain-file", "2GiB"], "1GiB"),
             (["explain", "--map", "m", "no url"], "no URL that a proxy can be asked for"),
             (["explain", "--map", "m", "a.test/x"], "the URL has no scheme; did you mean http://a.test/x?"),
             (["explain", "--map", "m", "localhost:80"], "the URL has no scheme; did you mean http://localhost"),
