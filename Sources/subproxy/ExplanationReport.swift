@@ -132,7 +132,11 @@ struct ExplanationReport {
     }
 
     /// What a CONNECT comes to: `decrypted`, `tunnelled` or `refused`.
-    private func word(_ connect: DecisionPreview) -> String { connect.isDecrypted ? "decrypted" : connect.outcome }
+    private func word(_ connect: DecisionPreview) -> String {
+        if connect.isDecrypted { return "decrypted" }
+        // The log has `failed` where --offline is why; to a client all of them are refusals.
+        return connect.status == 200 ? connect.outcome : "refused"
+    }
 
     private func json(_ connect: DecisionPreview) -> JSONObjectText {
         var object = JSONObjectText()
@@ -152,10 +156,6 @@ struct ExplanationReport {
         return object
     }
 
-    private func json(_ turn: Explanation.Turn) -> JSONObjectText {
-        var object = JSONObjectText()
-        object.add("position", turn.rule.position)
-        object.add("line", turn.rule.location.line)
     private static let preflightReason = "it answers the request that a script of another origin asks for (cors: auto)"
 
     private func json(preflight rule: Rule) -> JSONObjectText {
@@ -168,6 +168,10 @@ struct ExplanationReport {
         return object
     }
 
+    private func json(_ turn: Explanation.Turn) -> JSONObjectText {
+        var object = JSONObjectText()
+        object.add("position", turn.rule.position)
+        object.add("line", turn.rule.location.line)
         object.add("source", turn.rule.sourceName)
         object.add("answers_with", turn.sourceDescription)
         object.add("status", turn.status)

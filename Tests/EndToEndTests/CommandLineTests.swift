@@ -264,7 +264,9 @@ struct CommandLineTests {
             (["https://sec.example/x"], "CONNECT sec.example:443: decrypted: "),
             (["https://b.example/x"], "CONNECT b.example:443: tunnelled: "),
             (["https://b.example:22/x"], "CONNECT b.example:22: refused: "),
+            (["https://b.example/x", "--offline"], "CONNECT b.example:443: refused: The proxy runs with --offline"),
             (["https://sec.example/x", "--json"], #""connect":{"outcome":"decrypted""#),
+            (["https://b.example/x", "--json", "--offline"], #""connect":{"outcome":"refused""#),
             (["http://a.example/form", "-d", "a=1"], "m.yaml:8 answers"),
             (["http://a.example/form", "-d", "{}", "-H", "Content-Type: application/json"], "no rule answers"),
         ])
@@ -303,9 +305,6 @@ struct CommandLineTests {
         #expect((miss["nearest_miss"] as? [String: Any])?["line"] as? Int == 2)
     }
 
-    @Test("An address in use is one line that says who may hold it, and status 69")
-    func addressInUse() throws {
-        let folder = TemporaryFolder()
     @Test("explain names the rule that answers a preflight, in text and JSON")
     func explainPreflight() throws {
         let folder = TemporaryFolder()
@@ -337,6 +336,9 @@ struct CommandLineTests {
         #expect(try explain(["http://a.example/x", "-X", "OPTIONS"]).contains("answers the preflight") == false)
     }
 
+    @Test("An address in use is one line that says who may hold it, and status 69")
+    func addressInUse() throws {
+        let folder = TemporaryFolder()
         try folder.write("m.yaml", twoRules)
         let holder = try ListeningSocket()
         let finished = try SubproxyProcess.run(
