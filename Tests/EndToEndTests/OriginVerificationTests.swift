@@ -46,7 +46,7 @@ extension EndToEnd {
             #expect(try proxy.fetch("https://bad.test:\(port)/mapped").output == "mapped")
         }
 
-        @Test("A certificate that has become a bad one is 502 with the reason, whatever is stored and whatever it allows")
+        @Test("A certificate that has become a bad one is 502 with the reason, whatever is stored")
         func becomesBad() throws {
             let (origin, proxy) = try proxyWithStored("/next", isBad: true)
             for directives in Self.stored {
@@ -61,7 +61,8 @@ extension EndToEnd {
             let (origin, proxy) = try proxyWithStored("/gone")
             for directives in Self.stored {
                 let response = try proxy.binary.get("https://site.test:\(origin.port)/kept?\(directives)")
-                #expect(response.status == (directives.hasPrefix("max-age=0") && !directives.contains("must") ? 200 : 504))
+                let mayStandIn = directives.hasPrefix("max-age=0") && !directives.contains("must")
+                #expect(response.status == (mayStandIn ? 200 : 504), "\(directives)")
             }
             let other = try proxy.binary.get("https://site.test:\(origin.port)/other")
             #expect(other.status == 502)

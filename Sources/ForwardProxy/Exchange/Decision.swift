@@ -259,7 +259,9 @@ final class Decider: Sendable {
 
     /// Why a request's expectation can't be met; nil where it is known, or of HTTP/1.0, and so ignored (RFC 9110
     /// §10.1.1).
-    func expectationError(_ asked: AskedRequest) -> ProxyError? { Decider.expectationError(asked.fields, asked.version) }
+    func expectationError(_ asked: AskedRequest) -> ProxyError? {
+        Decider.expectationError(asked.fields, asked.version)
+    }
 
     static func expectationError(_ fields: FieldSection, _ version: HTTPVersion) -> ProxyError? {
         guard fields.contains(.expect), version >= .http1_1 else { return nil }

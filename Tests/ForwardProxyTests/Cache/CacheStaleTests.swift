@@ -119,7 +119,9 @@ struct CacheStaleTests {
     func malformed(_ answer: String) throws {
         for directive in ["must-revalidate", "proxy-revalidate", "no-cache", "s-maxage=5", "stale-if-error=100"] {
             let stage = try CacheStage { _, number in
-                number > 1 ? answer : response("200 OK", "Cache-Control: max-age=5, \(directive)", "ETag: \"v1\"", body: "1")
+                number > 1
+                    ? answer
+                    : response("200 OK", "Cache-Control: max-age=5, \(directive)", "ETag: \"v1\"", body: "1")
             }
             #expect(try stage.get().body == "1")
             stage.clock.advance(seconds: 6)
