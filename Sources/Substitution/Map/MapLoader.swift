@@ -80,6 +80,7 @@ struct MapLoader {
         }
         guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }
         indexer.finish(&builder.storage)
+        builder.storage.tellFilesApart()
         builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
         builder.storage.intercepted = intercept
         builder.storage.archives = archives
