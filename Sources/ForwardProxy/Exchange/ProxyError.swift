@@ -65,7 +65,8 @@ extension ProxyError {
     }
 
     static let misdirected = ProxyError(
-        status: 421, failure: "This is a proxy, and the Host field of the request does not name it.",
+        status: 421, type: "http_request_error",
+        failure: "This is a proxy, and the Host field of the request does not name it.",
         advice: "Send requests for other servers in absolute-form, as clients with a proxy setting do.",
         isRefusal: true)
 

@@ -105,6 +105,32 @@ struct OwnSiteTests {
         #expect(log.split(separator: " ").filter { $0 == "http://m.test/@scope/part@2" }.count == 2, "\(log)")
     }
 
+    @Test("every response of the proxy itself has Via, and an error Proxy-Status")
+    func statusFields() throws {
+        let proxy = try TestProxy()
+        for path in ["/", "/proxy.pac", "/healthz", "/metrics"] {
+            let page = try own(proxy, path)
+            #expect(page.status == 200)
+            #expect(page.field("Via")?.hasPrefix("1.1 subproxy-") == true)
+            #expect(page.field("Proxy-Status") == nil)
+        }
+        let socket = try proxy.connect()
+        try socket.send(
+            "POST /reset HTTP/1.1\r\nHost: 127.0.0.1:\(proxy.port)\r\nSec-Fetch-Site: cross-site\r\n"
+                + "Connection: close\r\n\r\n")
+        let errors: [(TestResponse, Int, String)] = [
+            (try own(proxy, "/none"), 404, "http_request_error"),
+            (try own(proxy, "/", method: "DELETE"), 405, "http_request_error"),
+            (try own(proxy, "/", host: "evil.example"), 421, "http_request_error"),
+            (TestResponse(try socket.receiveAll()), 403, "http_request_denied"),
+        ]
+        for (error, status, type) in errors {
+            #expect(error.status == status)
+            #expect(error.field("Via")?.hasPrefix("1.1 subproxy-") == true)
+            #expect(error.field("Proxy-Status")?.hasPrefix("subproxy; error=\(type); details=") == true)
+        }
+    }
+
     @Test("an expectation of the proxy itself that it does not know can't be met")
     func expectation() throws {
         let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n")
