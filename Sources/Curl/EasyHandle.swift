@@ -283,6 +283,13 @@ final class EasyHandle {
     /// OpenSSL's text of SSL_R_INVALID_STATUS_RESPONSE: the handshake was ended by `check_status` of CCurl.
     private static let staplingRefusal = "invalid status response"
 
+    /// What libcurl and OpenSSL say where the other side ends the connection in the middle of a handshake, and gives no
+    /// reason with an alert. libcurl's code is the same in both cases.
+    private static let handshakeEndings = [
+        "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof while reading", "Connection reset by peer",
+        "Broken pipe",
+    ]
+
     /// The result of the transfer; call this before the handle leaves the multi handle.
     func result(_ code: CURLcode) -> TransferResult {
         var message = ""
@@ -297,6 +304,10 @@ final class EasyHandle {
         if code == CURLE_SSL_CONNECT_ERROR, message.contains(EasyHandle.staplingRefusal) {
             code = CURLE_SSL_INVALIDCERTSTATUS
             message = "certificate was revoked, as the OCSP answer says that comes with it"
+        }
+        if code == CURLE_SSL_CONNECT_ERROR, EasyHandle.handshakeEndings.contains(where: { message.contains($0) }) {
+            code = CURLE_RECV_ERROR
+            message = "the connection ended during the TLS handshake"
         }
         var result = TransferResult(code: code, message: message)
         result.isAborted = progress.isAborted

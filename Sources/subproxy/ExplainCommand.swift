@@ -106,15 +106,17 @@ struct ExplainCommand: ProgramCommand {
                 archive: method.known == .connect ? nil : archive, settings: settings)
         }
         let explanation = map.explain(url.uri, method: method, fields: section, scratch: &scratch)
+        let requested = preview(method, section)
+        let answer = requested.preflightRule == nil ? explanation.answer : nil
+        let isRules = explanation.answer != nil || requested.preflightRule != nil
         let report = ExplanationReport(
             url: url.uri, method: self.method?.text ?? (data == nil ? "GET" : "POST"), explanation: explanation,
-            preview: preview(method, section),
+            preview: requested,
             connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
-            archive: explanation.answer == nil ? archive : nil,
-            elsewhere: explanation.answer == nil && archive == nil
-                ? map.nearestElsewhere(url.uri, method: method) : [],
-            database: explanation.answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) },
-            template: explanation.answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
+            archive: isRules ? nil : archive,
+            elsewhere: isRules || archive != nil ? [] : map.nearestElsewhere(url.uri, method: method),
+            database: answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) },
+            template: answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }

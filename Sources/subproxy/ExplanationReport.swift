@@ -10,6 +10,8 @@ struct ExplanationReport {
     private let method: String
     private let explanation: Explanation
     private let preview: DecisionPreview
+    /// The rule that answers a preflight, which is told of in the place of the explanation.
+    private let preflight: Rule?
     private let file: FileState?
     private let archive: ArchivePreview?
     private let elsewhere: [ArchiveMiss.Nearest]
@@ -41,7 +43,8 @@ struct ExplanationReport {
         self.elsewhere = elsewhere
         self.database = database
         self.template = template
-        file = explanation.answer.flatMap(FileState.init)
+        preflight = preview.preflightRule
+        file = preflight == nil ? explanation.answer.flatMap(FileState.init) : nil
         if let answer = explanation.answer, let file, case .failure(let refusal) = file.size {
             self.preview = preview.refusing(refusal, path: file.pathBelowRoot, rule: answer.first.rule)
         } else if let answer = explanation.answer, let template {
@@ -55,7 +58,13 @@ struct ExplanationReport {
     var text: String {
         var lines = ["\(method) \(url.description)"] + (archive.map { ArchiveLines.lines($0) } ?? [])
         lines += ArchiveLines.lines(elsewhere: elsewhere)
-        if archive?.found == nil { lines += explanation.lines }
+        if let preflight {
+            lines.append("\(preflight.position) answers the preflight")
+            lines.append("  rule: \(preflight.key)")
+            lines.append("  because \(ExplanationReport.preflightReason)")
+        } else if archive?.found == nil {
+            lines += explanation.lines
+        }
         switch file?.size {
         case .success(let size)?: lines.append("  file: \(counted(size, "byte")), \(file?.mediaType ?? "")")
         case .failure(let refusal)?: lines.append("  file: can't be served: \(refusal)")
@@ -77,13 +86,13 @@ struct ExplanationReport {
         var object = JSONObjectText()
         object.add("url", url.description)
         object.add("method", method)
-        object.add("answered", explanation.answer != nil || archive?.found != nil)
+        object.add("answered", explanation.answer != nil || archive?.found != nil || preflight != nil)
         object.add("outcome", preview.outcome)
         object.add("reason", preview.sentence)
         object.add("status", preview.status)
         object.add("cache_status", preview.cacheStatus)
         object.add("connect", connect.map(json))
-        object.add("rule", explanation.answer.map(json))
+        object.add("rule", preflight.map(json(preflight:)) ?? explanation.answer.map(json))
         if let template {
             object.add("sql", json(template) { $0.add($1.name, $1.preview.sql) })
             object.add("values", json(template) { $0.add($1.name, json: $1.preview.values) })
@@ -94,8 +103,8 @@ struct ExplanationReport {
             object.add("plan", json: database.map { JSONObjectText.array($0.plan) })
         }
         object.add("template", template.map(json))
-        object.add("passed_over", explanation.passedOver.map(json))
-        object.add("nearest_miss", explanation.nearestMiss.map(json))
+        object.add("passed_over", preflight == nil ? explanation.passedOver.map(json) : [])
+        object.add("nearest_miss", preflight == nil ? explanation.nearestMiss.map(json) : nil)
         object.add("archive", archive?.found.map(ArchiveLines.json))
         object.add("nearest", (archive?.miss?.nearest ?? elsewhere).map(ArchiveLines.json))
         return object.text
@@ -123,7 +132,11 @@ struct ExplanationReport {
     }
 
     /// What a CONNECT comes to: `decrypted`, `tunnelled` or `refused`.
-    private func word(_ connect: DecisionPreview) -> String { connect.isDecrypted ? "decrypted" : connect.outcome }
+    private func word(_ connect: DecisionPreview) -> String {
+        if connect.isDecrypted { return "decrypted" }
+        // The log has `failed` where --offline is why; to a client all of them are refusals.
+        return connect.status == 200 ? connect.outcome : "refused"
+    }
 
     private func json(_ connect: DecisionPreview) -> JSONObjectText {
         var object = JSONObjectText()
@@ -148,6 +161,18 @@ struct ExplanationReport {
     private func json(_ captures: [(name: String, value: String)]) -> JSONObjectText {
         var object = JSONObjectText()
         for capture in captures { object.add(capture.name, capture.value) }
+        return object
+    }
+
+    private static let preflightReason = "it answers the request that a script of another origin asks for (cors: auto)"
+
+    private func json(preflight rule: Rule) -> JSONObjectText {
+        var object = json(rule)
+        object.add("reasons", [ExplanationReport.preflightReason])
+        object.add("answers_with", "leave for that request")
+        object.add("file", nil as JSONObjectText?)
+        object.add("repeat", nil as String?)
+        object.add("answers", [JSONObjectText]())
         return object
     }
 

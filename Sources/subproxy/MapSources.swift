@@ -18,12 +18,18 @@ struct MapSources: Sendable {
 
     /// Reads what can be read only once, to its end; says so on standard error where that end does not come.
     ///
-    /// - Parameter signals: those that end the program while it waits.
+    /// - Parameters:
+    ///   - signals: those that end the program while it waits.
+    ///   - isServed: whether the maps are for a proxy, whose ``MapReloader`` says who can change them.
     /// - Throws: `ValidationError` where a name is empty.
-    init(_ names: [String], _ signals: SignalMask, _ archives: ArchiveDefaults = ArchiveDefaults()) throws {
+    init(
+        _ names: [String], _ signals: SignalMask, _ archives: ArchiveDefaults = ArchiveDefaults(),
+        isServed: Bool = false
+    ) throws {
         guard !names.contains("") else { throw ValidationError("--map needs the name of a file") }
         var options = MapLoadOptions()
         options.archives = archives
+        options.warnsOfWriters = !isServed
         options.mayBeNone = names.isEmpty
         var known: [CInt: MapStream] = [:]
         for name in names where options.streams[name] == nil {

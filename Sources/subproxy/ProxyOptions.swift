@@ -117,7 +117,7 @@ struct ProxyOptions: ParsableArguments {
         help: ArgumentHelp(
             "Largest file that is kept in memory, at most 1GiB; larger ones are sent from disk. "
                 + "(default: \(OptionValue.sizeText(RetentionLimits().file)))", valueName: "size"),
-        transform: OptionValue.size(0...1 << 40))
+        transform: OptionValue.size(0...1 << 30))
     var retainFile: Int?
 
     @OptionGroup var origins: OriginOptions

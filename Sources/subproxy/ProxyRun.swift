@@ -47,7 +47,7 @@ struct ProxyRun {
             limits, logs, defaultPort: 8888, passed: service.listeners, needsMap: needsMap)
         configure(&configuration)
         let proxy = try RunningProxy(
-            options, configuration, logs, maps: try MapSources(options.maps, process.signals, archives),
+            options, configuration, logs, maps: try MapSources(options.maps, process.signals, archives, isServed: true),
             accessLogFallback: .descriptor(StandardStream.output.descriptor), messageLevel: .notice,
             notifier: service.environment.notifier, watchesFiles: watchesFiles)
         StandardStream.error.writeLine("subproxy: \(proxy.status)")
@@ -128,7 +128,7 @@ struct ProxyRun {
         var configuration = try options.configuration(limits, logs, defaultPort: 0, needsMap: needsMap)
         if limits.shutdownGrace == nil { configuration.limits.shutdownGrace = LimitOptions.graceOfCommand }
         configure(&configuration)
-        let maps = try MapSources(options.maps, process.signals, archives)
+        let maps = try MapSources(options.maps, process.signals, archives, isServed: true)
         let proxy = try RunningProxy(
             options, configuration, logs, maps: maps, accessLogFallback: .file("/dev/null"), messageLevel: .warning,
             notifier: ServiceNotifier(socket: nil), watchesFiles: watchesFiles)

@@ -62,6 +62,29 @@ struct TransferResultTests {
     }
 
     @Test(
+        "The end of a connection in the middle of a TLS handshake is told from an alert, and from what is no TLS",
+        arguments: [
+            ([], false, TransferResult.Kind.reset), ([], true, .reset), ([0x16, 3, 3, 0, 0x7a, 2, 0], false, .reset),
+            ([0x15, 3, 3, 0, 2, 1, 0], false, .reset), ([0x15, 3, 3, 0, 2, 2, 0x28], false, .tlsProtocol),
+            (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), false, .tlsProtocol),
+        ])
+    func handshake(_ bytes: [UInt8], _ isReset: Bool, _ kind: TransferResult.Kind) async throws {
+        let origin = ScriptedOrigin { connection in
+            // The head of the ClientHello's record, and the record.
+            guard let head = connection.read(5), let rest = connection.read(Int(head[3]) << 8 | Int(head[4])),
+                !rest.isEmpty
+            else { return }
+            connection.write(bytes)
+            if isReset { connection.reset() }
+        }
+        var request = TransferRequest.to(origin)
+        request.isHTTPS = true
+        let result = await run(request, TransferRecorder(), on: try makeLoop())
+        #expect(result.kind == kind, "\(result.message)")
+        #expect(!result.hasReceivedBytes)
+    }
+
+    @Test(
         "Something that is no HTTP/1 response is a failure",
         arguments: ["hello\r\n", "\u{1}\u{2}\u{3}", "SSH-2.0-x\r\n"])
     func http09(response: String) async throws {

@@ -58,6 +58,7 @@ struct CommandLineTests {
             (["explain", "--map", "", "http://a.example/"], "--map needs the name of a file"),
             (["explain", "http://a.example/"], "no map is named"),
             (["explain", "--map", "m"], "missing expected argument '<url>'"),
+            (["--map", "m", "--retain-file", "2GiB"], "1GiB"),
             (["explain", "--map", "m", "no url"], "no URL that a proxy can be asked for"),
             (["explain", "--map", "m", "a.test/x"], "the URL has no scheme; did you mean http://a.test/x?"),
             (["explain", "--map", "m", "localhost:80"], "the URL has no scheme; did you mean http://localhost"),
@@ -263,7 +264,9 @@ struct CommandLineTests {
             (["https://sec.example/x"], "CONNECT sec.example:443: decrypted: "),
             (["https://b.example/x"], "CONNECT b.example:443: tunnelled: "),
             (["https://b.example:22/x"], "CONNECT b.example:22: refused: "),
+            (["https://b.example/x", "--offline"], "CONNECT b.example:443: refused: The proxy runs with --offline"),
             (["https://sec.example/x", "--json"], #""connect":{"outcome":"decrypted""#),
+            (["https://b.example/x", "--json", "--offline"], #""connect":{"outcome":"refused""#),
             (["http://a.example/form", "-d", "a=1"], "m.yaml:8 answers"),
             (["http://a.example/form", "-d", "{}", "-H", "Content-Type: application/json"], "no rule answers"),
         ])
@@ -300,6 +303,37 @@ struct CommandLineTests {
         #expect(miss["answered"] as? Bool == false)
         #expect(miss["rule"] is NSNull)
         #expect((miss["nearest_miss"] as? [String: Any])?["line"] as? Int == 2)
+    }
+
+    @Test("explain names the rule that answers a preflight, in text and JSON")
+    func explainPreflight() throws {
+        let folder = TemporaryFolder()
+        try folder.write("m.yaml", twoRules)
+        let request = [
+            "http://a.example/x", "-X", "OPTIONS", "-H", "Origin: http://a.localhost", "-H",
+            "Access-Control-Request-Method: GET",
+        ]
+        func explain(_ options: [String]) throws -> String {
+            try SubproxyProcess.run(["explain", "--map", "m.yaml"] + options, folder: folder.path).output
+        }
+        let text = try explain(request)
+        #expect(text.contains("m.yaml:2 answers the preflight\n  rule: http://a.example/x\n"), "\(text)")
+        #expect(text.contains("  status: 204\n"))
+        for absent in ["no rule answers", "nearest miss", "passed over"] { #expect(!text.contains(absent), "\(text)") }
+        func object(_ options: [String]) throws -> [String: Any] {
+            let output = try explain(["--json"] + options)
+            return try #require(JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+        }
+        let preflight = try object(request)
+        let answer = try object(["http://a.example/x"])
+        #expect(Set(preflight.keys) == Set(answer.keys))
+        #expect(preflight["answered"] as? Bool == true)
+        let rule = try #require(preflight["rule"] as? [String: Any])
+        #expect(rule["position"] as? String == "m.yaml:2")
+        #expect(Set(rule.keys) == Set((answer["rule"] as? [String: Any] ?? [:]).keys))
+        #expect(preflight["nearest_miss"] is NSNull)
+        // Another request of the same method is none.
+        #expect(try explain(["http://a.example/x", "-X", "OPTIONS"]).contains("answers the preflight") == false)
     }
 
     @Test("An address in use is one line that says who may hold it, and status 69")

@@ -46,6 +46,57 @@ extension EndToEnd {
             #expect(try proxy.fetch("https://bad.test:\(port)/mapped").output == "mapped")
         }
 
+        @Test("A certificate that has become a bad one is 502 with the reason, whatever is stored")
+        func becomesBad() throws {
+            let (origin, proxy) = try proxyWithStored("/next", isBad: true)
+            for directives in Self.stored {
+                let response = try proxy.binary.get("https://site.test:\(origin.port)/kept?\(directives)")
+                #expect(response.status == 502, "\(directives)")
+                #expect(response.text.contains(CertificateWorkshop.Fault.wrongHost.reason), "\(response.text)")
+            }
+        }
+
+        @Test("What is stored stands in for an origin that ends the connection in the middle of the handshake")
+        func endedHandshake() throws {
+            let (origin, proxy) = try proxyWithStored("/gone")
+            for directives in Self.stored {
+                let response = try proxy.binary.get("https://site.test:\(origin.port)/kept?\(directives)")
+                let mayStandIn = directives.hasPrefix("max-age=0") && !directives.contains("must")
+                #expect(response.status == (mayStandIn ? 200 : 504), "\(directives)")
+            }
+            let other = try proxy.binary.get("https://site.test:\(origin.port)/other")
+            #expect(other.status == 502)
+            #expect(other.text.contains("the connection ended during the TLS handshake"), "\(other.text)")
+        }
+
+        /// What is stored and stale at once: two that may stand in for an origin that fails, and three that may not.
+        static let stored = [
+            "max-age=0", "max-age=0,stale-if-error=600", "max-age=0,must-revalidate", "s-maxage=0", "no-cache",
+        ]
+
+        /// An origin of whose responses those are stored, and that has changed with a request for `path`.
+        private func proxyWithStored(_ path: String, isBad: Bool = false) throws -> (TLSOrigin, DecryptingProxy) {
+            let workshop = try CertificateWorkshop()
+            let good = try workshop.make("site.test")
+            // The workshop writes over what it made before.
+            let kept = CertificateWorkshop.Files(
+                chain: "\(workshop.folder.path)/kept.pem", key: "\(workshop.folder.path)/kept-key.pem")
+            let copied = try ChildProcess.run([
+                "sh", "-c", "cp \(good.chain) \(kept.chain) && cp \(good.key) \(kept.key)",
+            ])
+            try #require(copied.status == 0)
+            let next = try workshop.make("site.test", .wrongHost)
+            let origin = try TLSOrigin(kept, isBad ? ["--next", next.chain, "--next-key", next.key] : [])
+            let proxy = try DecryptingProxy(
+                "https://site.test:\(origin.port)/mapped: { text: mapped }", resolving: [("site.test", origin.port)],
+                workshop: workshop)
+            for target in Self.stored.map({ "/kept?\($0)" }) + [path] {
+                let response = try proxy.binary.get("https://site.test:\(origin.port)\(target)")
+                #expect(response.text == "from the origin")
+            }
+            return (origin, proxy)
+        }
+
         @Test("A file of certificates to trust that has lost them is told as what it is")
         func noTrustAnchors() throws {
             let workshop = try CertificateWorkshop()

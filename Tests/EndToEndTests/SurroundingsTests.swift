@@ -160,6 +160,9 @@ extension EndToEnd {
             binary.process.send(SIGTERM)
             try binary.process.finish()
             #expect(binary.process.error.split(separator: "\n").count { $0.contains(text) } == 1)
+            #expect(binary.process.error.components(of: "warning: ") == 1, "\(binary.process.error)")
+            let checked = try ChildProcess.run([RunningBinary.path, "check", map])
+            #expect(checked.error.contains("every user of this machine may change this map") == (what == "file"))
         }
 
         @Test("A map that its owner alone can write, and one of root's, are not warned of")

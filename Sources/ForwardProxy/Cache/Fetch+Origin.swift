@@ -44,7 +44,7 @@ extension Fetch {
 
     /// Reasons against storing that are not RFC 9111's.
     private func refusal(of head: ResponseHead, _ stored: StoredResponse) -> NotStored? {
-        if let length = head.contentLength, length > cache.store.maximumEntry { return .tooLarge }
+        if let length = head.contentLength, !cache.hasRoom(for: stored, of: length, key: key) { return .tooLarge }
         if uri.scheme == .https, head.contentLength == nil, !head.isChunked { return .unframed }
         if cache.holdsWhole(of: stored, key: key, for: cacheRequest) { return .heldWhole }
         return nil
@@ -97,7 +97,8 @@ extension Fetch {
 
     /// The origin gave no response.
     private func failed(_ failure: ProxyError) {
-        if let selected = plan.selected,
+        // A bad certificate is told in any case, and never passed over with what is stored.
+        if let selected = plan.selected, !failure.isUnverified,
             standIn(selected, after: failure.isUnreachable ? .unreachable : .noResponse)
         {
             return
@@ -106,8 +107,11 @@ extension Fetch {
         self.client = nil
         finish()
         var failure = failure
-        if let selected = plan.selected, Reuse.forbidsStale(selected.metadata, policy: cache.policy) {
-            // RFC 9111 §5.2.2.2: a response that must be validated and can't be is an error of its own.
+        if failure.isUnreachable, let selected = plan.selected,
+            Reuse.forbidsStale(selected.metadata, policy: cache.policy)
+        {
+            // RFC 9111 §5.2.2.2: a response that must be validated and can't be, since the cache is disconnected, is an
+            // error of its own.
             failure.status = 504
         }
         client?.fail(failure)

@@ -85,7 +85,10 @@ final class ResponseCache: Sendable {
     private func insert(
         _ stored: StoredResponse, _ content: [ByteBuffer], key: CacheKey, replacing: [StoredEntry], _ epoch: StoreEpoch
     ) {
-        let entry = StoredEntry(key: key, metadata: stored, segments: ResponseCache.compact(content))
+        var entry = StoredEntry(key: key, metadata: stored, segments: ResponseCache.compact(content))
+        if entry.cost > store.maximumEntry {
+            entry = StoredEntry(key: key, metadata: stored, segments: ResponseCache.compact(content, always: true))
+        }
         guard store.insert(entry, replacing: replacing, epoch: epoch) else { return }
         // Another variant: which of them a request selects may be another one now.
         if store.entries(for: key).count > 1 { forget([key]) }
@@ -127,10 +130,12 @@ final class ResponseCache: Sendable {
 
     /// Copies content that came in small pieces, or in few bytes, into buffers that waste little: NIO rounds what a
     /// buffer takes up to a power of two, and all of it counts.
-    static func compact(_ content: [ByteBuffer]) -> [ByteBuffer] {
+    ///
+    /// - Parameter always: whether it is copied where little would be saved, too.
+    static func compact(_ content: [ByteBuffer], always: Bool = false) -> [ByteBuffer] {
         let size = content.reduce(0) { $0 &+ $1.readableBytes }
         let capacity = content.reduce(0) { $0 &+ $1.storageCapacity }
-        guard capacity > size &+ size / 8 || size / max(content.count, 1) < 8 << 10 else { return content }
+        guard always || capacity > size &+ size / 8 || size / max(content.count, 1) < 8 << 10 else { return content }
         var out: [ByteBuffer] = []
         var segment = ByteBuffer()
         var room = 0
@@ -139,7 +144,7 @@ final class ResponseCache: Sendable {
             while piece.readableBytes > 0 {
                 if room == 0 {
                     if segment.readableBytes > 0 { out.append(segment) }
-                    room = left < 4 << 10 ? left : min(segmentSize, largestPower(notAbove: left))
+                    room = portion(of: left)
                     segment = ByteBuffer()
                     segment.reserveCapacity(room)
                 }
@@ -151,6 +156,25 @@ final class ResponseCache: Sendable {
         }
         if segment.readableBytes > 0 { out.append(segment) }
         return out
+    }
+
+    /// How many of the bytes that are left are copied into the next buffer.
+    private static func portion(of left: Int) -> Int {
+        left < 4 << 10 ? left : min(segmentSize, largestPower(notAbove: left))
+    }
+
+    /// Whether content of this length is small enough to be stored, if it is copied into such buffers.
+    func hasRoom(for stored: StoredResponse, of length: Int, key: CacheKey) -> Bool {
+        guard length <= store.maximumEntry else { return false }
+        var cost = StoredEntry(key: key, metadata: stored, segments: []).cost
+        var left = length
+        while left > 0, cost <= store.maximumEntry {
+            // The store joins what is small.
+            let room = length <= StoredContent.joinLimit ? length : ResponseCache.portion(of: left)
+            cost &+= ResponseCache.largestPower(notAbove: 2 &* room &- 1) &+ StoredEntry.segmentOverhead
+            left &-= room
+        }
+        return cost <= store.maximumEntry
     }
 
     private static func largestPower(notAbove value: Int) -> Int {

@@ -72,6 +72,7 @@ enum TunnelDecision {
     enum Refusal {
         case port(UInt16)
         case content
+        case expectation
         case loop
         case offline
 
@@ -80,6 +81,7 @@ enum TunnelDecision {
             switch self {
             case .port(let port): .connectPort(port)
             case .content: .badRequest("A CONNECT request has no content.")
+            case .expectation: .expectation
             case .loop: .loop
             case .offline: .offline
             }
@@ -151,7 +153,9 @@ final class Decider: Sendable {
     /// - Parameter rule: the rule that answers by its conditions, if any.
     func decision(on asked: AskedRequest, rule: Rule?, scratch: inout LookupScratch) -> Decision {
         if asked.uri.isOfConsole, isOwn(asked.uri) { return .ownSite }
-        if let rule = preflightRule(for: asked, &scratch) { return .preflight(rule) }
+        if let rule = preflightRule(for: asked, &scratch) {
+            return expectationError(asked).map { .refuse($0) } ?? .preflight(rule)
+        }
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
         if rule.forwards { return forwarding(directives, by: rule) }
@@ -198,10 +202,11 @@ final class Decider: Sendable {
             guard hasCache, isRetrieval, !asked.isUpgrade else { return .refuse(.offline) }
         }
         // A connection that changes its protocol is nothing to be stored.
-        if hasCache, asked.isUpgrade { return .forward(.bypass) }
-        if hasCache, isRetrieval || method == .post { return .consultStore }
+        if hasCache, !asked.isUpgrade, isRetrieval || method == .post { return .consultStore }
         if directives.onlyIfCached { return .refuse(.onlyIfCached) }
         if !isRetrieval { return .forward(.method) }
+        // What no store answers, whether there is one or not: `explain` can't know.
+        if asked.isUpgrade || asked.hasBody { return .forward(.bypass) }
         return .forward(directives.isEndToEndReload ? .request : .uriMiss)
     }
 
@@ -255,8 +260,11 @@ final class Decider: Sendable {
     /// Why a request's expectation can't be met; nil where it is known, or of HTTP/1.0, and so ignored (RFC 9110
     /// §10.1.1).
     func expectationError(_ asked: AskedRequest) -> ProxyError? {
-        let fields = asked.fields
-        guard fields.contains(.expect), asked.version >= .http1_1 else { return nil }
+        Decider.expectationError(asked.fields, asked.version)
+    }
+
+    static func expectationError(_ fields: FieldSection, _ version: HTTPVersion) -> ProxyError? {
+        guard fields.contains(.expect), version >= .http1_1 else { return nil }
         let isKnown =
             fields.count(of: .expect) == 1
             && fields.withFirst(.expect, { $0.equalsIgnoringCase("100-continue") }) == true
@@ -266,7 +274,10 @@ final class Decider: Sendable {
     /// Decides what a CONNECT request gets.
     ///
     /// - Parameter host: IPv6 addresses have their brackets.
-    func tunnel(to host: String, port: UInt16, fields: FieldSection, hasBody: Bool) -> TunnelDecision {
+    func tunnel(
+        to host: String, port: UInt16, version: HTTPVersion, fields: FieldSection, hasBody: Bool
+    ) -> TunnelDecision {
+        guard Decider.expectationError(fields, version) == nil else { return .refuse(.expectation) }
         guard allows(port: port) else { return .refuse(.port(port)) }
         guard !hasBody else { return .refuse(.content) }
         guard !hasBeenHere(fields) else { return .refuse(.loop) }

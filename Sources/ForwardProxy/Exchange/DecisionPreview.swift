@@ -31,6 +31,8 @@ public struct DecisionPreview: Sendable {
     public let status: Int?
     /// Whether this is a CONNECT whose tunnel is decrypted; the log has such a one as `tunnelled` too.
     public private(set) var isDecrypted = false
+    /// The rule that answers, where this is the request of a script of another origin that asks first (`cors: auto`).
+    public private(set) var preflightRule: Rule?
 
     /// Whether the answer is in a file, which may be missing.
     private let isInFile: Bool
@@ -84,7 +86,8 @@ public struct DecisionPreview: Sendable {
             self.init(
                 .substituted, "the rule \(rule.position) answers scripts of other origins (cors: auto)", status: 204
             ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
-        case .ownSite: self.init(ownSite: asked)
+            preflightRule = rule
+        case .ownSite: self.init(ownSite: asked, decider)
         case .answer(let revalidates):
             guard let found else {
                 self.init(.internalError)
@@ -330,7 +333,11 @@ public struct DecisionPreview: Sendable {
         }
     }
 
-    private init(ownSite asked: AskedRequest) {
+    private init(ownSite asked: AskedRequest, _ decider: Decider) {
+        if let error = decider.expectationError(asked) {
+            self.init(error)
+            return
+        }
         let isOptions = asked.method.known == .options && asked.uri.isPathEmpty
         let path = asked.uri.withBytes { Array($0[asked.uri.pathStart..<asked.uri.pathEnd]) }
         if !isOptions, case .failure(let error) = OwnRoute.find(path, asked.method.bytes, isProxied: true) {
@@ -342,7 +349,7 @@ public struct DecisionPreview: Sendable {
 
     private init(tunnel uri: TargetURI, fields: FieldSection, _ decider: Decider) {
         switch decider.tunnel(
-            to: uri.host, port: uri.port, fields: fields, hasBody: DecisionPreview.hasBody(fields))
+            to: uri.host, port: uri.port, version: .http1_1, fields: fields, hasBody: DecisionPreview.hasBody(fields))
         {
         case .refuse(let refusal): self.init(refusal.error)
         case .decrypt:

@@ -311,7 +311,9 @@ extension LoopContext {
             url
             ?? bytes.getSlice(at: bytes.readerIndex &+ head.targetRange.lowerBound, length: head.targetRange.count)
             ?? ByteBuffer()
-        return ExchangeRecord(startedAt: request.startedAt, method: method, url: target)
+        var record = ExchangeRecord(startedAt: request.startedAt, method: method, url: target)
+        record.isURLRead = url != nil
+        return record
     }
 
     func noteRule(_ position: @autoclosure () -> String, on client: any ExchangeClient) {

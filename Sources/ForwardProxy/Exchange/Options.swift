@@ -11,6 +11,10 @@ extension LoopContext {
             client.fail(.misdirected)
             return nil
         }
+        if let error = Decider.expectationError(request.head.fields, request.head.version) {
+            client.fail(error)
+            return nil
+        }
         answerOptions(client)
         return nil
     }

@@ -19,6 +19,8 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var isRefusal: Bool
     /// Whether the origin was not reached, or closed the connection without a response.
     public var isUnreachable = false
+    /// Whether nobody knows if it was the origin that was reached: its certificate is bad, or can't be verified.
+    var isUnverified = false
     /// What the log says instead of ``failure``; nil for the same.
     public var note: String?
     /// Whether a script of another origin may read it, as a rule's answer.
@@ -63,7 +65,8 @@ extension ProxyError {
     }
 
     static let misdirected = ProxyError(
-        status: 421, failure: "This is a proxy, and the Host field of the request does not name it.",
+        status: 421, type: "http_request_error",
+        failure: "This is a proxy, and the Host field of the request does not name it.",
         advice: "Send requests for other servers in absolute-form, as clients with a proxy setting do.",
         isRefusal: true)
 

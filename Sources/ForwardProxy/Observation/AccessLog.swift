@@ -209,12 +209,12 @@ final class AccessLog {
         line.write(UInt8(ascii: "\""))
     }
 
-    /// Writes the URL; in the query of an unmapped one each value becomes `*`. The user information that a URL may have
-    /// if it could not be parsed is left out.
+    /// Writes the URL; in the query of an unmapped one each value becomes `*`. The user information that a target may
+    /// have if it could not be read as a URL is left out.
     private func writeURL(_ record: borrowing ExchangeRecord, _ line: inout LogLine) {
         let hidesValues = !record.isMapped && !showsQueryValues
         record.url.withUnsafeReadableBytes { url in
-            if let plain = AccessLog.withoutUserInformation(url) {
+            if !record.isURLRead, let plain = AccessLog.withoutUserInformation(url) {
                 plain.withUnsafeBytes { writeURL($0, hidesValues: hidesValues, &line) }
             } else {
                 writeURL(url, hidesValues: hidesValues, &line)
@@ -237,18 +237,18 @@ final class AccessLog {
         }
     }
 
-    /// The URL without the user information in its authority; nil where there is none.
-    private static func withoutUserInformation(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard first(UInt8(ascii: "@"), in: url) != nil else { return nil }
-        var start = 0
-        for index in url.indices.dropLast(2)
-        where url[index] == 0x3a && url[index &+ 1] == 0x2f && url[index &+ 2] == 0x2f {
-            start = index &+ 3
-            break
-        }
-        let end = url[start...].firstIndex { $0 == 0x2f || $0 == 0x3f || $0 == 0x23 } ?? url.count
-        guard let at = url[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return nil }
-        return Array(url[0..<start]) + Array(url[(at &+ 1)...])
+    /// A target without what may be user information; nil where there is none.
+    ///
+    /// Where such a target's authority ends nobody can tell, so all goes between its `//`, or its beginning, and the last
+    /// `@`. A path alone has no authority.
+    private static func withoutUserInformation(_ target: UnsafeRawBufferPointer) -> [UInt8]? {
+        let slash = UInt8(ascii: "/")
+        guard first(UInt8(ascii: "@"), in: target) != nil, let at = target.lastIndex(of: UInt8(ascii: "@"))
+        else { return nil }
+        let slashes = target[..<at].indices.dropLast().first { target[$0] == slash && target[$0 &+ 1] == slash }
+        guard slashes != nil || target.first != slash else { return nil }
+        let start = slashes.map { $0 &+ 2 } ?? 0
+        return Array(target[..<start]) + Array(target[(at &+ 1)...])
     }
 
     /// Where `byte` stands first (`memchr`).

@@ -28,6 +28,8 @@ public struct ExchangeRecord: Sendable {
     public var method: ByteBuffer
     /// The target URI in normal form, or the target as received where it is none.
     public var url: ByteBuffer
+    /// Whether that is a URL in normal form, which has no user information.
+    var isURLRead = false
     /// Whether query values may be shown: the URL is one that the map names.
     public var isMapped: Bool
     /// The final status; 0 where the connection ended before one was sent.

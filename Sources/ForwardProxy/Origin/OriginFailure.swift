@@ -78,21 +78,25 @@ extension ProxyError {
     }
 
     static func tls(_ host: String, _ why: String, isCertificate: Bool) -> ProxyError {
-        ProxyError(
+        var error = ProxyError(
             status: 502, type: isCertificate ? "tls_certificate_error" : "tls_protocol_error",
             failure: "No trusted TLS connection to \(host): \(why).",
             advice: isCertificate
                 ? "The origin's certificate is always verified; trust its issuer with --origin-ca if it is yours."
                 : "The origin must speak TLS 1.2 or later on this port.")
+        error.isUnverified = isCertificate
+        return error
     }
 
     /// The certificates that origins are verified with can't be read, so none was asked.
     static func trustAnchors(_ host: String, _ why: String) -> ProxyError {
-        ProxyError(
+        var error = ProxyError(
             status: 502, type: "proxy_configuration_error",
             failure: "No TLS connection to \(host): the certificates to trust can't be used: \(why).",
             advice: "Mend the file of --origin-ca; without it, install the system's certificates where the proxy runs "
                 + "(Debian's package ca-certificates).")
+        error.isUnverified = true
+        return error
     }
 
     /// The file of a rule can't be served.

@@ -285,8 +285,10 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             deliverEnd(.internalError)
         } else {
             deliverEnd(
+                // Of a response that has begun.
                 result.isSuccess
-                    ? .originProtocol("sent no response") : ProxyError(result, host: request.host, known: failure))
+                    ? .terminated(request.host, "its header section is incomplete")
+                    : ProxyError(result, host: request.host, known: failure))
         }
     }
 }

@@ -91,6 +91,7 @@ extension OwnPage {
         case .none: ErrorPage.writePolicy(to: &lines)
         case .console: lines.writeStaticString(OwnPage.consolePolicy)
         }
+        lines.writeImmutableBuffer(client.loop.proxy.identity.viaLine)
         lines.writeImmutableBuffer(client.loop.dateStamp().line)
         client.record?.outcome = .own
         let length: ResponseStart.Body =

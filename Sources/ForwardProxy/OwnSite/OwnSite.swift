@@ -73,6 +73,7 @@ extension LoopContext {
             return nil
         }
         guard namesProxy(request) else { return refuse(.misdirected) }
+        if let error = Decider.expectationError(request.head.fields, request.head.version) { return refuse(error) }
         let route: OwnRoute
         switch OwnRoute.find(path, request.head.methodBytes, isProxied: isProxied, among: ownRoutes) {
         case .success(let found): route = found
@@ -137,13 +138,14 @@ extension ProxyError {
         let pages = routes.map { "\($0.path.text)" }
         let last = pages.last.map { " and \($0)" } ?? ""
         return ProxyError(
-            status: 404, failure: "The proxy itself has no such page.",
+            status: 404, type: "http_request_error", failure: "The proxy itself has no such page.",
             advice: "Its own pages are \(pages.dropLast().joined(separator: ", "))\(last).", isRefusal: true)
     }
 
     fileprivate static func methodNotAnswered(by route: OwnRoute) -> ProxyError {
         var error = ProxyError(
-            status: 405, failure: "The proxy's own pages answer \(route.methods.joined(separator: " and ")).",
+            status: 405, type: "http_request_error",
+            failure: "The proxy's own pages answer \(route.methods.joined(separator: " and ")).",
             advice: "Use \(route.methods.first ?? "").", isRefusal: true)
         error.allow = route.methods.joined(separator: ", ")
         return error

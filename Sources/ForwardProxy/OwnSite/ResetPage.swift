@@ -50,6 +50,6 @@ extension FieldSection {
 
 extension ProxyError {
     fileprivate static let otherSite = ProxyError(
-        status: 403, failure: "A page of another site can't reset the proxy.",
+        status: 403, type: "http_request_denied", failure: "A page of another site can't reset the proxy.",
         advice: "Ask from this machine without a page, as with curl -X POST.", isRefusal: true)
 }

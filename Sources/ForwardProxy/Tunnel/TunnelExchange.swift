@@ -62,7 +62,8 @@ extension LoopContext {
         _ request: Request, _ authority: Authority, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let decision = decider.tunnel(
-            to: authority.host, port: authority.port, fields: request.head.fields, hasBody: request.hasBody)
+            to: authority.host, port: authority.port, version: request.head.version, fields: request.head.fields,
+            hasBody: request.hasBody)
         switch decision {
         case .refuse(let refusal):
             client.fail(error(of: refusal, authority))
@@ -93,7 +94,7 @@ extension LoopContext {
             exchangeMetrics.archiveMisses &+= 1
             replay.noteRefusedTunnel(host: authority.host, port: authority.port, isPortAllowed: false)
             return refusal.error
-        case .content, .loop: return refusal.error
+        case .content, .expectation, .loop: return refusal.error
         }
     }
 

@@ -17,6 +17,8 @@ public struct MapLoadOptions: Sendable {
     public var archives = ArchiveDefaults()
     /// Whether no file need be named: then the map is empty. The default is false.
     public var mayBeNone = false
+    /// Whether a file that every user may change is warned of. The default is true.
+    public var warnsOfWriters = true
     /// The archives in force, which are kept where nothing of them has changed. The default is none.
     public var knownArchives: [MapArchive] = []
     /// Called now and then while an archive is read: its name, the bytes read, its size.
@@ -78,6 +80,7 @@ struct MapLoader {
         }
         guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }
         indexer.finish(&builder.storage)
+        builder.storage.tellFilesApart()
         builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
         builder.storage.intercepted = intercept
         builder.storage.archives = archives
@@ -137,7 +140,7 @@ struct MapLoader {
             refuse("\(subject) \(error.explanation)\(hint)", name, includedBy)
             return
         }
-        if contents.isWorldWritable {
+        if contents.isWorldWritable, options.warnsOfWriters {
             add(
                 MapDiagnostic(
                     Diagnostic(.warning, "every user of this machine may change this map", file: name), source: nil))

@@ -7,7 +7,8 @@ struct MapStorage: Sendable {
     struct File: Sendable {
         /// The name as its user wrote it.
         var name: String
-        /// The last component of its name, by which Cache-Status and the log name it.
+        /// The last component of its name, by which Cache-Status and the log name it; with folders in front where
+        /// several files have the same one.
         var shortName: String
         var absolutePath: String
         /// The folder that its local files are in, absolute.
@@ -32,6 +33,19 @@ struct MapStorage: Sendable {
             root = folder
             place = folder
             isStream = true
+        }
+    }
+
+    /// Puts folders in front of a short name that several files have, as many as tell them apart.
+    mutating func tellFilesApart() {
+        let numbers = files.indices.filter { !files[$0].isStream }
+        for numbers in Dictionary(grouping: numbers, by: { files[$0].shortName }).values where numbers.count > 1 {
+            let paths = numbers.map { files[$0].absolutePath.split(separator: "/") }
+            let longest = paths.reduce(0) { max($0, $1.count) }
+            var count = 2
+            func names() -> [String] { paths.map { $0.suffix(count).joined(separator: "/") } }
+            while count < longest, Set(names()).count < numbers.count { count += 1 }
+            for (number, name) in zip(numbers, names()) { files[number].shortName = name }
         }
     }
 

@@ -7,7 +7,8 @@ usage: tlsorigin.py [--cert CHAIN --key KEY] [--tls1 | --tls12] [--next CHAIN --
 Without a certificate it speaks HTTP in the clear. It prints its port, then what happens: `name HOST`, `handshake VERSION`,
 `resumed` where that was an earlier session's, `certificate` where the client has shown one, `request PATH`, and what the
 paths below tell. /close ends the connection with its answer, /next after putting the other certificate in force; /secure
-has a Strict-Transport-Security field. /ws echoes WebSocket messages; /flood sends 256 MiB after its 101, /count
+has a Strict-Transport-Security field; /kept has its query as Cache-Control, and ends the connection. After /gone each
+connection is ended in the middle of its handshake. /ws echoes WebSocket messages; /flood sends 256 MiB after its 101, /count
 reads to the end and tells the sum; /bad-accept, /no-accept and /no-upgrade have a 101 that is not valid. /cut ends a body
 that the connection's end delimits without close_notify, /ended with it; /short ends a body before its Content-Length. Every
 other path answers with 200 and the greeting. Standard library only.
@@ -170,14 +171,17 @@ def serve(stream, options):
             stream.sendall(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 50\r\n\r\nfirst part")
             return False
         body, more = options.greeting.encode(), b""
-        if path in ("/close", "/next"):
+        if path in ("/close", "/next", "/gone"):
             more = b"Connection: close\r\n"
+        elif path.startswith("/kept?"):
+            more = b"ETag: \"1\"\r\nConnection: close\r\nCache-Control: %s\r\n" % path[6:].encode()
         elif path == "/secure":
             more = b"Strict-Transport-Security: max-age=31536000; includeSubDomains; preload\r\n"
         if path == "/next":
             stream.context.load_cert_chain(options.next, options.next_key)
+        options.gone = options.gone or path == "/gone"
         stream.sendall(b"HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n" % (more, len(body)) + body)
-        if path in ("/close", "/next"):
+        if b"Connection: close" in more:
             return True
 
 
@@ -185,6 +189,9 @@ def connection(raw, context, options):
     if not context:
         return plain(raw, options)
     raw.settimeout(60)
+    if options.gone:
+        raw.recv(65536)
+        return raw.close()
     try:
         stream = context.wrap_socket(raw, server_side=True)
     except (OSError, ssl.SSLError) as error:
@@ -241,6 +248,7 @@ def main():
     parser.add_argument("--greeting", default="from the origin")
     parser.add_argument("--life", type=int, default=900)
     options = parser.parse_args()
+    options.gone = False
     context = None
     if options.cert:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

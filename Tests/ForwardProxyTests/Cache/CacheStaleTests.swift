@@ -110,6 +110,52 @@ struct CacheStaleTests {
         #expect(try stage("\(directive), stale-if-error=100", .status503).get().status == 503)
     }
 
+    @Test(
+        "a response that is none is told as that, also where what is stored must be validated",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", "what is this?\r\n\r\n",
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+        ])
+    func malformed(_ answer: String) throws {
+        for directive in ["must-revalidate", "proxy-revalidate", "no-cache", "s-maxage=5", "stale-if-error=100"] {
+            let stage = try CacheStage { _, number in
+                number > 1
+                    ? answer
+                    : response("200 OK", "Cache-Control: max-age=5, \(directive)", "ETag: \"v1\"", body: "1")
+            }
+            #expect(try stage.get().body == "1")
+            stage.clock.advance(seconds: 6)
+            let second = try stage.get()
+            guard directive != "stale-if-error=100" else {
+                #expect(second.cacheStatus == "subproxy; fwd=stale; detail=\"stale-if-error\"")
+                continue
+            }
+            #expect(second.status == 502)
+            #expect(second.field("Proxy-Status")?.hasPrefix("subproxy; error=http_protocol_error") == true)
+        }
+    }
+
+    @Test("an origin that closes in the middle of its head has closed without a response")
+    func partOfHead() throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let isFirst = request.target == "/" && request.field("If-None-Match") == nil
+            try connection.socket.send(
+                isFirst
+                    ? response("200 OK", "Cache-Control: max-age=0", "ETag: \"v1\"", "Connection: close", body: "1")
+                    : "HTTP/1.1 200 OK\r\nContent-Le")
+            return false
+        }
+        let proxy = try TestProxy()
+        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/").body == "1")
+        let standIn = try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/")
+        #expect(standIn.body == "1")
+        #expect(standIn.cacheStatus == "subproxy; fwd=stale; detail=\"unreachable\"")
+        let failed = try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/other")
+        #expect(failed.status == 502)
+        #expect(failed.field("Proxy-Status")?.hasPrefix("subproxy; error=connection_terminated") == true)
+        #expect(failed.body.contains("broke the connection off: its header section is incomplete"))
+    }
+
     @Test("stale-while-revalidate serves the stale one at once and validates it once, in the background")
     func staleWhileRevalidate() throws {
         let gate = Gate()

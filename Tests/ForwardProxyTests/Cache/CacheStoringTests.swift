@@ -151,6 +151,22 @@ struct CacheStoringTests {
         #expect(try stage.get("/", "Cache-Control: only-if-cached").status == 504)
     }
 
+    @Test(
+        "what is said to be stored is stored, also close to the largest size", arguments: [1, 64],
+        [10, 60_000, 115_000, 120_000, 126_000, 128_000, 130_000, 131_072, 131_073])
+    func largest(_ divisor: Int, _ size: Int) throws {
+        let stage = try CacheStage {
+            $0.cache.memory = (1 << 20) / divisor
+        } _: { _, _ in
+            response("200 OK", "Cache-Control: max-age=60", body: String(repeating: "x", count: size / divisor))
+        }
+        let first = try stage.get()
+        let isStored = first.cacheStatus == "subproxy; fwd=uri-miss; stored"
+        #expect(isStored || first.cacheStatus == "subproxy; fwd=uri-miss; detail=\"too large\"")
+        #expect((try stage.get().cacheStatus?.hasPrefix("subproxy; hit") == true) == isStored)
+        if divisor == 1 { #expect(isStored == (size <= 128_000), "\(size)") }
+    }
+
     @Test("with --cache-memory 0 nothing is stored")
     func noMemory() throws {
         let stage = try CacheStage {

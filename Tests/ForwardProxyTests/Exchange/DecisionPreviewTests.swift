@@ -76,6 +76,21 @@ struct DecisionPreviewTests {
         #expect(try socket.receiveResponseHead().status == status)
     }
 
+    @Test("a preflight that a rule answers names the rule")
+    func preflight() throws {
+        let map = try #require(SubstitutionMap.load(text: "substitutions:\n  http://m.test/x: { text: x }\n").map)
+        var fields = FieldSection()
+        fields.append(name: "Origin".utf8, value: "http://a.test".utf8)
+        fields.append(name: "Access-Control-Request-Method".utf8, value: "GET".utf8)
+        func rule(_ url: String, _ method: Method) throws -> String? {
+            DecisionPreview(try TargetURI(url), method: RequestMethod(method), fields: fields, map: map)
+                .preflightRule?.position
+        }
+        #expect(try rule("http://m.test/x", .options)?.hasSuffix(":2") == true)
+        #expect(try rule("http://m.test/x", .get) == nil)
+        #expect(try rule("http://m.test/y", .options) == nil)
+    }
+
     @Test("with --offline a request for another protocol reaches no origin")
     func offlineUpgrade() throws {
         let origin = try ScriptedOrigin(body: "ok")

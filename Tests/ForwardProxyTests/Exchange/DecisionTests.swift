@@ -114,6 +114,7 @@ struct DecisionTests {
         Case("OPTIONS", "x", "Origin: http://a.test", preflight, in: .offline, is: "preflight"),
         Case("OPTIONS", "off", "Origin: http://a.test", preflight, is: "answer"),
         Case("OPTIONS", "x", preflight, is: "answer"),
+        Case("OPTIONS", "x", "Origin: http://a.test", preflight, "Expect: magic", is: "refuse 417"),
         Case("OPTIONS", "post", "Origin: http://a.test", preflight, is: "forward method"),
         // No rule answers.
         Case("GET", other, is: "consult"), Case("HEAD", other, is: "consult"), Case("POST", other, is: "consult"),
@@ -121,6 +122,11 @@ struct DecisionTests {
         Case("GET", "post", is: "consult"), Case("PUT", other, onlyIfCached, is: "refuse 504"),
         Case("GET", other, reload, is: "consult"), Case("GET", "ftp://o.test/", is: "refuse 501"),
         Case("GET", other, "Connection: upgrade", "Upgrade: websocket", is: "forward bypass"),
+        Case("GET", other, "Connection: upgrade", "Upgrade: websocket", onlyIfCached, is: "refuse 504"),
+        Case("GET", other, "Connection: upgrade", "Upgrade: websocket", reload, in: .uncached, is: "forward bypass"),
+        Case("GET", other, "Content-Length: 1", in: .uncached, is: "forward bypass"),
+        Case("HEAD", other, "Content-Length: 1", reload, in: .uncached, is: "forward bypass"),
+        Case("POST", other, "Content-Length: 1", reload, in: .uncached, is: "forward method"),
         Case("GET", other, in: .uncached, is: "forward uri-miss"),
         Case("GET", other, reload, in: .uncached, is: "forward request"),
         Case("POST", other, in: .uncached, is: "forward method"),
@@ -138,7 +144,8 @@ struct DecisionTests {
     @Test("depends on the rule, the method and the request's fields", arguments: cases)
     func decision(_ row: Case) throws {
         let decider = try DecisionTests.decider(row.mode, ProxyIdentity(random: 7))
-        let asked = try DecisionTests.asked(row.method, row.url, row.fields)
+        let asked = try DecisionTests.asked(
+            row.method, row.url, row.fields, hasBody: row.fields.contains("Content-Length: 1"))
         var scratch = LookupScratch()
         let match = decider.map.lookup(asked.uri, method: asked.method, fields: asked.fields, scratch: &scratch)
         let decision = decider.decision(on: asked, rule: match.map { decider.map.rule($0.id) }, scratch: &scratch)
@@ -235,6 +242,8 @@ struct DecisionTests {
             ("m.test", 4443, [], false, .plain, "relay"), ("o.test", 8443, [], false, .plain, "refuse 403 port 8443"),
             ("m.test", 443, [], true, .plain, "refuse 400"),
             ("m.test", 443, ["Via: 1.1 subproxy-00000007"], false, .plain, "refuse 508"),
+            ("m.test", 443, ["Expect: magic"], false, .plain, "refuse 417"),
+            ("m.test", 443, ["Expect: 100-continue"], false, .plain, "decrypt"),
             ("named.test", 443, [], false, .plain, "decrypt"), ("port.test", 4443, [], false, .plain, "decrypt"),
             ("port.test", 443, [], false, .plain, "relay"),
         ])
@@ -242,7 +251,8 @@ struct DecisionTests {
         host: String, port: UInt16, fields: [String], hasBody: Bool, mode: Mode, expected: String
     ) throws {
         let decider = try DecisionTests.decider(mode, ProxyIdentity(random: 7))
-        let decision = decider.tunnel(to: host, port: port, fields: FieldSection(lines: fields), hasBody: hasBody)
+        let decision = decider.tunnel(
+            to: host, port: port, version: .http1_1, fields: FieldSection(lines: fields), hasBody: hasBody)
         let found =
             switch decision {
             case .relay: "relay"

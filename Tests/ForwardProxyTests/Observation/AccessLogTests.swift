@@ -117,6 +117,24 @@ struct AccessLogTests {
         }
     }
 
+    @Test(
+        "What may be a name and a password in a target that is no URL is not logged",
+        arguments: [
+            ("http://alice:pa/55@host.test/", "http://host.test/"), ("http//alice:pa55@host.test/", "http//host.test/"),
+            ("//alice:pa55@host.test/", "//host.test/"), ("alice:pa55@host.test:443", "host.test:443"),
+            ("http:/alice:pa55@host.test//x", "host.test//x"), ("http://alice:pa?55@host.test/", "http://host.test/"),
+            ("http://alice:p#a@55@host.test/", "http://host.test/"), ("http://alice:pa//55@", "http://"),
+            ("/@alice/x@2", "/@alice/x@2"), ("@", ""), ("http://host.test", "http://host.test"),
+        ])
+    func userInformation(_ target: String, _ shown: String) throws {
+        let record = ExchangeRecord(
+            startedAt: 0, method: ByteBuffer(string: "GET"), url: ByteBuffer(string: target))
+        let line = try written(.text, showsQueryValues: true) {
+            $0.write(record, client: "127.0.0.1", duration: 0, wall: AccessLogTests.wall)
+        }
+        #expect(line.contains(" GET \(shown) 0 "), "\(line)")
+    }
+
     @Test("Each line has its own time, also where the clock is set back")
     func times() throws {
         let record = AccessLogTests.examples[0].record

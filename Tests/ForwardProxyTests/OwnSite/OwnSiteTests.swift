@@ -92,6 +92,59 @@ struct OwnSiteTests {
         for secret in ["secret", "hidden", "u:p"] { #expect(!log.contains(secret)) }
     }
 
+    @Test("no name and password of a target that can't be read is in the log, and an @ in a URL's path is")
+    func userInformation() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/: { text: mapped }\n")
+        for target in ["http://alice:pa/55@m.test/", "http//alice:pa55@m.test/", "//alice:pa55@m.test/"] {
+            #expect(try own(proxy, target).status >= 400)
+        }
+        #expect(try own(proxy, "alice:pa55@m.test:443", method: "CONNECT").status >= 400)
+        for _ in 0..<2 { _ = try own(proxy, "http://m.test/@scope/part@2") }
+        let log = try proxy.stopAndReadLog()
+        for secret in ["alice", "pa/55", "pa55"] { #expect(!log.contains(secret), "\(log)") }
+        #expect(log.split(separator: " ").filter { $0 == "http://m.test/@scope/part@2" }.count == 2, "\(log)")
+    }
+
+    @Test("every response of the proxy itself has Via, and an error Proxy-Status")
+    func statusFields() throws {
+        let proxy = try TestProxy()
+        for path in ["/", "/proxy.pac", "/healthz", "/metrics"] {
+            let page = try own(proxy, path)
+            #expect(page.status == 200)
+            #expect(page.field("Via")?.hasPrefix("1.1 subproxy-") == true)
+            #expect(page.field("Proxy-Status") == nil)
+        }
+        let socket = try proxy.connect()
+        try socket.send(
+            "POST /reset HTTP/1.1\r\nHost: 127.0.0.1:\(proxy.port)\r\nSec-Fetch-Site: cross-site\r\n"
+                + "Connection: close\r\n\r\n")
+        let errors: [(TestResponse, Int, String)] = [
+            (try own(proxy, "/none"), 404, "http_request_error"),
+            (try own(proxy, "/", method: "DELETE"), 405, "http_request_error"),
+            (try own(proxy, "/", host: "evil.example"), 421, "http_request_error"),
+            (TestResponse(try socket.receiveAll()), 403, "http_request_denied"),
+        ]
+        for (error, status, type) in errors {
+            #expect(error.status == status)
+            #expect(error.field("Via")?.hasPrefix("1.1 subproxy-") == true)
+            #expect(error.field("Proxy-Status")?.hasPrefix("subproxy; error=\(type); details=") == true)
+        }
+    }
+
+    @Test("an expectation of the proxy itself that it does not know can't be met")
+    func expectation() throws {
+        let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n")
+        for (method, target) in [
+            ("GET", "/"), ("GET", "/healthz"), ("GET", "http://127.0.0.1:\(proxy.port)/"), ("OPTIONS", "*"),
+            ("OPTIONS", "http://127.0.0.1:\(proxy.port)"), ("CONNECT", "m.test:443"), ("GET", "/console/x"),
+        ] {
+            let host = method == "CONNECT" ? target : "127.0.0.1:\(proxy.port)"
+            let socket = try proxy.connect()
+            try socket.send("\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\nExpect: magic\r\n\r\n")
+            #expect(try socket.receiveResponseHead().status == 417, "\(method) \(target)")
+        }
+    }
+
     @Test("as JSON each line is an object with the documented names")
     func jsonLog() throws {
         let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: mapped }\n") { $0.logFormat = .json }

@@ -41,6 +41,20 @@ struct IncludeTests {
         #expect(rule.status == 200)
     }
 
+    @Test("maps with the same file name have as many folders in front of it as tell them apart")
+    func sameName() throws {
+        let names = ["m.yaml", "a/m.yaml", "b/a/m.yaml", "c/a/m.yaml", "c/n.yaml"]
+        func positions(_ numbers: [Int]) throws -> [String] {
+            let files = numbers.map { names[$0] }
+            let texts = files.map { ($0, "substitutions: { \"http://h/\($0)\": { text: x } }") }
+            let result = loadFiles(Dictionary(uniqueKeysWithValues: texts), files)
+            return try #require(result.map).rules.map(\.position)
+        }
+        #expect(try positions([0, 4]) == ["m.yaml:1", "n.yaml:1"])
+        #expect(try positions([1, 0, 4]).first == "a/m.yaml:1")
+        #expect(try positions([2, 3, 4]) == ["b/a/m.yaml:1", "c/a/m.yaml:1", "n.yaml:1"])
+    }
+
     @Test("defaults count for rules before them too, and give way to the rule's own options")
     func defaults() throws {
         let map = try map(

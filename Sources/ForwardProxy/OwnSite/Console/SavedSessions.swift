@@ -75,15 +75,16 @@ extension LoopContext {
 
 extension ProxyError {
     static let noSuchSession = ProxyError(
-        status: 404, failure: "There is no session of that name.",
+        status: 404, type: "http_request_error", failure: "There is no session of that name.",
         advice: "'subproxy session list' names those that are saved.", isRefusal: true)
 
     fileprivate static let noSuchEntry = ProxyError(
-        status: 404, failure: "The session has no such entry.",
+        status: 404, type: "http_request_error", failure: "The session has no such entry.",
         advice: "'subproxy session show NAME' lists its entries, which are counted from 0.", isRefusal: true)
 
     fileprivate static let onlyForDocuments = ProxyError(
-        status: 403, failure: "An entry of a session is for a tab, and not for a part of a page.",
+        status: 403, type: "http_request_denied",
+        failure: "An entry of a session is for a tab, and not for a part of a page.",
         advice: "Open it as a page of its own.", isRefusal: true)
 
     /// Why a session's file can't be shown; nothing of what is in it is told.
@@ -92,12 +93,13 @@ extension ProxyError {
         case .notFound: self = .noSuchSession
         case .system(let error):
             self.init(
-                status: 500, failure: "The file \(name.text).yaml of the session can't be read: \(error.text).",
+                status: 500, type: "proxy_internal_error",
+                failure: "The file \(name.text).yaml of the session can't be read: \(error.text).",
                 advice: "Look at its mode and owner.")
         case .noSession(let error):
             let place = error.span.map { ":\($0.start.line):\($0.start.column)" } ?? ""
             self.init(
-                status: 500, failure: "The file \(name.text).yaml\(place) is no session.",
+                status: 500, type: "proxy_internal_error", failure: "The file \(name.text).yaml\(place) is no session.",
                 advice: "'subproxy session show \(name.text)' says what is wrong with it.")
         }
     }
