@@ -41,4 +41,33 @@ struct CORSFieldsTests {
         #expect(response.field(name) == expected)
         #expect(response.field("Access-Control-Allow-Origin") == "http://app.test")
     }
+
+    @Test("an error of a rule is for them what its answer would be")
+    func errors() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/404: { file: nope.txt, missing: 404 }
+              http://m.test/error: nope.txt
+              http://m.test/forward: { file: nope.txt, missing: forward }
+              http://m.test/folder/: ./
+              http://m.test/sql/: { sqlite: nope.db, missing: 404 }
+              http://m.test/page: { template: nope.html }
+              http://m.test/off: { file: nope.txt, missing: 404, cors: off }
+              http://m.test/own: { file: nope.txt, headers: { Access-Control-Allow-Origin: "*" } }
+
+            """
+        ) { $0.isOffline = true }
+        for (path, status, isReadable) in [
+            ("404", 404, true), ("error", 502, true), ("forward", 504, true), ("folder/a%2Fb", 404, true),
+            ("sql/x", 404, true), ("page", 502, true), ("off", 404, false), ("own", 502, false),
+        ] {
+            let response = try proxy.exchange("GET", "http://m.test/\(path)", fields: [Self.origin])
+            #expect(response.status == status, "\(path)")
+            #expect(response.field("Access-Control-Allow-Origin") == (isReadable ? "http://app.test" : nil), "\(path)")
+            #expect(response.field("Vary") == (isReadable ? "Origin" : nil), "\(path)")
+            let plain = try proxy.exchange("GET", "http://m.test/\(path)")
+            #expect(plain.field("Vary") == (isReadable ? "Origin" : nil), "\(path)")
+        }
+    }
 }
