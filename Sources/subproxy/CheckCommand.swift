@@ -33,6 +33,7 @@ struct CheckCommand: ProgramCommand {
         messages += result.map?.checkTemplates() ?? []
         messages += result.map?.checkDatabases() ?? []
         messages += result.map?.checkArchives() ?? []
+        if strict { messages = messages.map(\.asError) }
         for message in messages { StandardStream.error.writeLine(message.rendering) }
         for note in result.map?.archives.flatMap(CheckCommand.unusable) ?? [] { StandardStream.error.writeLine(note) }
         let omitted = files.map { max(0, $0.missing + $0.unusable - $0.diagnostics.count) } ?? 0
@@ -40,10 +41,8 @@ struct CheckCommand: ProgramCommand {
             StandardStream.error.writeLine("subproxy: \(counted(omitted, "further message")) not shown")
         }
 
-        let isMissing = (files?.missing ?? 0) > 0
         let hasErrors = messages.contains(where: \.isError) || (files?.unusable ?? 0) > 0
-        let hasWarnings = messages.contains { !$0.isError } || isMissing
-        guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
+        guard let map = result.map, !hasErrors else { return .failure }
         let names = maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")
         StandardStream.output.writeLine("\(names): \(map.detailedSummary), \(verdict(messages, omitted))")
         return .success

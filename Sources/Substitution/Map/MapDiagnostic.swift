@@ -21,6 +21,15 @@ public struct MapDiagnostic: Sendable, Equatable {
         self.diagnostic = diagnostic
         self.rendering = rendering
     }
+
+    /// The same as an error, where it is a warning.
+    public var asError: MapDiagnostic {
+        guard diagnostic.severity == .warning else { return self }
+        var error = diagnostic
+        error.severity = .error
+        return MapDiagnostic(
+            error, rendering: rendering.replacing(": warning: ", with: ": error: ", maxReplacements: 1))
+    }
 }
 
 /// What is wrong with one file, collected while it is read.
