@@ -391,6 +391,22 @@ struct MappedAnswerTests {
         #expect(unchanged.status == 304 && unchanged.field("Vary") == "Origin")
     }
 
+    @Test(
+        "whatever a rule says of Vary, an answer that has several encodings names Accept-Encoding",
+        arguments: [
+            ("Cookie", "Cookie, Accept-Encoding, Origin"), ("null", "Accept-Encoding, Origin"),
+            ("accept-encoding", "accept-encoding, Origin"), ("\"*\"", "*"),
+        ])
+    func varyingByEncoding(_ vary: String, _ expected: String) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/z: { file: z.txt, headers: { Vary: \(vary) } }\n",
+            files: ["z.txt": "z", "z.txt.gz": "gz"])
+        for fields in [[], ["Accept-Encoding: gzip"]] {
+            let response = try proxy.exchange("GET", "http://m.test/z", fields: fields)
+            #expect(response.body == (fields.isEmpty ? "z" : "gz") && response.field("Vary") == expected)
+        }
+    }
+
     @Test("what the proxy words itself is not to be taken for anything else, and its HTML does nothing")
     func ownWording() throws {
         let proxy = try TestProxy(
