@@ -17,7 +17,7 @@ extension LoopContext {
         noteRule(position, on: client)
         var lines = ByteBuffer()
         let ownChanges = options.headers.filter { $0.value != nil }
-        if ownChanges.contains(where: { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }) {
+        if options.namesHeader("access-control-allow-origin") {
             for change in ownChanges { MessageWriter.writeField(change.name, change.value ?? [], to: &lines) }
         } else {
             options.corsFields.writePreflight(for: fields, options, to: &lines)

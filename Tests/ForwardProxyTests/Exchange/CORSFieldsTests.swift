@@ -42,6 +42,16 @@ struct CORSFieldsTests {
         #expect(response.field("Access-Control-Allow-Origin") == "http://app.test")
     }
 
+    @Test("where headers removes Access-Control-Allow-Origin, the preflight has none of the fields either")
+    func removedOrigin() throws {
+        let proxy = try proxy("Access-Control-Allow-Origin: null, X-Mock: \"yes\"")
+        let response = try proxy.exchange("GET", "http://m.test/t", fields: [Self.origin])
+        #expect(!response.head.contains("Access-Control-"))
+        let preflight = try preflight(proxy)
+        #expect(preflight.status == 204 && preflight.field("X-Mock") == "yes")
+        #expect(!preflight.head.contains("Access-Control-"), "\(preflight.head)")
+    }
+
     @Test("an error of a rule is for them what its answer would be")
     func errors() throws {
         let proxy = try TestProxy(
