@@ -99,7 +99,8 @@ extension LoopContext {
             use.forget()
             let name = visibleText(of: path, limit: 300)
             proxy.logger.warning("\(rule.position): \(root.path)/\(name): \(refusal)")
-            guard refusal == .notFound else {
+            // No file can have a name that is too long.
+            guard refusal == .notFound || refusal == .invalidName else {
                 return fail(.file(refusal, rule: rule.position, path: name))
             }
             switch options.missing {
@@ -111,7 +112,7 @@ extension LoopContext {
                 exchange.handOver { client in
                     forward(request, AskedRequest(request, use.uri), to: use.uri, client, plan)
                 }
-            case .error, .forward: fail(.file(refusal, rule: rule.position, path: name))
+            case .error, .forward: fail(.file(.notFound, rule: rule.position, path: name))
             }
         }
         load(root, path, options.retain, current?.file) { [self] result in
