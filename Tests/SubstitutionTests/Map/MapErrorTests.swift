@@ -280,6 +280,10 @@ struct MapErrorTests {
             headlines("substitutions:\n  http://h/a: { forward: true, type: text/html }\n") == [
                 "2:32: warning: 'type' has no effect with 'forward'"
             ])
+        #expect(
+            headlines("defaults: { type: text/css }\nsubstitutions:\n  http://h/a: { block: true, type: text/html }\n") == [
+                "3:30: warning: 'type' has no effect with 'block'"
+            ])
     }
 
     @Test("a URL that comes twice is an error that names both lines")
