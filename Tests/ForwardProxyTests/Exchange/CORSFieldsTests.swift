@@ -18,7 +18,8 @@ struct CORSFieldsTests {
     @Test(
         "a field that headers sets or removes is not added a second time",
         arguments: [
-            ("Access-Control-Allow-Credentials", "\"false\"", "false"), ("access-control-allow-credentials", "null", nil),
+            ("Access-Control-Allow-Credentials", "\"false\"", "false"),
+            ("access-control-allow-credentials", "null", nil),
             ("Access-Control-Expose-Headers", "X-Q", "X-Q"), ("Access-Control-Expose-Headers", "null", nil),
         ] as [(String, String, String?)])
     func named(_ name: String, _ value: String, _ expected: String?) throws {
@@ -31,7 +32,8 @@ struct CORSFieldsTests {
     @Test(
         "a preflight has the field that headers sets, and not the one that it removes",
         arguments: [
-            ("Access-Control-Allow-Credentials", "\"false\"", "false"), ("Access-Control-Allow-Credentials", "null", nil),
+            ("Access-Control-Allow-Credentials", "\"false\"", "false"),
+            ("Access-Control-Allow-Credentials", "null", nil),
             ("access-control-max-age", "\"600\"", "600"), ("Access-Control-Max-Age", "null", nil),
             ("Access-Control-Allow-Methods", "PUT", "PUT"), ("X-Mock", "\"yes\"", nil),
         ] as [(String, String, String?)])
