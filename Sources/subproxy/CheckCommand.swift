@@ -28,8 +28,10 @@ struct CheckCommand: ProgramCommand {
         }
         let result = try MapSources(maps, process.signals).load()
         var messages = result.diagnostics
-        let files = result.map?.checkFiles(limit: 1000)
-        messages += files?.diagnostics ?? []
+        let files = (result.map ?? result.remainder)?.checkFiles(limit: 1000)
+        // A folder that is mapped to a file was noticed already where a map has it.
+        let places = messages.filter(\.isError).map(\.place)
+        messages += files?.diagnostics.filter { !places.contains($0.place) } ?? []
         messages += result.map?.checkTemplates() ?? []
         messages += result.map?.checkDatabases() ?? []
         messages += result.map?.checkArchives() ?? []

@@ -218,6 +218,11 @@ struct CommandLineTests {
         #expect(strict.status == 1)
         #expect(strict.output.isEmpty)
         #expect(lenient.error.contains(": warning: the file "))
+        try folder.write(
+            "wrong.yaml", "substitutions:\n  http://a.example/x: nowhere.txt\n  http://a.example/y: { txt: y }\n")
+        let wrong = try SubproxyProcess.run(["check", "wrong.yaml"], folder: folder.path)
+        #expect(wrong.status == 1)
+        #expect(wrong.error.contains("unknown option 'txt'") && wrong.error.contains("nowhere.txt' does not exist"))
         #expect(strict.error == lenient.error.replacing(": warning: ", with: ": error: "))
     }
 

@@ -104,6 +104,22 @@ struct MapFileCheckTests {
         #expect(root.map == nil && root.diagnostics.first?.rendering.contains("is no folder") == true)
     }
 
+    @Test("the files of a map that has errors are looked for too, where it is known where they are")
+    func withErrors() throws {
+        func check(_ text: String) -> MapFileCheck? {
+            let result = loadFiles(["substitutions.yaml": text], existing: ["/maps/bundle": .folder, "/maps/f": .file])
+            #expect(result.map == nil && !result.diagnostics.isEmpty)
+            return result.remainder?.checkFiles()
+        }
+        let rules = "substitutions:\n  http://h/a: { stauts: 1, file: a }\n  http://h/b: b\n  http://h/c: b\n"
+        let found = try #require(check("root: bundle\n" + rules))
+        #expect(found.diagnostics.map { $0.diagnostic.span?.start.line } == [3, 4, 5])
+        #expect(found.diagnostics.first?.rendering.contains("'/maps/bundle/a' does not exist") == true)
+        #expect(check(rules + "root: [bundle]\n") == nil)
+        #expect(check(rules + "root: f\n") == nil)
+        #expect(check(rules + "root: {\n") == nil)
+    }
+
     @Test("a symbolic link, and a path through one, is an error for the check and none for loading")
     func links() throws {
         let folder = TemporaryFolder()
