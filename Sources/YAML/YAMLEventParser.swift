@@ -11,6 +11,9 @@ public final class YAMLEventParser {
     /// The bytes that marks and spans count in.
     public let source: [UInt8]
     public let limits: YAMLLimits
+    /// Takes what is refused and yet can be read on behind: anchors, aliases, tags, merge keys. An alias then stands for
+    /// null. Where it is nil, the first of them ends the reading.
+    private let refused: ((YAMLError) -> Void)?
 
     // libyaml keeps the address of its parser, so the struct can't be a property.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
@@ -40,10 +43,14 @@ public final class YAMLEventParser {
 
     /// Prepares to read; errors, also of the bytes as a whole, come from ``next()``.
     ///
-    /// - Parameter bytes: UTF-8, with or without a byte-order mark.
-    public init(_ bytes: [UInt8], limits: YAMLLimits = .init()) {
+    /// - Parameters:
+    ///   - bytes: UTF-8, with or without a byte-order mark.
+    ///   - refused: Takes errors that need not end the reading: anchors, aliases, tags, merge keys. An alias is given as
+    ///     null then. By default they are thrown.
+    public init(_ bytes: [UInt8], limits: YAMLLimits = .init(), refused: ((YAMLError) -> Void)? = nil) {
         source = bytes
         self.limits = limits
+        self.refused = refused
         parser = .allocate(capacity: 1)
         parser.initialize(to: yaml_parser_t())
         event = .allocate(capacity: 1)
@@ -136,7 +143,9 @@ public final class YAMLEventParser {
                 _ = containers.popLast()
                 return .sequenceEnd(span)
             case YAML_ALIAS_EVENT:
-                throw Refusal.alias(source, span)
+                try refuse(Refusal.alias(source, span))
+                _ = enterNode()
+                return .scalar(YAMLScalar([], style: .plain, span: span))
             case YAML_DOCUMENT_START_EVENT:
                 try startDocument(span)
                 return .documentStart(span)
@@ -155,7 +164,7 @@ public final class YAMLEventParser {
         if sawDocument { throw Refusal.secondDocument(span) }
         sawDocument = true
         let tags = event.pointee.data.document_start.tag_directives
-        if tags.start != tags.end { throw Refusal.tagDirective(source, span) }
+        if tags.start != tags.end { try refuse(Refusal.tagDirective(source, span)) }
     }
 
     private func scalar(_ span: TextSpan) throws(YAMLError) -> YAMLScalar {
@@ -167,7 +176,7 @@ public final class YAMLEventParser {
         let style = YAMLScalar.Style(data.style)
         let value = UnsafeBufferPointer(start: data.value, count: data.length)
         let isKey = enterNode()
-        if isKey, style == .plain, value.elementsEqual("<<".utf8) { throw Refusal.mergeKey(span) }
+        if isKey, style == .plain, value.elementsEqual("<<".utf8) { try refuse(Refusal.mergeKey(span)) }
         if let range = YAMLScalar.verbatimRange(of: value, style, span, in: source) {
             return YAMLScalar(source: source, range: range, style: style, span: span)
         }
@@ -180,7 +189,12 @@ public final class YAMLEventParser {
         // libyaml drops the tag `!`, so the first byte is looked at too; nothing else can begin with one of these.
         let first = span.start.offset
         let isMarked = span.end.offset > first && first < source.count && Refusal.isProperty(source[first])
-        if anchor != nil || tag != nil || isMarked { throw Refusal.property(source, span) }
+        if anchor != nil || tag != nil || isMarked { try refuse(Refusal.property(source, span)) }
+    }
+
+    private func refuse(_ error: YAMLError) throws(YAMLError) {
+        guard let refused else { throw error }
+        refused(error)
     }
 
     /// Counts a node that begins, and says whether it is a mapping's key.

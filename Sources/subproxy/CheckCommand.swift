@@ -28,11 +28,14 @@ struct CheckCommand: ProgramCommand {
         }
         let result = try MapSources(maps, process.signals).load()
         var messages = result.diagnostics
-        let files = result.map?.checkFiles(limit: 1000)
-        messages += files?.diagnostics ?? []
+        let files = (result.map ?? result.remainder)?.checkFiles(limit: 1000)
+        // A folder that is mapped to a file was noticed already where a map has it.
+        let places = messages.filter(\.isError).map(\.place)
+        messages += files?.diagnostics.filter { !places.contains($0.place) } ?? []
         messages += result.map?.checkTemplates() ?? []
         messages += result.map?.checkDatabases() ?? []
         messages += result.map?.checkArchives() ?? []
+        if strict { messages = messages.map(\.asError) }
         for message in messages { StandardStream.error.writeLine(message.rendering) }
         for note in result.map?.archives.flatMap(CheckCommand.unusable) ?? [] { StandardStream.error.writeLine(note) }
         let omitted = files.map { max(0, $0.missing + $0.unusable - $0.diagnostics.count) } ?? 0
@@ -40,10 +43,8 @@ struct CheckCommand: ProgramCommand {
             StandardStream.error.writeLine("subproxy: \(counted(omitted, "further message")) not shown")
         }
 
-        let isMissing = (files?.missing ?? 0) > 0
         let hasErrors = messages.contains(where: \.isError) || (files?.unusable ?? 0) > 0
-        let hasWarnings = messages.contains { !$0.isError } || isMissing
-        guard let map = result.map, !hasErrors, !(strict && hasWarnings) else { return .failure }
+        guard let map = result.map, !hasErrors else { return .failure }
         let names = maps.map { $0 == "-" ? "<stdin>" : $0 }.joined(separator: ", ")
         StandardStream.output.writeLine("\(names): \(map.detailedSummary), \(verdict(messages, omitted))")
         return .success

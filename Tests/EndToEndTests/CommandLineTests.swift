@@ -218,7 +218,13 @@ struct CommandLineTests {
         let strict = try SubproxyProcess.run(["check", "half.yaml", "--strict"], folder: folder.path)
         #expect(strict.status == 1)
         #expect(strict.output.isEmpty)
-        #expect(strict.error == lenient.error)
+        #expect(lenient.error.contains(": warning: the file "))
+        try folder.write(
+            "wrong.yaml", "substitutions:\n  http://a.example/x: nowhere.txt\n  http://a.example/y: { txt: y }\n")
+        let wrong = try SubproxyProcess.run(["check", "wrong.yaml"], folder: folder.path)
+        #expect(wrong.status == 1)
+        #expect(wrong.error.contains("unknown option 'txt'") && wrong.error.contains("nowhere.txt' does not exist"))
+        #expect(strict.error == lenient.error.replacing(": warning: ", with: ": error: "))
     }
 
     @Test("The example map and its bundle have no fault")

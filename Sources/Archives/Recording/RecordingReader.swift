@@ -149,7 +149,9 @@ struct RecordingReader: ArchiveReader {
                 }
             default:
                 let node = try parser.node(startingWith: event)
-                throw YAMLError("an entry is a mapping with a 'url', not \(node.kind)", at: node.span)
+                throw YAMLError(
+                    "this list is a recording, whose entries are mappings with a 'url', not \(node.kind); a map is a"
+                        + " mapping with 'substitutions'", at: node.span)
             }
         }
     }

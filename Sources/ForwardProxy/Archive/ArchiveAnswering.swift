@@ -193,7 +193,7 @@ extension LoopContext {
     ) {
         var lines = ByteBuffer(string: "Cache-Control: no-store\r\n")
         if answersCORS {
-            CORSFields.write(for: request.head.fields, exposed: "Date, Via", to: &lines)
+            CORSFields.all.write(for: request.head.fields, exposed: "Date, Via", to: &lines)
             lines.writeStaticString("Vary: Origin\r\n")
         }
         lines.writeImmutableBuffer(proxy.identity.viaLine)

@@ -175,9 +175,7 @@ final class ArchiveStream: Exchange {
         announced = size
         if let size { MessageWriter.writeField("Content-Length", decimal: size, to: &lines) }
         lines.writeImmutableBuffer(representation.fullLines.behind)
-        if answer.answersCORS {
-            CORSFields.write(for: asking.request.head.fields, exposed: representation.exposed, to: &lines)
-        }
+        answer.cors.write(for: asking.request.head.fields, exposed: representation.exposed, to: &lines)
         lines.writeImmutableBuffer(loop.dateStamp().line)
         return ResponseStart(
             status: answer.status, reason: nil, lines: lines, body: size.map { .length($0) } ?? .unknown)

@@ -67,7 +67,7 @@ extension AnswerFields {
             fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
         }
         if content.bodies.count > 1 { addToVary("Accept-Encoding", &fields) }
-        if answersCORS { addOriginToVary(&fields) }
+        if answersCORS { addToVary("Origin", &fields) }
         func first(_ name: String) -> Field? { fields.first { $0.name.equalsIgnoringASCIICase(name) } }
         var made = RepresentationBuilder(
             status: status, mediaType: first("content-type")?.value ?? [], size: body.size,
@@ -88,18 +88,6 @@ extension AnswerFields {
             lines.writeImmutableBuffer(identity.viaLine)
         }
         return ReadyRepresentation(made)
-    }
-
-    private static func addToVary(_ name: String, _ fields: inout [Field]) {
-        guard let index = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase("vary") }) else {
-            return fields.append(Field(name: "Vary", value: Array(name.utf8), isContent: false))
-        }
-        let known = String(decoding: fields[index].value, as: UTF8.self).split(separator: ",")
-        let isNamed = known.contains { word in
-            let word = String(word.filter { $0 != " " })
-            return word == "*" || word.equalsIgnoringASCIICase(name)
-        }
-        if !isNamed { fields[index].value += Array(", \(name)".utf8) }
     }
 }
 

@@ -198,7 +198,7 @@ extension LoopContext {
         }
         let source = AnswerPlan.Source(
             representation: ready.representation, status: metadata.status, tail: tail, now: now.wall,
-            date: metadata.date, modificationDate: metadata.modificationDate, answersCORS: false)
+            date: metadata.date, modificationDate: metadata.modificationDate, cors: [])
         var plan: AnswerPlan
         if let part = metadata.part {
             guard let range = Combination.range(of: CacheRequest(request, of: client), within: part) else {

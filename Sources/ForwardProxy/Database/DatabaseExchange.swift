@@ -252,12 +252,12 @@ final class DatabaseExchange: Exchange {
         switch rule.options.missing {
         case .notFound:
             self.client = nil
-            client.fail(.noSuchFile(rule: rule.position))
+            client.fail(.noSuchFile(rule: rule.position).answering(by: rule.options))
             client.flush()
         case .forward where mayForward && use.uri.scheme != .other:
             self.client = nil
             if let error = loop.forwardRefusal(rule, request) {
-                client.fail(error)
+                client.fail(error.answering(by: rule.options))
                 return client.flush()
             }
             let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)

@@ -175,7 +175,8 @@ final class AnswerExchange: Exchange {
                     if let fresh { begin(fresh) } else { fail(.internalError) }
                 }
             case .failure(let refusal):
-                fail(.file(refusal, rule: answer.position, path: String(decoding: file.path, as: UTF8.self)))
+                let path = String(decoding: file.path, as: UTF8.self)
+                fail(.file(refusal, rule: answer.position, path: path).answering(by: answer.options))
             }
         }
     }

@@ -66,16 +66,16 @@ enum AnswerFields {
         if content.isOwnWording {
             fields.append(Field(name: "X-Content-Type-Options", value: Array("nosniff".utf8), isContent: false))
         }
-        if content.bodies.count > 1 {
-            fields.append(Field(name: "Vary", value: Array("Accept-Encoding".utf8), isContent: false))
-        }
         for header in options.headers where !(content.isProblem && isOfProblem(header.name)) {
             let replaced = fields.first { $0.name.equalsIgnoringASCIICase(header.name) }
             fields.removeAll { $0.name.equalsIgnoringASCIICase(header.name) }
             guard let value = header.value else { continue }
             fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
         }
-        if answersCORS { addOriginToVary(&fields) }
+        if content.bodies.count > 1 { addToVary("Accept-Encoding", &fields) }
+        // Also to a request without one: whoever stores that response must not give it to a script of another origin
+        // (Fetch standard, "CORS protocol and HTTP caches").
+        if answersCORS { addToVary("Origin", &fields) }
 
         func first(_ name: String) -> Field? { fields.first { $0.name.equalsIgnoringASCIICase(name) } }
         var made = RepresentationBuilder(
@@ -98,17 +98,16 @@ enum AnswerFields {
         name.equalsIgnoringASCIICase("content-type") || name.equalsIgnoringASCIICase("cache-control")
     }
 
-    /// Says that the fields depend on Origin, also to a request without one: whoever stores that response must not give
-    /// it to a script of another origin (Fetch standard, "CORS protocol and HTTP caches").
-    static func addOriginToVary(_ fields: inout [Field]) {
+    /// Says that the answer depends on a field of the request, whatever the rule says of Vary.
+    static func addToVary(_ name: String, _ fields: inout [Field]) {
         guard let index = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase("vary") }) else {
-            return fields.append(Field(name: "Vary", value: Array("Origin".utf8), isContent: false))
+            return fields.append(Field(name: "Vary", value: Array(name.utf8), isContent: false))
         }
         let names = fields[index].value.split(separator: UInt8(ascii: ",")).map { element in
-            element.map(\.asciiLowercased).filter { $0 != 0x20 && $0 != 0x09 }
+            String(decoding: element.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
         }
-        guard !names.contains(Array("origin".utf8)), !names.contains([UInt8(ascii: "*")]) else { return }
-        fields[index].value += Array(names.isEmpty ? "Origin".utf8 : ", Origin".utf8)
+        guard !names.contains(where: { $0 == "*" || $0.equalsIgnoringASCIICase(name) }) else { return }
+        fields[index].value += Array((names.isEmpty ? name : ", \(name)").utf8)
     }
 
     /// The names that a script of another origin may read besides the safelisted ones (Fetch standard,

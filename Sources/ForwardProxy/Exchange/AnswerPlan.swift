@@ -39,8 +39,8 @@ struct AnswerPlan {
         /// Whether parts are sent in the order in which they stand in the body, whatever the order in which they are asked
         /// for, as RFC 9110 §15.3.7.2 allows.
         var isInOrder = false
-        /// Whether the fields are added that let scripts of other origins read the response.
-        var answersCORS: Bool
+        /// The fields that are added for scripts of other origins.
+        var cors: CORSFields
     }
 
     /// Plans the response to `request` by a rule's answer.
@@ -50,7 +50,7 @@ struct AnswerPlan {
             Source(
                 representation: variant, status: answer.status, tail: date.line, now: date.unixSeconds,
                 date: date.unixSeconds, modificationDate: variant.lastModified, isConditional: answer.isConditional,
-                isInOrder: answer.archived?.isInOrder ?? false, answersCORS: answer.answersCORS),
+                isInOrder: answer.archived?.isInOrder ?? false, cors: answer.cors),
             for: request)
     }
 
@@ -159,7 +159,7 @@ struct AnswerPlan {
             lines.writeStaticString("\r\n")
         }
         lines.writeImmutableBuffer(isFull ? variant.fullLines.behind : variant.commonLines)
-        if answer.answersCORS { CORSFields.write(for: fields, exposed: variant.exposed, to: &lines) }
+        answer.cors.write(for: fields, exposed: variant.exposed, to: &lines)
         lines.writeImmutableBuffer(answer.tail)
     }
 }
@@ -178,47 +178,5 @@ extension ReadyAnswer {
         }
         let coding = AcceptEncoding(fields).preferred(among: available)
         return variants.first { $0.coding == coding } ?? variants[0]
-    }
-}
-
-/// Fields that let a script of another origin read a mapped response (Fetch standard, "CORS protocol").
-enum CORSFields {
-    /// Writes the fields for a request with `Origin`; nothing where there is none. `Vary: Origin` stands in every
-    /// answer, and is not written here.
-    ///
-    /// - Parameter exposed: the names for Access-Control-Expose-Headers.
-    static func write(for fields: FieldSection, exposed: @autoclosure () -> String, to lines: inout ByteBuffer) {
-        guard writeOrigin(fields, to: &lines) else { return }
-        lines.writeStaticString("Access-Control-Expose-Headers: ")
-        lines.writeString(exposed())
-        lines.writeStaticString("\r\n")
-    }
-
-    /// Writes what a preflight for a mapped URL is answered with.
-    ///
-    /// - Parameter methods: what the rule answers; empty stands for every method, so the requested one is named.
-    static func writePreflight(for fields: FieldSection, methods: [String], to lines: inout ByteBuffer) {
-        guard writeOrigin(fields, to: &lines) else { return }
-        let allowed = methods.isEmpty ? CORS.requestedMethod(fields) : Array(methods.joined(separator: ", ").utf8)
-        MessageWriter.writeField("Access-Control-Allow-Methods", allowed ?? [], to: &lines)
-        if let names = CORS.requestedFieldNames(fields), !names.isEmpty {
-            MessageWriter.writeField("Access-Control-Allow-Headers", names, to: &lines)
-        }
-        if fields.contains(.accessControlRequestPrivateNetwork) {
-            lines.writeStaticString("Access-Control-Allow-Private-Network: true\r\n")
-        }
-        lines.writeStaticString("Access-Control-Max-Age: 5\r\n")
-        lines.writeStaticString(
-            "Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers\r\n")
-    }
-
-    private static func writeOrigin(_ fields: FieldSection, to lines: inout ByteBuffer) -> Bool {
-        guard fields.count(of: .origin) == 1 else { return false }
-        return fields.withFirst(.origin) { origin in
-            lines.writeStaticString("Access-Control-Allow-Origin: ")
-            lines.writeBytes(origin)
-            lines.writeStaticString("\r\nAccess-Control-Allow-Credentials: true\r\n")
-            return true
-        } ?? false
     }
 }

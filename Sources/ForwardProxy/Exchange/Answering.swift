@@ -43,9 +43,9 @@ extension LoopContext {
             // A rule that asks the origin is forwarded by the decision, with all that this has to be asked before.
             client.fail(.internalError)
         case .refused(let why) where why.isOfURL:
-            client.fail(.noUsableURL(rule: rule.position, why))
+            client.fail(.noUsableURL(rule: rule.position, why).answering(by: rule.options))
         case .refused:
-            client.fail(.noSuchFile(rule: rule.position))
+            client.fail(.noSuchFile(rule: rule.position).answering(by: rule.options))
         }
         return nil
     }
@@ -94,23 +94,25 @@ extension LoopContext {
         }
         let mayForward = options.missing == .forward && !bodyIsGone
         let exchange = AnswerExchange(request: request, client: client, holdsBody: mayForward && request.hasBody)
+        func fail(_ error: ProxyError) { exchange.fail(error.answering(by: options)) }
         func missing(_ refusal: FileRefusal) {
             use.forget()
             let name = visibleText(of: path, limit: 300)
             proxy.logger.warning("\(rule.position): \(root.path)/\(name): \(refusal)")
-            guard refusal == .notFound else {
-                return exchange.fail(.file(refusal, rule: rule.position, path: name))
+            // No file can have a name that is too long.
+            guard refusal == .notFound || refusal == .invalidName else {
+                return fail(.file(refusal, rule: rule.position, path: name))
             }
             switch options.missing {
-            case .notFound: exchange.fail(.noSuchFile(rule: rule.position))
-            case .error where AnswerContent.looksLikeTraversal(path): exchange.fail(.noSuchFile(rule: rule.position))
+            case .notFound: fail(.noSuchFile(rule: rule.position))
+            case .error where AnswerContent.looksLikeTraversal(path): fail(.noSuchFile(rule: rule.position))
             case .forward where mayForward:
-                if let error = forwardRefusal(rule, request) { return exchange.fail(error) }
+                if let error = forwardRefusal(rule, request) { return fail(error) }
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
                 exchange.handOver { client in
                     forward(request, AskedRequest(request, use.uri), to: use.uri, client, plan)
                 }
-            case .error, .forward: exchange.fail(.file(refusal, rule: rule.position, path: name))
+            case .error, .forward: fail(.file(.notFound, rule: rule.position, path: name))
             }
         }
         load(root, path, options.retain, current?.file) { [self] result in

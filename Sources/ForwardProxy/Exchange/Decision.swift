@@ -210,15 +210,10 @@ final class Decider: Sendable {
         return .forward(directives.isEndToEndReload ? .request : .uriMiss)
     }
 
-    /// The methods that a rule for this URL answers, where its method is what it misses.
+    /// The methods that rules for this URL answer, where its method is what they miss.
     private func methodsAnswered(_ asked: AskedRequest) -> String? {
-        var scratch = LookupScratch()
-        for method in [Method.get, .post, .put, .patch, .delete, .options] {
-            let match = map.lookup(asked.uri, method: RequestMethod(method), fields: asked.fields, scratch: &scratch)
-            guard let match else { continue }
-            return map.rule(match.id).options.allowedMethods.joined(separator: ", ")
-        }
-        return nil
+        let methods = map.methods(answeredFor: asked.uri, fields: asked.fields)
+        return methods.isEmpty ? nil : methods.joined(separator: ", ")
     }
 
     /// The rule that a preflight is about, if the rule answers cross-origin requests by itself.

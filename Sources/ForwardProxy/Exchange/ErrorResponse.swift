@@ -33,7 +33,7 @@ struct ErrorResponse {
         if error.isOfConsole || status == 401 { OwnPage.writeIsolation(to: &lines) }
         if prefersHTML { ErrorPage.writePolicy(to: &lines) }
         if error.answersCORS, let fields {
-            CORSFields.write(for: fields, exposed: "Date, Via", to: &lines)
+            CORSFields.all.write(for: fields, exposed: "Date, Via", to: &lines)
             lines.writeStaticString("Vary: Origin\r\n")
         }
         StatusFields.writeError(error, to: &lines)

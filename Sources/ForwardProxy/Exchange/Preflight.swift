@@ -17,10 +17,10 @@ extension LoopContext {
         noteRule(position, on: client)
         var lines = ByteBuffer()
         let ownChanges = options.headers.filter { $0.value != nil }
-        if ownChanges.contains(where: { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }) {
+        if options.namesHeader("access-control-allow-origin") {
             for change in ownChanges { MessageWriter.writeField(change.name, change.value ?? [], to: &lines) }
         } else {
-            CORSFields.writePreflight(for: fields, methods: options.allowedMethods, to: &lines)
+            options.corsFields.writePreflight(for: fields, options, to: &lines)
         }
         if !ownChanges.contains(where: { $0.name.equalsIgnoringASCIICase("x-content-type-options") }) {
             lines.writeStaticString("X-Content-Type-Options: nosniff\r\n")

@@ -1,5 +1,6 @@
 import HTTP1
 import NIOCore
+import Substitution
 
 /// An error of the proxy's own: what a client is told, and what Proxy-Status says (RFC 9209 §2.3).
 public struct ProxyError: Error, Sendable, Equatable {
@@ -48,6 +49,13 @@ public struct ProxyError: Error, Sendable, Equatable {
 }
 
 extension ProxyError {
+    /// The error in the place of an answer by a rule with these options.
+    func answering(by options: RuleOptions) -> ProxyError {
+        var error = self
+        error.answersCORS = options.answersCORS
+        return error
+    }
+
     static func badRequest(_ failure: String) -> ProxyError {
         var error = ProxyError(
             status: 400, type: "http_request_error", failure: failure,
@@ -111,7 +119,7 @@ extension ProxyError {
     static func methodNotAllowed(_ allowed: String) -> ProxyError {
         var error = ProxyError(
             status: 405, type: "http_request_denied",
-            failure: "The map's rule for this URL answers \(allowed), and with --offline the origin is not asked.",
+            failure: "The map answers this URL for \(allowed), and with --offline the origin is not asked.",
             advice: "Add the method to the rule's `methods`.", isRefusal: true)
         error.allow = allowed
         return error

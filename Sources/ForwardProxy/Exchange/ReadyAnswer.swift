@@ -18,8 +18,8 @@ final class ReadyAnswer {
     let isStraight: Bool
     /// Whether conditions and ranges of a request are for it.
     let isConditional: Bool
-    /// Whether the rule answers cross-origin requests by itself.
-    let answersCORS: Bool
+    /// What is added for scripts of other origins.
+    let cors: CORSFields
     let status: Int
     /// The identity variant; where there is no other, `isSingle`.
     let first: ReadyRepresentation
@@ -53,14 +53,14 @@ final class ReadyAnswer {
             ? content.defaultStatus : options.status ?? content.defaultStatus
         self.status = status
         isPlain = options.delay == .zero && options.rate == nil
-        let answersCORS = options.answersCORS
-        self.answersCORS = answersCORS
+        let cors = options.corsFields
+        self.cors = cors
         // Reset Content has none of its own (RFC 9110 §15.3.6), but a length, unlike No Content.
         let isEmpty = status == 205 && content.archived == nil
         let variants = content.bodies.map { body in
             AnswerFields.variant(
                 of: isEmpty ? body.emptied : body, in: content, options: options, status: status, position: position,
-                answersCORS: answersCORS,
+                answersCORS: cors.contains(.allowOrigin),
                 identity: identity)
         }
         self.variants = variants
@@ -141,11 +141,4 @@ struct AnswerContent {
     var archived: ArchivedAnswer?
     /// What the one body is sent as, where that is known already.
     var made: RepresentationBuilder?
-}
-
-extension RuleOptions {
-    /// Whether the rule answers cross-origin requests by itself.
-    var answersCORS: Bool {
-        cors == .auto && !headers.contains { $0.name.equalsIgnoringASCIICase("access-control-allow-origin") }
-    }
 }

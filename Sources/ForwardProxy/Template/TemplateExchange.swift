@@ -424,7 +424,7 @@ final class TemplateExchange: Exchange {
         guard let client else { return }
         self.client = nil
         if request.hasBody { client.setWantsBody(true) }
-        client.fail(error)
+        client.fail(error.answering(by: use.rule.options))
         client.flush()
     }
 }

@@ -11,6 +11,11 @@ public struct MapDiagnostic: Sendable, Equatable {
     /// Whether the map is refused for it.
     public var isError: Bool { diagnostic.severity == .error }
 
+    /// File, line and column.
+    public var place: String {
+        "\(diagnostic.file):\(diagnostic.span.map { "\($0.start.line):\($0.start.column)" } ?? "")"
+    }
+
     init(_ diagnostic: Diagnostic, source: [UInt8]?) {
         self.diagnostic = diagnostic
         rendering = diagnostic.rendered(source: source)
@@ -20,6 +25,15 @@ public struct MapDiagnostic: Sendable, Equatable {
     init(_ diagnostic: Diagnostic, rendering: String) {
         self.diagnostic = diagnostic
         self.rendering = rendering
+    }
+
+    /// The same as an error, where it is a warning.
+    public var asError: MapDiagnostic {
+        guard diagnostic.severity == .warning else { return self }
+        var error = diagnostic
+        error.severity = .error
+        return MapDiagnostic(
+            error, rendering: rendering.replacing(": warning: ", with: ": error: ", maxReplacements: 1))
     }
 }
 
@@ -33,6 +47,8 @@ final class FileDiagnostics {
     private var found: [Diagnostic] = []
     private var errorCount = 0
     private var omitted = 0
+    /// Where YAML stands that is refused, and of which nothing else is said.
+    private var refused: Set<Int> = []
 
     init(file: String, source: [UInt8]) {
         self.file = file
@@ -50,11 +66,18 @@ final class FileDiagnostics {
         self.error(error.message, at: error.span)
     }
 
+    /// Notes YAML that is refused. What else is wrong with it comes of that.
+    func refuse(_ error: YAMLError) {
+        self.error(error)
+        if found.count < FileDiagnostics.limit { refused.insert(error.span.start.offset) }
+    }
+
     func warning(_ message: String, at span: TextSpan?) {
         add(.warning, message, span)
     }
 
     private func add(_ severity: Diagnostic.Severity, _ message: String, _ span: TextSpan?) {
+        if let span, refused.contains(span.start.offset) { return }
         guard found.count < FileDiagnostics.limit else {
             omitted += 1
             return

@@ -26,6 +26,8 @@ struct MapFileReader {
     private(set) var defaults = GivenOptions()
     private(set) var intercept: [(host: String, line: Int)] = []
     private(set) var archives: [NamedArchive] = []
+    /// Whether the file was read to its end, and says where its files are: else nothing can be said of those.
+    private(set) var knowsRoot = true
 
     private static let names = ["root", "include", "defaults", "intercept", "archives", "substitutions"]
 
@@ -41,6 +43,7 @@ struct MapFileReader {
             try readDocument()
         } catch {
             diagnostics.error(error)
+            knowsRoot = false
         }
     }
 
@@ -109,6 +112,7 @@ struct MapFileReader {
     private mutating func readRoot(_ node: YAMLNode) {
         guard let scalar = node.scalar, scalar.value == .text, scalar.count > 0, !scalar.bytes.contains(0) else {
             diagnostics.error("'root' is the path of a folder", at: node.span)
+            knowsRoot = false
             return
         }
         root = (scalar.string, scalar.span)

@@ -129,13 +129,23 @@ private enum SystemFiles {
         full += root.utf8
         full.append(UInt8(ascii: "/"))
         full += path
-        full.append(0)
-        let result = full.withUnsafeBytes { bytes -> Int32 in
+        var error = look(at: full, &status)
+        // A slash at the end asks for a folder; what stands there may be something else.
+        if error == ENOTDIR {
+            while full.count > 1, full.last == UInt8(ascii: "/") { full.removeLast() }
+            error = look(at: full, &status)
+        }
+        if passesLink(root, path) { return .symbolicLink }
+        return error == 0 ? kind(status) : nil
+    }
+
+    /// - Returns: an error number of the C library, or 0.
+    private static func look(at path: [UInt8], _ status: inout stat) -> Int32 {
+        let result = (path + [0]).withUnsafeBytes { bytes -> Int32 in
             guard let path = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return -1 }
             return stat(path, &status)
         }
-        guard result == 0 else { return passesLink(root, path) ? .symbolicLink : nil }
-        return passesLink(root, path) ? .symbolicLink : kind(status)
+        return result == 0 ? 0 : errno
     }
 
     /// Whether a component of a path below a folder is a symbolic link, which ``FolderRoot`` does not follow.

@@ -40,6 +40,9 @@ public struct MapLoadResult: Sendable {
     public let map: SubstitutionMap?
     /// All errors and warnings of all files, file by file, each in the order of its file.
     public let diagnostics: [MapDiagnostic]
+    /// What could be read of maps that have an error; nil where it is not known where their files are. It answers
+    /// nothing: it is for ``SubstitutionMap/checkFiles(limit:unusable:)`` alone.
+    public var remainder: SubstitutionMap?
 
     /// Whether there is an error.
     public var hasErrors: Bool { diagnostics.contains(where: \.isError) }
@@ -55,6 +58,7 @@ struct MapLoader {
     private var indexer = KeyIndexer()
     private var diagnostics: [MapDiagnostic] = []
     private var hasErrors = false
+    private var knowsRoots = true
     /// The identities of the files read.
     private var loaded: Set<String> = []
     private var intercept: [MapStorage.Intercepted] = []
@@ -78,7 +82,11 @@ struct MapLoader {
         if files.isEmpty, !options.mayBeNone {
             add(MapDiagnostic(Diagnostic(.error, "no map file is named", file: "subproxy"), source: nil))
         }
-        guard !hasErrors else { return MapLoadResult(map: nil, diagnostics: diagnostics) }
+        guard !hasErrors else {
+            let remainder = SubstitutionMap(
+                builder.storage, warnings: [], fileSystem: options.fileSystem, limits: options.limits)
+            return MapLoadResult(map: nil, diagnostics: diagnostics, remainder: knowsRoots ? remainder : nil)
+        }
         indexer.finish(&builder.storage)
         builder.storage.tellFilesApart()
         builder.storage.expressionSet = ExpressionSet(builder.storage.expressions.map(\.expression))
@@ -172,8 +180,8 @@ struct MapLoader {
 
     /// Reads a file's text into the map; the files that it includes.
     private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File, isStream: Bool) -> [IncludedMap] {
-        let parser = YAMLEventParser(bytes, limits: options.limits)
         let found = FileDiagnostics(file: file.name, source: bytes)
+        let parser = YAMLEventParser(bytes, limits: options.limits, refused: found.refuse)
         builder.begin(file, sourceCount: bytes.count)
         var reader = MapFileReader(parser, builder, found)
         reader.read()
@@ -182,8 +190,10 @@ struct MapLoader {
             add(
                 MapDiagnostic(
                     Diagnostic(.error, "the maps have more than 4 GiB together", file: file.name), source: nil))
+            knowsRoots = false
             return []
         }
+        if !reader.knowsRoot { knowsRoots = false }
         setRoot(reader.root, found)
         builder.applyDefaults(reader.defaults)
         let keys = builder.keys
@@ -226,7 +236,7 @@ struct MapLoader {
     }
 
     /// Sets the folder of the file's local files, and checks what folders are mapped to.
-    private func setRoot(_ root: (path: String, span: TextSpan)?, _ found: FileDiagnostics) {
+    private mutating func setRoot(_ root: (path: String, span: TextSpan)?, _ found: FileDiagnostics) {
         let number = builder.storage.files.count - 1
         if let root {
             let path = PathText.joined(builder.storage.files[number].root, root.path)
@@ -234,7 +244,9 @@ struct MapLoader {
             switch options.fileSystem.kind(path, []) {
             case .folder, .symbolicLink: break
             case nil: found.warning("the folder '\(path)' does not exist", at: root.span)
-            case .file, .other: found.error("'\(path)' is no folder", at: root.span)
+            case .file, .other:
+                found.error("'\(path)' is no folder", at: root.span)
+                knowsRoots = false
             }
         }
         // Only databases ask for it, and each is a look at the disk.

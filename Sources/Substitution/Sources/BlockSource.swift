@@ -27,6 +27,7 @@ struct BlockSource: SourceKind {
         case .when:
             guard given.when == .originFails else { return .some }
             return .idle("'when' has no effect with 'block': a blocked URL never goes to its origin")
+        case .type: return .none("")
         default: return usualEffect(of: option)
         }
     }

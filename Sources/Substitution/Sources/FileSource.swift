@@ -43,10 +43,7 @@ struct FileSource: SourceKind {
             path = request.written
             try FilePathDecoding.append(rest: request.rest, to: &path)
         }
-        path = withIndex(path)
-        // (libc: PATH_MAX, which the root takes part of.)
-        guard path.count < 4096 else { throw .tooLong }
-        return path
+        return withIndex(path)
     }
 
     /// The path of a file, where a folder's is that of its `index.html`.

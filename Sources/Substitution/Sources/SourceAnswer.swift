@@ -50,7 +50,7 @@ public struct SourceContent: Sendable {
 
 /// Why a rule can't answer a URL that it matches.
 public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
-    case encodedSlash, nulByte, dotSegment, emptySegment, tooLong
+    case encodedSlash, nulByte, dotSegment, emptySegment
     /// The URL to forward or redirect to is none with the captures filled in.
     case notAURL(TargetError)
     /// A capture brings more into the scheme or the authority of that URL than belongs there.
@@ -59,7 +59,7 @@ public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether it is about a URL to forward or redirect to, and not about a file's path.
     public var isOfURL: Bool {
         switch self {
-        case .encodedSlash, .nulByte, .dotSegment, .emptySegment, .tooLong: false
+        case .encodedSlash, .nulByte, .dotSegment, .emptySegment: false
         case .notAURL, .capturedAuthority: true
         }
     }
@@ -70,7 +70,6 @@ public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
         case .nulByte: "the path has a NUL byte (%00) in it, which no file's name can have"
         case .dotSegment: "the path has '..' in it and could leave the root"
         case .emptySegment: "the path has two slashes in a row, and no file has an empty name"
-        case .tooLong: "the path is longer than any file's can be"
         case .notAURL(let error): "the URL made with the captures is none: \(error)"
         case .capturedAuthority: "a capture in its host brings more than a host and a port"
         }

@@ -380,7 +380,7 @@ struct RecordingTests {
             ("- ur: x\n", "r.yaml:1:3: error: unknown option 'ur'; did you mean 'url'?\n- ur: x\n  ^~"),
             ("- file: x\n", "r.yaml:1:3: error: this entry does not say its 'url'"),
             ("a: b\n", "r.yaml:1:1: error: a recording is a list of entries, each with a 'url'"),
-            ("- x\n", "r.yaml:1:3: error: an entry is a mapping with a 'url', not text"),
+            ("- x\n", "r.yaml:1:3: error: this list is a recording, whose entries are mappings with a 'url', not text"),
             ("- url: http://a/\n  file: ../x\n", "r.yaml:2:9: error: a recording's file is below its folder"),
             ("- url: http://a/\n  file: /etc/passwd\n", "r.yaml:2:9: error: a recording's file is below its folder"),
             ("- url: http://a/\n  text: 5\n", "r.yaml:2:9: error: 'text' is text, not an integer; put it in quotes"),

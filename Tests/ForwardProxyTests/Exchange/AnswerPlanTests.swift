@@ -25,7 +25,7 @@ struct AnswerPlanTests {
         made.add("ETag", Array("\"tag\"".utf8), as: .common)
         return AnswerPlan.Source(
             representation: ReadyRepresentation(made), status: status, tail: ByteBuffer(string: "Tail: 1\r\n"),
-            now: 2_000_000, date: 2_000_000, modificationDate: 1_000_000, answersCORS: false)
+            now: 2_000_000, date: 2_000_000, modificationDate: 1_000_000, cors: [])
     }
 
     private static func text(_ plan: AnswerPlan) -> String {

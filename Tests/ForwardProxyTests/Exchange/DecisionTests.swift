@@ -163,6 +163,29 @@ struct DecisionTests {
         #expect(found == row.expected)
     }
 
+    @Test(
+        "with --offline a method that no rule of the URL answers is refused with all methods that one does",
+        arguments: [
+            ("{ text: t, methods: [HEAD] }", "GET", "HEAD"), ("{ text: t, methods: [PROPFIND] }", "GET", "PROPFIND"),
+            ("{ text: t, methods: [TRACE] }", "GET", "TRACE"), ("{ text: t }", "GET", nil),
+            ("[{ text: h, methods: [HEAD] }, { text: p, methods: [PUT] }]", "GET", "HEAD, PUT"),
+            ("[{ text: p, methods: [PUT, LOCK] }, { text: g, methods: [GET] }]", "POST", "GET, HEAD, PUT, LOCK"),
+            ("[{ text: h, methods: [HEAD] }, { text: q, methods: [PUT], query: { a: b } }]", "GET", "HEAD"),
+        ] as [(String, String, String?)])
+    func methodsAnswered(rules: String, method: String, allowed: String?) throws {
+        let map = try #require(SubstitutionMap.load(text: "substitutions: { \"http://m.test/r\": \(rules) }").map)
+        let decider = Decider(map: map, tunnels: TunnelPolicy(map), isOffline: true)
+        let asked = try DecisionTests.asked(method, "http://m.test/r", [])
+        var scratch = LookupScratch()
+        let match = map.lookup(asked.uri, method: asked.method, fields: asked.fields, scratch: &scratch)
+        let decision = decider.decision(on: asked, rule: match.map { map.rule($0.id) }, scratch: &scratch)
+        guard case .refuse(let error) = decision else {
+            #expect(allowed == nil)
+            return
+        }
+        #expect(error.status == 405 && error.allow == allowed)
+    }
+
     // MARK: The way to an origin
 
     @Test(

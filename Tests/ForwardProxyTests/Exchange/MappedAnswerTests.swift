@@ -391,6 +391,44 @@ struct MappedAnswerTests {
         #expect(unchanged.status == 304 && unchanged.field("Vary") == "Origin")
     }
 
+    @Test(
+        "whatever a rule says of Vary, an answer that has several encodings names Accept-Encoding",
+        arguments: [
+            ("Cookie", "Cookie, Accept-Encoding, Origin"), ("null", "Accept-Encoding, Origin"),
+            ("accept-encoding", "accept-encoding, Origin"), ("\"*\"", "*"),
+        ])
+    func varyingByEncoding(_ vary: String, _ expected: String) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/z: { file: z.txt, headers: { Vary: \(vary) } }\n",
+            files: ["z.txt": "z", "z.txt.gz": "gz"])
+        for fields in [[], ["Accept-Encoding: gzip"]] {
+            let response = try proxy.exchange("GET", "http://m.test/z", fields: fields)
+            #expect(response.body == (fields.isEmpty ? "z" : "gz") && response.field("Vary") == expected)
+        }
+    }
+
+    @Test(
+        "a name that is too long for any file is one that does not exist",
+        arguments: [
+            String(repeating: "n", count: 256), String(repeating: "n/", count: 2_100),
+            String(repeating: "n", count: 5_000),
+        ])
+    func overlongName(_ name: String) throws {
+        let origin = try ScriptedOrigin(body: "origin")
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://127.0.0.1:\(origin.port)/: { file: ./, missing: forward }
+              http://m.test/404/: { file: ./, missing: 404 }
+              http://m.test/error/: ./
+
+            """)
+        #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/\(name)").body == "origin")
+        #expect(try proxy.exchange("GET", "http://m.test/404/\(name)").status == 404)
+        let error = try proxy.exchange("GET", "http://m.test/error/\(name)")
+        #expect(error.status == 502 && error.body.contains("m.yaml:4"))
+    }
+
     @Test("what the proxy words itself is not to be taken for anything else, and its HTML does nothing")
     func ownWording() throws {
         let proxy = try TestProxy(

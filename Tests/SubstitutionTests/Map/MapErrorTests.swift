@@ -280,6 +280,31 @@ struct MapErrorTests {
             headlines("substitutions:\n  http://h/a: { forward: true, type: text/html }\n") == [
                 "2:32: warning: 'type' has no effect with 'forward'"
             ])
+        #expect(
+            headlines("defaults: { type: text/css }\nsubstitutions:\n  http://h/a: { block: true, type: text/html }\n")
+                == [
+                    "3:30: warning: 'type' has no effect with 'block'"
+                ])
+    }
+
+    @Test("YAML that is refused hides no other error")
+    func refusedYAML() {
+        let text = """
+            root: bundle
+            substitutions:
+              http://h/a: &x one
+              http://h/b: *x
+              *x : two
+              http://h/c: { <<: *x, stauts: 1, text: t }
+              http://h/d: { status: !!str 5, text: t }
+              http://h/e: { text: t, stauts: 201 }
+
+            """
+        let found = headlines(text).map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" }
+        let places = headlines(text).compactMap { $0.split(separator: " ").first.map(String.init) }
+        #expect(places == ["3:15:", "4:3:", "4:15:", "5:3:", "6:17:", "6:21:", "6:25:", "7:25:", "8:26:"])
+        #expect(found.filter { $0.hasPrefix("YAML a") }.count == 4)
+        #expect(found.filter { $0.hasPrefix("unknown option 'stauts'") }.count == 2)
     }
 
     @Test("a URL that comes twice is an error that names both lines")

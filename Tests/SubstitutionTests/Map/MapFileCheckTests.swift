@@ -75,6 +75,11 @@ struct MapFileCheckTests {
         #expect(files.kind("/dev", Array("null".utf8)) == .other)
         #expect(files.kind("/etc", Array("passwd".utf8)) == .file)
         #expect(files.kind("/etc", Array("no such file".utf8)) == nil)
+        #expect(files.kind("/etc", Array("passwd/".utf8)) == .file)
+        #expect(files.kind("/etc/passwd", []) == .file)
+        #expect(files.kind("/etc", Array("passwd/x".utf8)) == nil)
+        #expect(files.kind("/etc", Array("passwd/x/".utf8)) == nil)
+        #expect(files.kind("/", Array("etc/".utf8)) == .folder)
         #expect(files.read("/", 10) == .failure(.isFolder))
         #expect(files.read("/dev/null", 10) == .failure(.isNoRegularFile))
         #expect(files.read("/no/such/file", 10) == .failure(.missing))
@@ -84,6 +89,35 @@ struct MapFileCheckTests {
         #expect(files.absolutePath("/a/./b//c") == "/a/b/c")
         #expect(files.absolutePath("x").hasSuffix("/x") && files.absolutePath("x").hasPrefix("/"))
         #expect(files.identity("/usr/../etc/passwd") == "/etc/passwd")
+    }
+
+    @Test("a file that a folder or the root is mapped to is no folder, also with a slash behind its name")
+    func fileForFolder() throws {
+        let folder = TemporaryFolder()
+        try folder.write("a.txt", "x")
+        try folder.write("m.yaml", "substitutions:\n  http://h/1/: a.txt/\n  http://h/2/: none/\n")
+        try folder.write("r.yaml", "root: a.txt\nsubstitutions: {}\n")
+        let check = try #require(SubstitutionMap.load(files: [folder.at("m.yaml")]).map).checkFiles()
+        #expect((check.missing, check.unusable) == (1, 1))
+        #expect(check.diagnostics.first?.rendering.contains("a folder is mapped to a file") == true)
+        let root = SubstitutionMap.load(files: [folder.at("r.yaml")])
+        #expect(root.map == nil && root.diagnostics.first?.rendering.contains("is no folder") == true)
+    }
+
+    @Test("the files of a map that has errors are looked for too, where it is known where they are")
+    func withErrors() throws {
+        func check(_ text: String) -> MapFileCheck? {
+            let result = loadFiles(["substitutions.yaml": text], existing: ["/maps/bundle": .folder, "/maps/f": .file])
+            #expect(result.map == nil && !result.diagnostics.isEmpty)
+            return result.remainder?.checkFiles()
+        }
+        let rules = "substitutions:\n  http://h/a: { stauts: 1, file: a }\n  http://h/b: b\n  http://h/c: b\n"
+        let found = try #require(check("root: bundle\n" + rules))
+        #expect(found.diagnostics.map { $0.diagnostic.span?.start.line } == [3, 4, 5])
+        #expect(found.diagnostics.first?.rendering.contains("'/maps/bundle/a' does not exist") == true)
+        #expect(check(rules + "root: [bundle]\n") == nil)
+        #expect(check(rules + "root: f\n") == nil)
+        #expect(check(rules + "root: {\n") == nil)
     }
 
     @Test("a symbolic link, and a path through one, is an error for the check and none for loading")
