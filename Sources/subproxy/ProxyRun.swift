@@ -170,10 +170,11 @@ struct ProxyRun {
             !InterceptedHosts(proxy.server.map, also: configuration.decrypted, without: configuration.tunnelled)
                 .isEmpty
         else { return nil }
+        // Why it can't be opened the server has told.
+        guard let authority = try? proxy.server.openAuthority() else { return nil }
         do {
             let folder = try AuthorityFolder.path(given: options.authorityFolder)
-            let certificate = AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)
-            return try CommandTrust(certificate, in: .ofThisProcess)
+            return try CommandTrust(AuthorityCertificate(authority, in: folder), in: .ofThisProcess)
         } catch {
             proxy.messages.logger.error("https hosts of the map can't be decrypted: \(error)")
             return nil
