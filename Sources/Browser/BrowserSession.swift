@@ -89,6 +89,11 @@ public final class BrowserSession {
     /// Its lock is a link to `HOST-PROCESS`.
     static func checkProfile(_ folder: String?) throws(BrowserFailure) {
         guard let folder else { return }
+        // The browser would make it, and load the page logged out.
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw BrowserFailure(.unavailable, "there is no profile '\(folder)': no such folder")
+        }
         var target = [CChar](repeating: 0, count: 512)
         let length = readlink(folder + "/SingletonLock", &target, target.count)
         let text = String(decoding: target.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)

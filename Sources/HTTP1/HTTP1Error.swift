@@ -3,7 +3,7 @@
 /// After any of these the connection's framing is unknown: answer with ``status``, then close.
 public enum HTTP1Error: Error, Sendable, Equatable, CaseIterable {
     // The start line
-    case invalidRequestLine, invalidMethod, methodTooLong, invalidTarget, targetTooLong, unsupportedVersion
+    case invalidRequestLine, invalidMethod, tlsRecord, methodTooLong, invalidTarget, targetTooLong, unsupportedVersion
     case invalidStatusLine
     // Any line
     case bareCarriageReturn, bareLineFeed
@@ -38,6 +38,7 @@ extension HTTP1Error: CustomStringConvertible {
         switch self {
         case .invalidRequestLine: "its first line is not 'METHOD target HTTP/1.1'"
         case .invalidMethod: "its method is not a token"
+        case .tlsRecord: "it begins as TLS does"
         case .methodTooLong: "its method is too long"
         case .invalidTarget: "its request target has a control byte in it or is empty"
         case .targetTooLong: "its request target is too long"

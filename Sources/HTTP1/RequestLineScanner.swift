@@ -75,6 +75,8 @@ struct RequestLineScanner {
             switch bytes[index] {
             case Byte.lineFeed: throw .bareLineFeed
             case Byte.space, Byte.tab, Byte.carriageReturn: throw .invalidRequestLine
+            // A TLS record with a handshake (RFC 8446 §5.1).
+            case 0x16 where index == 0: throw .tlsRecord
             default: throw .invalidMethod
             }
         }

@@ -1,3 +1,4 @@
+import Basics
 import TLSTermination
 
 /// The system's store of Fedora, Arch and others with p11-kit. (trust(1))

@@ -1,3 +1,4 @@
+import Basics
 public import TLSTermination
 
 /// Finds out what the usual clients of this machine and this environment trust.
@@ -10,7 +11,9 @@ public struct ClientExamination: Sendable {
         self.surroundings = surroundings
     }
 
-    private static let orRun = "or use `subproxy run`, which sets it for one command"
+    private var run: String { certificate.command("run") }
+    private var orRun: String { "or use \(run), which sets it for one command" }
+    private var install: String { certificate.command("ca install") }
 
     /// Asks all of them; runs python3 and keytool where they are installed.
     public func clients() -> [ClientTrust] {
@@ -40,7 +43,7 @@ public struct ClientExamination: Sendable {
         return ClientTrust(
             client, isIn(path) ? .trusted : .distrusted, "\(path) (\(variable))",
             advice: isSystems
-                ? "run `subproxy ca install`, \(ClientExamination.orRun)"
+                ? "run \(install), \(orRun)"
                 : "add \(ShellText.quoted(certificate.path)) to that file, or unset \(variable)")
     }
 
@@ -48,11 +51,11 @@ public struct ClientExamination: Sendable {
         guard let path = CertificateBundle.systemPath(surroundings) else {
             return ClientTrust(
                 client, .unknown, "the system's certificates are in no known place",
-                advice: "set SSL_CERT_FILE, \(ClientExamination.orRun)")
+                advice: "set SSL_CERT_FILE, \(orRun)")
         }
         return ClientTrust(
             client, isIn(path) ? .trusted : .distrusted, "the system's store (\(path))",
-            advice: "run `subproxy ca install`, \(ClientExamination.orRun)")
+            advice: "run \(install), \(orRun)")
     }
 
     private func isIn(_ path: String) -> Bool { CertificateBundle(at: path)?.contains(certificate) ?? false }
@@ -66,7 +69,7 @@ public struct ClientExamination: Sendable {
                 ? ClientTrust(
                     client, .distrusted, "no database of its own yet",
                     advice: client == "Firefox"
-                        ? "start it once, then run `subproxy ca install`" : "run `subproxy ca install`")
+                        ? "start it once, then run \(install)" : "run \(install)")
                 : ClientTrust(client, .missing, "not installed")
         }
         for database in used {
@@ -75,7 +78,7 @@ public struct ClientExamination: Sendable {
             case .absent:
                 return ClientTrust(
                     client, .distrusted, database.path,
-                    advice: "run `subproxy ca install`, then start the browser anew")
+                    advice: "run \(install), then start the browser anew")
             case .unknown(let problem):
                 return ClientTrust(client, .unknown, "\(database.path): \(problem.reason)", advice: problem.advice)
             }
@@ -112,7 +115,7 @@ public struct ClientExamination: Sendable {
             ClientTrust(
                 "Python", places.contains(where: isIn) ? .trusted : .distrusted,
                 places.first ?? "\(python.path) knows no certificates",
-                advice: "run `subproxy ca install`, or set SSL_CERT_FILE; \(ClientExamination.orRun)")
+                advice: "run \(install), or set SSL_CERT_FILE; \(orRun)")
         ]
         if let variable = ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"].first(where: { surroundings.variable($0) != nil }) {
             found.append(file("Python requests", surroundings.variable(variable) ?? "", of: variable))
@@ -121,7 +124,7 @@ public struct ClientExamination: Sendable {
                 ClientTrust(
                     "Python requests", isIn(lines[2]) ? .trusted : .distrusted, lines[2],
                     advice:
-                        "set REQUESTS_CA_BUNDLE to a file with the system's certificates, \(ClientExamination.orRun)"))
+                        "set REQUESTS_CA_BUNDLE to a file with the system's certificates, \(orRun)"))
         }
         return found
     }
@@ -138,7 +141,7 @@ public struct ClientExamination: Sendable {
         {
             return system("Node")
         }
-        let advice = "export NODE_EXTRA_CA_CERTS=\(ShellText.quoted(certificate.path)), \(ClientExamination.orRun)"
+        let advice = "export NODE_EXTRA_CA_CERTS=\(ShellText.quoted(certificate.path)), \(orRun)"
         guard let path = surroundings.variable("NODE_EXTRA_CA_CERTS") else {
             return ClientTrust(
                 "Node", .distrusted, "certificates of its own, and NODE_EXTRA_CA_CERTS is not set",
@@ -160,7 +163,7 @@ public struct ClientExamination: Sendable {
             "Java", isIn ? .trusted : .distrusted, "the store of \(keytool.path)",
             advice: """
                 sudo \(keytool.path) -importcert -cacerts -storepass changeit -noprompt -alias subproxy -file \
-                \(ShellText.quoted(certificate.path)), or use `subproxy run`
+                \(ShellText.quoted(certificate.path)), or use \(run)
                 """)
     }
 }

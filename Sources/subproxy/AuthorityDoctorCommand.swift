@@ -27,7 +27,9 @@ struct AuthorityDoctorCommand: ProgramCommand {
 
     func run(in process: ProcessContext) throws -> ExitStatus {
         process.signals.restore()
-        let hosts = maps.isEmpty ? [] : try MappedHosts(try MapSources(maps, process.signals).loadOrFail()).hosts
+        let hosts =
+            maps.isEmpty
+            ? [] : try MappedHosts(try MapSources(maps, process.signals).loadOrFail(), areLimits: false).hosts
         let diagnosis = try Diagnosis(folder: try authority.path(), stored: try authority.stored(), hosts: hosts)
         StandardStream.output.writeLine(json ? diagnosis.json : diagnosis.text)
         return diagnosis.isGood ? .success : .failure

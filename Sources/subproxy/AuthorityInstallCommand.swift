@@ -69,7 +69,7 @@ struct AuthorityInstallCommand: ProgramCommand {
             StandardStream.error.writeLine(
                 """
                 subproxy: it may not sign for \(refused.map(\.text).joined(separator: ", ")); to have another made: \
-                subproxy ca uninstall --delete
+                \(certificate.command("ca uninstall --delete"))
                 """)
         }
         return certificate

@@ -7,6 +7,7 @@ struct AuthorityUninstallCommand: ProgramCommand {
     static let configuration = CommandConfiguration(
         commandName: "uninstall",
         abstract: "Undo what install did.",
+        usage: "subproxy ca uninstall [--ca-dir <folder>] [--stores <list> | --delete]",
         discussion: """
             Takes the certificate out of all stores, and removes databases that install has made and nobody has used. \
             Other certificates are never touched. Exits with 0 if the certificate is in no store any more, else with 1.
@@ -15,7 +16,7 @@ struct AuthorityUninstallCommand: ProgramCommand {
     @OptionGroup var authority: AuthorityOptions
     @OptionGroup var stores: TrustStoreOptions
 
-    @Flag(help: "Then remove the key and the certificate too; the next use makes another authority.")
+    @Flag(help: "Then remove the key and the certificate too; the next use makes another authority. Not with --stores.")
     var delete = false
 
     func run(in process: ProcessContext) throws -> ExitStatus {

@@ -18,7 +18,7 @@ struct CheckCommand: ProgramCommand {
     @Argument(
         help: ArgumentHelp(
             "Substitution maps and archives; several are checked as one, as serve loads them.", valueName: "file"),
-        completion: .file(extensions: ["yaml", "yml"] + ReplayCommand.extensions))
+        completion: .maps)
     var maps: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {

@@ -17,6 +17,9 @@ struct CompletionRoot: ParsableCommand {
 }
 
 extension CompletionKind {
+    /// The files of maps, and the archives that may stand in a map's place.
+    static var maps: CompletionKind { .file(extensions: ["yaml", "yml"] + ReplayCommand.extensions) }
+
     /// The words of an option that is one of a few.
     static func words<Choice: RawRepresentable<String> & CaseIterable>(of choice: Choice.Type) -> CompletionKind {
         .list(choice.allCases.map(\.rawValue))

@@ -15,7 +15,7 @@ struct Diagnosis {
         self.folder = folder
         certificate = stored
         guard let stored else {
-            problem = "there is none; `subproxy ca install` makes it"
+            problem = "there is none; \(AuthorityFolder.command("ca install", on: folder)) makes it"
             (refusedHosts, stores, clients) = ([], [], [])
             return
         }
@@ -85,7 +85,8 @@ struct Diagnosis {
                     entry.add("advice", problem.advice)
                 } else {
                     entry.add("detail", nil as String?)
-                    entry.add("advice", state == .absent ? "run `subproxy ca install`" : nil)
+                    entry.add(
+                        "advice", state == .absent ? "run \(AuthorityFolder.command("ca install", on: folder))" : nil)
                 }
                 return entry
             })
@@ -103,7 +104,8 @@ struct Diagnosis {
     }
 
     private var refusal: String {
-        "may not sign for \(refusedHosts.joined(separator: ", ")); to have another made: subproxy ca uninstall --delete"
+        "may not sign for \(refusedHosts.joined(separator: ", ")); to have another made: "
+            + AuthorityFolder.command("ca uninstall --delete", on: folder)
     }
 }
 

@@ -19,7 +19,7 @@ struct ExplainCommand: ProgramCommand {
     @Option(
         name: .customLong("map"),
         help: ArgumentHelp("Substitution map; repeatable, '-' is standard input.", valueName: "file"),
-        completion: .file(extensions: ["yaml", "yml"]))
+        completion: .maps)
     var maps: [String] = []
 
     @Argument(

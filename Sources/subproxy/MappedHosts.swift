@@ -13,10 +13,11 @@ struct MappedHosts {
     /// has reserved).
     private static let reserved: Set<String> = ["example", "internal", "invalid", "local", "localhost", "test"]
 
-    /// - Throws: ``CommandFailure`` if there are none, or if one of them is a pattern without a fixed end.
-    init(_ map: SubstitutionMap) throws {
+    /// - Parameter areLimits: whether a CA is to be limited to them. Else patterns without a fixed end are passed over.
+    /// - Throws: ``CommandFailure`` for limits if there are none, or if one of them is a pattern without a fixed end.
+    init(_ map: SubstitutionMap, areLimits: Bool = true) throws {
         let intercepted = InterceptedHosts(map)
-        guard !intercepted.isEmpty else {
+        guard !intercepted.isEmpty || !areLimits else {
             throw CommandFailure(status: .dataError, message: "the map names no https host to limit the authority to")
         }
         var hosts: [CertificateHost] = []
@@ -25,6 +26,7 @@ struct MappedHosts {
             let labels = name.split(separator: ".", omittingEmptySubsequences: false)
             let fixed = labels.lastIndex { $0.contains("*") }.map { labels[($0 &+ 1)...] } ?? labels[...]
             guard let host = try? CertificateHost(fixed.joined(separator: ".")) else {
+                guard areLimits else { continue }
                 throw CommandFailure(
                     status: .dataError, message: "an authority can't be limited to '\(name)'; name the host in full")
             }

@@ -114,9 +114,9 @@ struct RootCommand: ParsableCommand {
                   without a body; a page that was saved lacks something; with
                   --fail-on-miss, something was missed
               64  an option or a session's name can't be used
-              65  a map, an archive or the file of --auth has errors, --tls-cert and
-                  --tls-key don't fit, --origin-ca has no certificate, or a file is no
-                  session
+              65  a map, an archive, the list of 'save -i' or the file of --auth has
+                  errors, --tls-cert and --tls-key don't fit, --origin-ca has no
+                  certificate, or a file is no session
               66  the file of --auth, --tls-cert, --tls-key or --origin-ca, the folder
                   of --sessions, a session, an archive, or the list of 'save -i' can't
                   be read; 'record --mode none' has no recording

@@ -17,7 +17,7 @@ struct ProxyOptions: ParsableArguments {
             Substitution map; repeatable, rules of the first file come first. '-' is standard input; it and pipes are \
             read once and not watched.
             """, valueName: "file"),
-        completion: .file(extensions: ["yaml", "yml"]))
+        completion: .maps)
     var maps: [String] = []
 
     @Option(

@@ -19,6 +19,8 @@ struct ProxyRun {
     var needsMap = true
     /// Whether maps and archives are read anew when they change; else SIGHUP alone has them read.
     var watchesFiles = true
+    /// Whether it is told when a command has ended and no connection ever came to the proxy.
+    var tellsUnused = false
     /// Changes to the configuration that the options make.
     var configure: (inout ProxyConfiguration) -> Void = { _ in }
     /// Called when the proxy serves.
@@ -146,8 +148,17 @@ struct ProxyRun {
         ends()
         proxy.stop()
         isStopped = true
+        if tellsUnused, proxy.server.acceptedConnections == 0 {
+            StandardStream.error.writeLine("subproxy: \(ProxyRun.unused)")
+        }
         return ended(proxy, status)
     }
+
+    /// Clients that don't read the variables go past the proxy, and nothing else would say so.
+    private static let unused = """
+        warning: no connection came to the proxy; if the command has asked for anything, its client ignores http_proxy \
+        (Node.js before 22.21 and 24 does): tell it by its own options
+        """
 
     /// The command's arguments as the system gave them: their bytes need not be UTF-8.
     private static func arguments(_ command: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
@@ -161,10 +172,11 @@ struct ProxyRun {
             !InterceptedHosts(proxy.server.map, also: configuration.decrypted, without: configuration.tunnelled)
                 .isEmpty
         else { return nil }
+        // Why it can't be opened the server has told.
+        guard let authority = try? proxy.server.openAuthority() else { return nil }
         do {
             let folder = try AuthorityFolder.path(given: options.authorityFolder)
-            let certificate = AuthorityCertificate(try CertificateAuthority.open(in: folder), in: folder)
-            return try CommandTrust(certificate, in: .ofThisProcess)
+            return try CommandTrust(AuthorityCertificate(authority, in: folder), in: .ofThisProcess)
         } catch {
             proxy.messages.logger.error("https hosts of the map can't be decrypted: \(error)")
             return nil

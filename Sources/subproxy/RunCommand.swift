@@ -8,9 +8,10 @@ struct RunCommand: ProgramCommand {
         usage: "subproxy run --map <file> [<options of serve>] -- <command> …",
         discussion: """
             The proxy listens on a free port of 127.0.0.1 while the command runs. For the command http_proxy and \
-            https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js and JAVA_TOOL_OPTIONS for \
-            Java. no_proxy is empty, so that requests to this machine go through the proxy too. Some requests clients \
-            never send to a proxy: a browser those to localhost, Go those to loopback addresses.
+            https_proxy are set, in lower and upper case, NODE_USE_ENV_PROXY=1 for Node.js (22.21, and from 24 on) and \
+            JAVA_TOOL_OPTIONS for Java. no_proxy is empty, so that requests to this machine go through the proxy too. Some requests clients \
+            never send to a proxy: a browser those to localhost, Go those to loopback addresses. A client that ignores \
+            http_proxy goes past the proxy.
 
             If the map names https hosts, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS \
             and the like are set too, so that the command trusts the proxy's certificate authority beside those that \

@@ -48,6 +48,10 @@ enum UsageMessage {
         let parts = line.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, !line.contains("; did you mean") else { return "" }
         if parts[0] == "missing value for " { return negativeHint(parts[1], arguments) }
+        // The parser knows these without looking among them for a suggestion.
+        if parts[0] == "unknown option ", let near = didYouMean(String(parts[1]), among: ["--version", "--help"]) {
+            return "; did you mean '\(near)'?"
+        }
         let command = arguments.first ?? ""
         let isUnexpected = parts[0].contains("unexpected argument")
         if isUnexpected || parts[0] == "unknown option ", !arguments.contains("--"), examples[command] != nil {

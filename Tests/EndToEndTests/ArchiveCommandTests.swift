@@ -26,6 +26,25 @@ struct ArchiveCommandTests {
             """
     }
 
+    @Test("A folder with a map and without a recording is said to have none")
+    func folderWithoutRecording() throws {
+        mkdir(folder.at("maps"), 0o700)
+        try folder.write("maps/substitutions.yaml", "substitutions: {}\n")
+        for command in [["archive", "list", "maps"], ["archive", "convert", "maps", "out.har"]] {
+            let refused = try SubproxyProcess.run(command, folder: folder.path)
+            #expect(refused.status == 66)
+            #expect(refused.error == "subproxy: error: the folder 'maps' has no recording.yaml\n")
+        }
+    }
+
+    @Test("An entry without a response is not printed as one", arguments: [[], ["-i"]] as [[String]])
+    func failedEntry(options: [String]) throws {
+        try writeHAR("f.har", [Self.entry("http://a.test/", "text/plain", "x", status: 0)])
+        let refused = try SubproxyProcess.run(["archive", "cat", "f.har", "1"] + options, folder: folder.path)
+        #expect(refused.status == 1 && refused.output.isEmpty)
+        #expect(refused.error == "subproxy: error: f.har#1 has no response to print: the exchange failed\n")
+    }
+
     private func writeHAR(_ name: String = "a.har", _ entries: [String]? = nil) throws {
         let entries =
             entries ?? [

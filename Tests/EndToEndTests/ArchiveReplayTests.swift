@@ -355,6 +355,22 @@ struct ArchiveReplayTests {
         #expect(try SubproxyProcess.run(["replay", try folder.write("bad.har", "{")]).status == 65)
     }
 
+    @Test("replay and record say when no connection came from their command; with one they don't")
+    func unusedProxy() throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write("a.har", Self.har([Self.entry("http://a.test/1", "one")]))
+        func error(_ arguments: [String]) throws -> String {
+            let ended = try SubproxyProcess.run(arguments)
+            #expect(ended.status == 0, "\(ended.error)")
+            return ended.error
+        }
+        let warning = "subproxy: warning: no connection came to the proxy; "
+        #expect(try error(["replay", archive, "--", "true"]).hasPrefix(warning))
+        #expect(try error(["replay", archive, "--", "curl", "--disable", "-sS", "http://a.test/1"]).isEmpty)
+        let record = ["record", "-o", "\(folder.path)/b.har", "--ca-dir", "\(folder.path)/ca", "--", "true"]
+        #expect(try error(record).contains(warning))
+    }
+
     @Test("replay says when most of an archive can't answer, and a miss names the entry that can't")
     func withoutBodies() throws {
         let folder = TemporaryFolder()
@@ -387,7 +403,8 @@ struct ArchiveReplayTests {
         let empty = try folder.write("recording.yaml", "")
         let one = try folder.write("one.har", Self.har([Self.entry("http://a.test/", "home")]))
         let authority = ["--ca-dir", "\(folder.path)/ca"]
-        let finished = try SubproxyProcess.run(["replay", empty, one] + authority + ["--", "true"])
+        let finished = try SubproxyProcess.run(
+            ["replay", empty, one] + authority + ["--", "curl", "--disable", "-sS", "http://a.test/"])
         #expect(finished.status == 0 && finished.error == "subproxy: warning: \(empty) has no entries\n")
         for command in [["replay", har] + authority + ["--", "true"], ["archive", "list", har], ["check", har]] {
             let refused = try SubproxyProcess.run(command)

@@ -41,6 +41,23 @@ extension EndToEnd {
             #expect(disk.text("ca/ca.pem") == certificate)
         }
 
+        @Test("A recording that can't be begun leaves no half of a file, and is begun later")
+        func recording() throws {
+            let disk = try SmallDisk()
+            let command =
+                disk.wrapper + [
+                    RunningBinary.path, "record", "-o", "\(disk.path)/r/", "--ca-dir", "\(disk.path)/ca", "--", "true",
+                ]
+            try disk.fill()
+            let refused = try ChildProcess.run(command)
+            #expect(refused.status == 73)
+            #expect(refused.error.contains("No space left on device"), "\(refused.error)")
+            #expect(try disk.names("r") == [])
+            try disk.makeRoom()
+            let begun = try ChildProcess.run(command)
+            #expect(begun.status == 0, "\(begun.error)")
+        }
+
         @Test("Without room for the authority https hosts get an error that says so, and all else is served")
         func authority() throws {
             let disk = try SmallDisk()

@@ -84,8 +84,8 @@ struct RecordSecurityTests {
             ])
         let again = try SubproxyProcess.run(["record", "-o", "r.har", "--", "true"], folder: folder.path)
         #expect(
-            again.error
-                == "subproxy: r.har has 1 entry, which is replayed; --update adds to it, --mode all records anew\n")
+            again.errorLines.first
+                == "subproxy: r.har has 1 entry, which is replayed; --update adds to it, --mode all records anew")
     }
 
     @Test("--no-redact keeps all, in files that their owner alone may read", arguments: kinds)

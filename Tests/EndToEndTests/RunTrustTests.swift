@@ -166,5 +166,33 @@ struct RunTrustTests {
         let answer = try run(["sh", "-c", "exit 5"])
         #expect(answer.status == 5)
         #expect(answer.error.contains("can't be decrypted") && answer.error.contains("chmod 700"))
+        #expect(answer.error.components(of: "can't be decrypted") == 1)
+    }
+
+    @Test("A key that is open to others is told of once")
+    func openKey() throws {
+        #expect(try run(["true"]).status == 0)
+        chmod("\(folder.path)/ca/ca-key.pem", 0o644)
+        let answer = try run(["sh", "-c", "curl --disable -s https://a.test/x; exit 5"])
+        #expect(answer.status == 5)
+        #expect(answer.error.components(of: "can't be decrypted") == 1, "\(answer.error)")
+        #expect(answer.error.contains("`subproxy ca uninstall --delete --ca-dir \(folder.path)/ca`"))
+    }
+
+    @Test("A host that the authority may not sign for is told of, once")
+    func limitedAuthority() throws {
+        try folder.write("other.yaml", ServedMap.text("https://b.test/x: { text: substituted }"))
+        let made = try SubproxyProcess.run(
+            [
+                "ca", "install", "--only-mapped", "--map", "\(folder.path)/other.yaml", "--ca-dir",
+                "\(folder.path)/ca", "--stores", "nss",
+            ], environment: ["HOME": folder.path, "XDG_DATA_HOME": ""])
+        #expect(made.output.contains("/ca/ca.pem\n"), "\(made.error)")
+        let fetch = "curl --disable -s https://a.test/x"
+        let answer = try run(["sh", "-c", "\(fetch); \(fetch); exit 5"])
+        #expect(answer.status == 5)
+        let warning =
+            "warning: a.test can't be decrypted: the certificate authority is limited to other hosts than a.test"
+        #expect(answer.error.components(of: warning) == 1, "\(answer.error)")
     }
 }

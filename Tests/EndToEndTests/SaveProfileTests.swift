@@ -98,6 +98,10 @@ extension EndToEnd {
                 try #require(browser.status == nil, "\(browser.error)")
                 return isLocked() && origin.requests.dropFirst(before).contains { $0.target == "/log-in" }
             }
+            let mistyped = try save(["--user-data-dir", profile + "x"])
+            #expect(mistyped.status == 69)
+            #expect(mistyped.error == "subproxy: error: there is no profile '\(profile)x': no such folder\n")
+            #expect(access(profile + "x", F_OK) != 0)
             let asked = origin.requests.count
             let refused = try save(["--user-data-dir", profile])
             #expect(refused.status == 69)

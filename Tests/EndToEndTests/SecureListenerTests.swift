@@ -54,6 +54,27 @@ extension EndToEnd {
             http://mapped.test/large: large
             """
 
+        @Test("A client that names the proxy with the wrong scheme is told of, on either listener")
+        func wrongScheme() throws {
+            let secure = try Secure(Self.rules)
+            func fails(_ proxy: String) throws {
+                let answer = try ChildProcess.run([
+                    "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "-x", proxy,
+                    "--proxy-insecure",
+                    "http://mapped.test/x",
+                ])
+                #expect(answer.status != 0 && answer.output.isEmpty)
+            }
+            try fails("https://127.0.0.1:\(secure.proxy.port)")
+            #expect(Wait.holds { secure.proxy.binary.log.contains("the client speaks TLS to a listener without it; ") })
+            for _ in 0..<2 { try fails("http://127.0.0.1:\(secure.port)") }
+            let warning =
+                "a client has broken off TLS with an https listener: not TLS; the client has to write https://"
+            #expect(Wait.holds { secure.proxy.binary.process.error.contains(warning) })
+            try fails("http://127.0.0.1:\(secure.port)")
+            #expect(secure.proxy.binary.process.error.components(of: warning) == 1)
+        }
+
         @Test("A response that breaks off is not ended in order where only the connection's end would tell")
         func brokenForOldClient() throws {
             let origin = try ScriptedOrigin { request, connection in

@@ -83,7 +83,7 @@ struct RequestSyntaxTests {
             .line("GET /a b HTTP/1.1", .invalidRequestLine),
             .line("CONNECT exa mple.invalid:443 HTTP/1.1", .invalidRequestLine),
             .line("G(T / HTTP/1.1", .invalidMethod), .line("G\u{e9}T / HTTP/1.1", .invalidMethod),
-            .line("\u{16}\u{3}\u{1}", .invalidMethod), .line("PURGE / HTTP/1.1", nil),
+            .line("\u{16}\u{3}\u{1}", .tlsRecord), .line("G\u{16}", .invalidMethod), .line("PURGE / HTTP/1.1", nil),
             .line("get / HTTP/1.1", nil), .line("OPTIONS * HTTP/1.1", nil),
             SyntaxCase("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", nil),
             SyntaxCase("\r\n\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", .invalidRequestLine),

@@ -32,7 +32,9 @@ struct ClientExaminationTests {
         let bundle = "\(machine.root)/etc/ssl/certs/ca-certificates.crt"
         machine.write(try machine.otherCertificate().pem, to: bundle)
         #expect(try verdicts()["curl"]?.verdict == .distrusted)
-        #expect(try verdicts()["curl"]?.advice.contains("subproxy ca install") == true)
+        #expect(
+            try verdicts()["curl"]?.advice.contains("`subproxy ca install --ca-dir \(machine.sandbox.at("authority"))`")
+                == true)
         let own = machine.sandbox.at("own.pem")
         machine.write(try machine.certificate().pem, to: own)
         #expect(try verdicts(["CURL_CA_BUNDLE": own])["curl"]?.verdict == .trusted)

@@ -11,13 +11,13 @@ struct DiagnosisTests {
         #expect(
             diagnosis.text == """
                 authority: /nonexistent/ca
-                  can't be used: there is none; `subproxy ca install` makes it
+                  can't be used: there is none; `subproxy ca install --ca-dir /nonexistent/ca` makes it
                 not all is well
                 """)
         #expect(
             diagnosis.json
                 == #"{"good":false,"authority":{"path":null,"name":null,"fingerprint":null,"expires":null,"#
-                + #""limited":false,"problem":"there is none; `subproxy ca install` makes it"},"stores":[],"clients":[]}"#
+                + #""limited":false,"problem":"there is none; `subproxy ca install --ca-dir /nonexistent/ca` makes it"},"stores":[],"clients":[]}"#
         )
     }
 }

@@ -30,4 +30,14 @@ struct MappedHostsTests {
 
     @Test("a map without an https host has none")
     func none() { #expect(throws: CommandFailure.self) { try hosts("http://plain.example.com/") } }
+
+    @Test(
+        "which are no limits may be none, and patterns without a fixed end are passed over",
+        arguments: [
+            ("http://plain.example.com/", []), ("https://*/x", []), ("https://a.test/", ["a.test"]),
+        ] as [(String, [String])])
+    func examined(key: String, expected: [String]) throws {
+        let map = try #require(SubstitutionMap.load(text: "substitutions:\n  \"\(key)\": { text: x }\n").map)
+        #expect(try MappedHosts(map, areLimits: false).hosts.map(\.text) == expected)
+    }
 }

@@ -49,6 +49,12 @@ struct UsageMessageTests {
         if let hint { #expect(line == "unknown option '\(option)'\(hint)") }
     }
 
+    @Test("suggests the options that every command has", arguments: [("--verison", "--version"), ("--hepl", "--help")])
+    func commonOptions(option: String, meant: String) {
+        let line = UsageMessage.oneLine("Unknown option '\(option)'", arguments: [option])
+        #expect(line == "unknown option '\(option)'; did you mean '\(meant)'?")
+    }
+
     @Test(
         "says that a value is negative where the parser takes it for an option",
         arguments: [

@@ -27,7 +27,7 @@ final class RecordingFiles {
         if list >= 0 { close(list) }
     }
 
-    /// Makes a file with these bytes, unless there is one.
+    /// Makes a file with these bytes, unless there is one; nothing is left of one that can't be written whole.
     func make(_ name: String, _ bytes: [UInt8]) throws(SystemError) {
         let descriptor = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else {
@@ -35,7 +35,12 @@ final class RecordingFiles {
             throw SystemError()
         }
         defer { close(descriptor) }
-        try RecordingFiles.write(bytes, to: descriptor)
+        do throws(SystemError) {
+            try RecordingFiles.write(bytes, to: descriptor)
+        } catch {
+            unlinkat(folder, name, 0)
+            throw error
+        }
     }
 
     /// Opens the list of entries, which is made if there is none, and locks it.

@@ -100,7 +100,7 @@ public struct RecordingWriter {
         """
 
     static let beginning =
-        "# What was asked and answered, in order. An edit of an entry, or of its file, counts at once.\n"
+        "# What was asked and answered, in order. An edit of an entry counts at the next reload, one of its file at once.\n"
 
     /// Appends an entry.
     ///

@@ -18,6 +18,7 @@ struct HandshakeFailure: Error, Equatable {
     static let stopped = HandshakeFailure("the proxy stopped", isOfProxy: true)
     static let closed = HandshakeFailure("the client closed the connection", isDistrust: true)
     static let timedOut = HandshakeFailure("no TLS handshake came")
+    static let notTLS = HandshakeFailure("not TLS")
     static let otherHost = HandshakeFailure("the client asks for another host in TLS")
     /// Not expected: the TLS library has completed a handshake whose ClientHello ``ClientHelloReader`` can't read.
     static let unreadable = HandshakeFailure("the host that the client asks for in TLS can't be told")
@@ -67,7 +68,7 @@ struct HandshakeFailure: Error, Equatable {
             self.init("TLS alert: \(HandshakeFailure.words(alert ?? ""))", isDistrust: true)
         case (let alert?, _): self.init("TLS alert: \(HandshakeFailure.words(alert))")
         case (nil, "HTTP_REQUEST"), (nil, "HTTPS_PROXY_REQUEST"), (nil, "WRONG_VERSION_NUMBER"):
-            self.init("not TLS")
+            self = .notTLS
         case (nil, "UNSUPPORTED_PROTOCOL"), (nil, "NO_SHARED_CIPHER"), (nil, "NO_SHARED_GROUP"),
             (nil, "NO_COMMON_SIGNATURE_ALGORITHMS"), (nil, "NO_CIPHERS_SPECIFIED"), (nil, "NO_CIPHER_MATCH"),
             (nil, "INAPPROPRIATE_FALLBACK"):

@@ -24,7 +24,11 @@ final class SecureTunnels: Sendable {
     private let opening = Mutex(())
     /// Who waits for the authority while a thread opens it; nil while none does.
     private let waiting = Mutex<[EventLoopPromise<Opened>]?>(nil)
+    /// What has been warned of: hosts whose TLS clients have broken off, hosts for which nothing can be signed, and
+    /// reasons why TLS with a listener has failed.
     private let distrusting = Mutex(Set<String>())
+    private let unsigned = Mutex(Set<String>())
+    private let listenersFailures = Mutex(Set<String>())
 
     /// - Parameter folder: where the authority is kept; nil takes the default.
     init(folder: String?, pool: NIOThreadPool, logger: Logger) {
@@ -45,15 +49,18 @@ final class SecureTunnels: Sendable {
             return loop.makeFailedFuture(ProxyError.badRequest("No certificate can be made for this host: \(error)."))
         }
         if case .ready(_, let leaves) = state.withLock({ $0 }) {
-            return loop.makeCompletedFuture { try SecureTunnels.context(leaves, name) }
+            return loop.makeCompletedFuture { try self.context(leaves, name) }
         }
-        return opened(on: loop).flatMapThrowing { try SecureTunnels.context($0.leaves, name) }
+        return opened(on: loop).flatMapThrowing { try self.context($0.leaves, name) }
     }
 
-    private static func context(_ leaves: LeafCache, _ name: CertificateHost) throws -> NIOSSLContext {
+    /// The context from the certificates that were made, or one more. Why none can be is logged once for each host: few
+    /// clients show what comes with a CONNECT that is refused.
+    private func context(_ leaves: LeafCache, _ name: CertificateHost) throws -> NIOSSLContext {
         do {
             return try leaves.context(for: name)
         } catch {
+            if isFirst(name.text, in: unsigned) { logger.warning("\(name.text) can't be decrypted: \(error)") }
             throw ProxyError.authority("\(error)")
         }
     }
@@ -119,17 +126,30 @@ final class SecureTunnels: Sendable {
         _ = try? open()
     }
 
+    /// Warns, once for each reason, that a client has not come through TLS with a listener of the proxy itself; not where
+    /// the proxy has ended it.
+    func listenersHandshakeFailed(_ failure: HandshakeFailure) {
+        guard !failure.isOfProxy, isFirst(failure.phrase, in: listenersFailures) else { return }
+        let hint =
+            failure == .notTLS
+            ? "; the client has to write https:// before the proxy's address"
+            : failure.isDistrust ? "; if it does not trust the listener's certificate, have it trust that" : ""
+        logger.warning("a client has broken off TLS with an https listener: \(failure.phrase)\(hint)")
+    }
+
+    private func isFirst(_ text: String, in seen: borrowing Mutex<Set<String>>) -> Bool {
+        seen.withLock { $0.count < 1000 ? $0.insert(text).inserted : false }
+    }
+
+    private static func hint(_ folder: String) -> String {
+        "; if it does not trust the certificate authority, \(AuthorityFolder.command("ca install", on: folder)) makes "
+            + "it, and \(AuthorityFolder.command("ca doctor", on: folder)) says what else there is to do"
+    }
+
     /// Warns, once for each host, that a handshake with a client has failed; not where the proxy has ended it.
     func handshakeFailed(host: String, _ failure: HandshakeFailure) {
-        guard !failure.isOfProxy else { return }
-        let isFirst = distrusting.withLock { hosts in
-            hosts.count < 1000 ? hosts.insert(host).inserted : false
-        }
-        guard isFirst else { return }
-        let hint =
-            failure.isDistrust
-            ? "; if it does not trust the certificate authority, `subproxy ca install` makes it, and "
-                + "`subproxy ca doctor` says what else there is to do" : ""
+        guard !failure.isOfProxy, isFirst(host, in: distrusting) else { return }
+        let hint = failure.isDistrust ? (try? AuthorityFolder.path(given: folder)).map(SecureTunnels.hint) ?? "" : ""
         logger.warning("a client has broken off TLS with \(host): \(failure.phrase)\(hint)")
     }
 }

@@ -193,6 +193,12 @@ extension ClientConnection: ExchangeClient {
 }
 
 extension ProxyError {
+    static let tlsInTheClear = ProxyError(
+        status: 400, type: "http_request_error",
+        failure: "the client speaks TLS to a listener without it; write http:// before the proxy's address, or listen "
+            + "with https://",
+        advice: "Correct the proxy's address.", isRefusal: true)
+
     /// What the client is told of bytes that are no HTTP/1 request.
     init(_ error: HTTP1Error) {
         self.init(

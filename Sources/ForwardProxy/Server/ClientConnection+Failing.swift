@@ -8,7 +8,7 @@ import NIOSSL
 // Requests that turn out unusable, and responses that can't be completed.
 extension ClientConnection {
     func malformed(_ error: HTTP1Error) {
-        let failure = ProxyError(error)
+        let failure = error == .tlsRecord && !isEncrypted ? ProxyError.tlsInTheClear : ProxyError(error)
         let wasIdle = state.isIdle
         endRequest(failure)
         guard wasIdle || !responseHasStarted else { return abortResponse() }

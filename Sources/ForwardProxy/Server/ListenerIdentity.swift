@@ -48,7 +48,8 @@ public final class ListenerIdentity: Sendable {
     func secure(_ connection: ClientConnection, on channel: any Channel) throws {
         let handshake = ClientHandshake(
             connection.loop,
-            whenCompleted: { _, channel in try channel.pipeline.syncOperations.addHandler(connection) })
+            whenCompleted: { _, channel in try channel.pipeline.syncOperations.addHandler(connection) },
+            whenFailed: { connection.loop.proxy.secureTunnels.listenersHandshakeFailed($0) })
         try channel.pipeline.syncOperations.addHandlers([
             NIOSSLServerHandler(context: state.withLock(\.context)), RecordGathering(), handshake,
         ])

@@ -8,6 +8,7 @@ public import NIOCore
 import NIOPosix
 public import Substitution
 import Synchronization
+public import TLSTermination
 
 /// A running forward proxy: listeners, event loops, the transfer thread, and the map in force.
 public final class ProxyServer: Sendable {
@@ -98,6 +99,14 @@ public final class ProxyServer: Sendable {
 
     /// The map in force.
     public var map: SubstitutionMap { state.withLockedValue(\.map) }
+
+    /// How many connections of clients have come so far, those that were refused among them.
+    public var acceptedConnections: Int { core.counters.accepted.load(ordering: .relaxed) }
+
+    /// Opens the certificate authority, and makes it where there is none; blocks.
+    ///
+    /// - Throws: what clients are told where it can't be opened, which is logged already.
+    public func openAuthority() throws -> CertificateAuthority { try core.secureTunnels.open().certificateAuthority }
 
     /// Puts another map in force for all requests that come after it returns; exchanges under way keep theirs.
     ///

@@ -48,7 +48,7 @@ extension MapArchive {
         uri.withBytes { url in
             let look = MissLook(self, url, pathEnd: uri.pathEnd, method)
             var reason = hasCandidates ? .body : look.reason()
-            var advice = reason.advice(isNearest: mode == .nearest)
+            var advice = reason.advice(isNearest: mode == .nearest, isForwarded: missing == .forward)
             if reason == .body, method.known == .options, options.cors == .auto {
                 // The method is recorded, but as if it were not.
                 reason = .method
@@ -87,14 +87,17 @@ extension SubstitutionMap {
 extension ArchiveMiss.Reason {
     /// What can be done about such a miss.
     ///
-    /// - Parameter isNearest: whether the archive answers with what comes nearest already.
-    public func advice(isNearest: Bool) -> String {
+    /// - Parameters:
+    ///   - isNearest: whether the archive answers with what comes nearest already.
+    ///   - isForwarded: whether such requests go to the origin already.
+    public func advice(isNearest: Bool, isForwarded: Bool = false) -> String {
         let nearest = isNearest ? "" : "let 'match: nearest' take what comes nearest, "
         return switch self {
         case .body: "Record it with this body, \(nearest)or map the URL."
         case .notRecorded: "Record it anew, with the bodies of responses, or map the URL."
         case .method: "Record it with this method, or map the URL."
         case .query: "Name parameters that change nothing in 'ignore-query', \(nearest)record it, or map the URL."
+        case .path where isForwarded, .host where isForwarded: "Record it, or map the URL."
         case .path, .host: "Record it, map the URL, or let 'missing: forward' send it to the origin."
         }
     }

@@ -24,7 +24,9 @@ public enum SourceAnswer: Sendable {
     func words(_ options: RuleOptions) -> String {
         switch self {
         case .file(let root, let path): "the file \(root)/\(String(decoding: path, as: UTF8.self))"
-        case .content(let content): "\(content.bytes.count) bytes of \(options.type?.description ?? content.type)"
+        case .content(let content):
+            "\(content.bytes.count) byte\(content.bytes.count == 1 ? "" : "s") of "
+                + (options.type?.description ?? content.type)
         case .database(let call): "rows of \(String(decoding: call.path, as: UTF8.self))"
         case .template: "a page from a template"
         case .answers(let answers): "\(answers.count) answers, each client's in turn"

@@ -19,6 +19,12 @@ public struct AuthorityCertificate: Sendable {
     public let isLimited: Bool
     private let scope: NameScope
 
+    /// A command of the program that acts on this authority, as messages have it.
+    public func command(_ words: String) -> String {
+        AuthorityFolder.command(
+            words, on: path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/"))
+    }
+
     /// The certificate of a CA that was opened in a folder.
     public init(_ authority: CertificateAuthority, in folder: String) {
         self.init(

@@ -108,7 +108,7 @@ final class AuthorityFiles {
             throw AuthorityFailure(
                 .exposed, "\(path(file)) is open to others (mode 0\(String(status.st_mode & 0o7777, radix: 8)))",
                 advice: "run `chmod 600 \(path(file))`; if somebody may have read it, have a new authority made: "
-                    + "`subproxy ca uninstall --delete`")
+                    + AuthorityFolder.command("ca uninstall --delete", on: folder.path))
         }
         guard status.st_size <= AuthorityFiles.largestFile else {
             throw AuthorityFailure(

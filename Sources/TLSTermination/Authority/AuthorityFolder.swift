@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// Says where the certificate authority's files are kept.
@@ -5,7 +6,7 @@ public enum AuthorityFolder {
     /// The folder: the one given, else `$STATE_DIRECTORY` (systemd.exec(5); the first where it lists several), else
     /// `$XDG_DATA_HOME/subproxy`, else `~/.local/share/subproxy`.
     ///
-    /// As the XDG Base Directory Specification has it, a variable whose path is relative counts as unset.
+    /// It is absolute: what is told of it, to people and to commands, holds in other folders too. As the XDG Base Directory Specification has it, a variable whose path is relative counts as unset.
     ///
     /// - Throws: ``AuthorityFailure/Code/noFolder`` where no home directory is known either.
     public static func path(
@@ -16,7 +17,7 @@ public enum AuthorityFolder {
                 throw AuthorityFailure(
                     .noFolder, "the folder given for the certificate authority is empty", advice: "name one")
             }
-            return given
+            return absolute(fromHere: given)
         }
         if let state = variable("STATE_DIRECTORY")?.split(separator: ":").first, state.hasPrefix("/") {
             return String(state)
@@ -28,11 +29,27 @@ public enum AuthorityFolder {
             advice: "set HOME, or give one with --ca-dir")
     }
 
+    /// A command that acts on the authority in a folder, as messages have it, in quotes: with `--ca-dir` where the
+    /// folder is not the one that the command would take in a shell, which has no `$STATE_DIRECTORY`.
+    public static func command(
+        _ words: String, on folder: String, variable: (String) -> String? = environmentVariable
+    ) -> String {
+        let usual = try? path(given: nil, variable: { $0 == "STATE_DIRECTORY" ? nil : variable($0) })
+        return folder == usual ? "`subproxy \(words)`" : "`subproxy \(words) --ca-dir \(ShellText.quoted(folder))`"
+    }
+
     /// A variable of this process's environment.
     public static func environmentVariable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     /// The home directory of this process's user in the user database (`getpwuid_r`).
     public static func accountHome() -> String? { Account.current?.home }
+
+    private static func absolute(fromHere path: String) -> String {
+        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
+        defer { free(here) }
+        let folder = String(cString: here)
+        return folder == "/" ? "/\(path)" : "\(folder)/\(path)"
+    }
 
     private static func absolute(_ path: String?) -> String? {
         guard var path, path.hasPrefix("/") else { return nil }

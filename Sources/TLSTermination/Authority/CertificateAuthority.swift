@@ -20,6 +20,8 @@ public struct CertificateAuthority: Sendable {
     /// told to trust it.
     public let keyHash: [UInt8]
 
+    /// The folder that it was opened in.
+    let folder: String
     let key: Certificate.PrivateKey
     let scope: NameScope
 
@@ -86,13 +88,19 @@ public struct CertificateAuthority: Sendable {
     /// Whether the certificate's name constraints let it sign for a host.
     public func permits(_ host: CertificateHost) -> Bool { scope.contains(host) }
 
+    /// The commands that have another one made in its place.
+    var renewal: String {
+        AuthorityFolder.command("ca uninstall --delete", on: folder) + ", then "
+            + AuthorityFolder.command("ca install", on: folder)
+    }
+
     private static func stored(_ files: AuthorityFiles, now: Int64) throws(AuthorityFailure) -> CertificateAuthority? {
         // The certificate is read first: it is made last, so one without a key is not a matter of timing.
         guard let certificate = try files.contents(.certificate) else { return nil }
         guard let key = try files.contents(.key) else {
             throw AuthorityFailure(
                 .keyMissing, "\(files.path(.certificate)) is there, but its key \(files.path(.key)) is missing",
-                advice: "put the key back, or have a new authority made: `subproxy ca uninstall --delete`")
+                advice: "put the key back, or have a new authority made: \(removal(files))")
         }
         return try CertificateAuthority(key: try parseKey(key, files), certificate: certificate, files, now: now)
     }
@@ -105,17 +113,23 @@ public struct CertificateAuthority: Sendable {
         } catch {
             // The library's own text is left out: nothing of a key may get into a log.
             throw AuthorityFailure(
-                .malformed, "\(files.path(.key)) holds no private key in PEM", advice: startOver)
+                .malformed, "\(files.path(.key)) holds no private key in PEM", advice: startOver(files))
         }
     }
 
-    private static let startOver = "to have a new authority made: `subproxy ca uninstall --delete`"
+    private static func removal(_ files: AuthorityFiles) -> String {
+        AuthorityFolder.command("ca uninstall --delete", on: files.folder.path)
+    }
+
+    private static func startOver(_ files: AuthorityFiles) -> String {
+        "to have a new authority made: \(removal(files))"
+    }
 
     private init(
         key: Certificate.PrivateKey, certificate bytes: [UInt8], _ files: AuthorityFiles, now: Int64
     ) throws(AuthorityFailure) {
         let path = files.path(.certificate)
-        let startOver = CertificateAuthority.startOver
+        let startOver = CertificateAuthority.startOver(files)
         do {
             let document = try PEMDocument(pemString: String(decoding: bytes, as: UTF8.self))
             certificate = try Certificate(pemDocument: document)
@@ -149,5 +163,6 @@ public struct CertificateAuthority: Sendable {
                 advice: "set this machine's clock, which says \(WallClock.day(now))")
         }
         self.key = key
+        folder = files.folder.path
     }
 }

@@ -55,12 +55,12 @@ public struct LeafIssuer: Sendable {
         guard certificateAuthority.permits(host) else {
             throw AuthorityFailure(
                 .hostNotPermitted, "the certificate authority is limited to other hosts than \(host)",
-                advice: "have one made that permits it: `subproxy ca uninstall --delete`, then `subproxy ca install`")
+                advice: "have one made that permits it: \(certificateAuthority.renewal)")
         }
         guard now <= certificateAuthority.notAfter else {
             throw AuthorityFailure(
                 .expired, "the certificate authority expired on \(WallClock.day(certificateAuthority.notAfter))",
-                advice: "have a new one made: `subproxy ca uninstall --delete`, then `subproxy ca install`")
+                advice: "have a new one made: \(certificateAuthority.renewal)")
         }
         let start = now - LeafIssuer.backdating
         // The last second belongs to the validity.

@@ -11,7 +11,7 @@ struct ArchiveCatCommand: ProgramCommand {
         abstract: "Print the body of an entry, as it would be sent.",
         discussion: """
             The entry is named by its number from 1, or by its URL; in a WACZ also as data.warc.gz#12. Exits with 1 if \
-            there is none, or its body was not recorded.
+            there is none, it has no response, or its body was not recorded.
 
             EXAMPLES:
               subproxy archive cat checkout.har 17
@@ -44,6 +44,13 @@ struct ArchiveCatCommand: ProgramCommand {
 
     private func write(_ index: Int, of named: NamedArchive) throws(ArchiveProblem) -> ExitStatus {
         let (archive, position) = (named.archive, named.position(index))
+        switch archive.table[index].unusable {
+        case .failed?, .status?, .connect?:
+            let why = archive.table[index].unusable?.words ?? ""
+            StandardStream.error.writeLine("subproxy: error: \(position) has no response to print: \(why)")
+            return .failure
+        default: break
+        }
         var exchange = try archive.exchange(index)
         guard !exchange.body.isMissing || exchange.method == "HEAD" else {
             let why = archive.table[index].unusable?.words ?? Unusable.bodyNotRecorded.words

@@ -1,6 +1,7 @@
 import Archives
 import Basics
 import Diagnostics
+import Glibc
 import HTTPSemantics
 import NIOCore
 import Substitution
@@ -20,6 +21,9 @@ struct NamedArchive {
             StandardStream.error.writeLine(
                 "\(visibleText(of: name.utf8)): error: the folder has neither substitutions.yaml nor recording.yaml")
             throw CommandFailure(status: .noInput, message: "")
+        }
+        if path != name, access(path, F_OK) != 0, errno == ENOENT {
+            throw CommandFailure(status: .noInput, message: "the folder '\(name)' has no recording.yaml")
         }
         if let reason = LocalFile.unreadableReason(path) {
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")

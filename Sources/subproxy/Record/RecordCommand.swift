@@ -57,6 +57,7 @@ struct RecordCommand: ProgramCommand {
         let report = record.makeReport()
         var run = ProxyRun(options, logs, limits)
         run.needsMap = false
+        run.tellsUnused = true
         let decryptsAll = !command.isEmpty || record.page != nil
         let ports = options.connectPorts
         let hasAddress = !options.listeners.isEmpty

@@ -54,6 +54,7 @@ struct ReplayCommand: ProgramCommand {
         run.options.maps = archives + options.maps
         let missing = replay.missing ?? .timeout
         run.options.offline = missing != .forward || options.offline
+        run.tellsUnused = true
         run.archives.match = replay.match
         run.archives.missing = missing
         run.configure = { configuration in

@@ -72,7 +72,7 @@ struct SaveOptions: ParsableArguments {
     @Option(
         name: .customLong("map"),
         help: ArgumentHelp("Map whose rules answer while the page is loaded; repeatable.", valueName: "file"),
-        completion: .file(extensions: ["yaml", "yml"]))
+        completion: .maps)
     var maps: [String] = []
 
     @OptionGroup(title: "Origins") var origins: OriginOptions

@@ -254,7 +254,9 @@ struct ArchiveMatchingTests {
         #expect(query.unusable == nil && query.advice.contains("'ignore-query'"))
         #expect(query.advice.contains("'match: nearest'"))
         #expect(try !miss("items?page=2", "match: nearest").advice.contains("nearest"))
-        #expect(try miss("other").advice.contains("'missing: forward'"))
+        #expect(try miss("other", "missing: 504").advice.contains("'missing: forward'"))
+        #expect(try miss("other").missing == .forward)
+        #expect(try miss("other").advice == "Record it, or map the URL.")
     }
 
     @Test("'urls' limits what counts and what can be missed, 'as' moves entries")

@@ -268,7 +268,7 @@ struct AnswersTests {
             ])
         #expect(
             try map.explanation("http://h/b").lines.suffix(3) == [
-                "  request 1 of a client: 1 bytes of text/plain; charset=utf-8 with status 200, substitutions.yaml:3",
+                "  request 1 of a client: 1 byte of text/plain; charset=utf-8 with status 200, substitutions.yaml:3",
                 "  request 2 of a client: the file //y.txt with status 200, substitutions.yaml:3",
                 "  request 3 of a client: as request 1",
             ])

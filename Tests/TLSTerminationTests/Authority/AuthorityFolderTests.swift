@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import TLSTermination
@@ -8,7 +9,6 @@ struct AuthorityFolderTests {
         "The folder is the one given, else the service's, else the user's",
         arguments: [
             ("/given", ["STATE_DIRECTORY": "/var/lib/subproxy", "HOME": "/home/u"], nil, "/given"),
-            ("here", [:], nil, "here"),
             (nil, ["STATE_DIRECTORY": "/var/lib/subproxy", "XDG_DATA_HOME": "/d"], nil, "/var/lib/subproxy"),
             (nil, ["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], nil, "/var/lib/a"),
             (nil, ["STATE_DIRECTORY": "", "XDG_DATA_HOME": "/d"], nil, "/d/subproxy"),
@@ -21,6 +21,24 @@ struct AuthorityFolderTests {
         ] as [(String?, [String: String], String?, String)])
     func choice(given: String?, environment: [String: String], home: String?, expected: String) throws {
         #expect(try AuthorityFolder.path(given: given, variable: { environment[$0] }, home: { home }) == expected)
+    }
+
+    @Test("A folder that is given from here is told as an absolute one, since commands may run elsewhere")
+    func relative() throws {
+        let here = try #require(getcwd(nil, 0))
+        defer { free(here) }
+        #expect(try AuthorityFolder.path(given: "ca/mine") == "\(String(cString: here))/ca/mine")
+    }
+
+    @Test("Commands in messages name the folder, where a shell's command would take another one")
+    func commands() {
+        func command(_ folder: String, _ variables: [String: String] = ["HOME": "/home/u"]) -> String {
+            AuthorityFolder.command("ca install", on: folder, variable: { variables[$0] })
+        }
+        #expect(command("/home/u/.local/share/subproxy") == "`subproxy ca install`")
+        #expect(command("/srv/my ca") == "`subproxy ca install --ca-dir '/srv/my ca'`")
+        let service = ["STATE_DIRECTORY": "/var/lib/subproxy", "HOME": "/home/u"]
+        #expect(command("/var/lib/subproxy", service) == "`subproxy ca install --ca-dir /var/lib/subproxy`")
     }
 
     @Test("Where no folder is known, that is said", arguments: [nil, "", "a\0b"] as [String?])

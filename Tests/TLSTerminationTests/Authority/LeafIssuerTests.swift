@@ -119,6 +119,7 @@ struct LeafIssuerTests {
         }
         #expect(outside?.code == .hostNotPermitted)
         #expect(outside?.message.contains("b.test") == true)
+        #expect(outside?.advice.contains("`subproxy ca uninstall --delete --ca-dir \(sandbox.path)`") == true)
         let late = #expect(throws: AuthorityFailure.self) {
             try issuer.leaf(for: CertificateHost("a.test"), now: issuer.certificateAuthority.notAfter + 1)
         }
