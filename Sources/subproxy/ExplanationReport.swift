@@ -169,6 +169,7 @@ struct ExplanationReport {
     private func json(preflight rule: Rule) -> JSONObjectText {
         var object = json(rule)
         object.add("reasons", [ExplanationReport.preflightReason])
+        object.add("captures", nil as JSONObjectText?)
         object.add("answers_with", "leave for that request")
         object.add("file", nil as JSONObjectText?)
         object.add("repeat", nil as String?)
