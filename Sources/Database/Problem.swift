@@ -12,6 +12,8 @@ public struct Problem: Error, Sendable, Equatable {
     public var names: (member: String, values: [String])?
     /// Whether the file itself is at fault, so that it is opened anew.
     var isOfFile = false
+    /// Whether a connection that is opened anew can do what this one couldn't.
+    var isOfConnection = false
     /// Fields of the response beside those of every problem.
     public var fields: [AnswerField] = []
 

@@ -16,6 +16,9 @@ public struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
+    /// SQLITE_SCHEMA: the schema is another one than a statement was prepared for.
+    public static let schemaCode = SQLITE_SCHEMA
+
     /// The primary result code: the low byte of ``code``.
     public var primaryCode: CInt { code & 0xFF }
 

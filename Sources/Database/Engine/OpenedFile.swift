@@ -12,6 +12,10 @@ import SQLite
 /// - With a log only a checkpoint writes to the file, and only until all of the log is in it. So a stamp that changes
 ///   before, while one is at work, tells nothing. One that has changed by the end of it may be the checkpoint's, or that
 ///   of a file which was copied there after it: the file is opened anew.
+///
+/// A file that was copied there can be at another count of changes too. SQLite drops the pages that it has then, but goes
+/// on with the schema that it has, where both have the same PRAGMA schema_version: it would read columns and tables of
+/// one as those of the other. So the schema is compared whenever the data have changed and the file was written to.
 final class OpenedFile {
     let session: Session
     let identity: DatabaseFileIdentity
@@ -29,6 +33,8 @@ final class OpenedFile {
     private(set) var stamp: DatabaseFileStamp
     /// How far its log was in it then; nil where there is none.
     private var log: SQLiteLogProgress?
+    /// The schema that SQLite has.
+    private var schema: SchemaMark
 
     /// - Parameters:
     ///   - session: a connection that has just been opened.
@@ -45,19 +51,36 @@ final class OpenedFile {
         identity = look.identity
         born = look.identity.born(at: path)
         stamp = look.stamp
-        dataVersion = try session.own(.dataVersion) ?? 0
+        (dataVersion, schema) = try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
+            (try session.own(.dataVersion) ?? 0, try session.schemaMark)
+        }
         log = progress
     }
 
     /// Asks for the data's version, within a transaction.
     ///
     /// - Returns: whether somebody else has changed the data since it was last asked.
+    /// - Throws: What SQLite says; SQLITE_SCHEMA where the file has to be opened anew.
     func hasChanged() throws(SQLiteError) -> Bool {
         let version = try session.own(.dataVersion) ?? 0
         guard version != dataVersion else { return false }
+        let progress = self.progress
+        let look = try? file.look()
+        // A commit to the log changes nothing of the file, nor can it be a copy.
+        var mayDiffer = look?.stamp != stamp
+        if !mayDiffer { mayDiffer = try session.own(.schemaVersion) != schema.version }
+        if mayDiffer {
+            let mark = try session.schemaMark
+            guard mark == schema || mark.version != schema.version else {
+                throw SQLiteError(code: SQLiteError.schemaCode, message: "another file was copied over it")
+            }
+            schema = mark
+        }
         dataVersion = version
         session.schemaMayBeOld = true
-        take(log: progress)
+        guard let look, look.identity == identity else { return true }
+        stamp = look.stamp
+        log = progress
         return true
     }
 

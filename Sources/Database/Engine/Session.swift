@@ -154,6 +154,27 @@ final class Session {
         }
     }
 
+    /// What tells the schema that the file has from another one. To be asked within a transaction.
+    var schemaMark: SchemaMark {
+        get throws(SQLiteError) {
+            let version = try own(.schemaVersion) ?? 0
+            isOwn = true
+            defer { isOwn = false }
+            let rows = try statement(.schemaRows)
+            defer { rows.reset() }
+            var hasher = Hasher()
+            while try rows.step() {
+                for column in 0..<4 {
+                    rows.withText(column) { text in
+                        hasher.combine(text.count)
+                        hasher.combine(bytes: UnsafeRawBufferPointer(text))
+                    }
+                }
+            }
+            return SchemaMark(version: version, digest: hasher.finalize())
+        }
+    }
+
     /// The last row's first column; nil where there is no row.
     private static func run(_ statement: SQLiteStatement) throws(SQLiteError) -> Int64? {
         var result: Int64?
@@ -295,6 +316,7 @@ enum OwnStatement: String, CaseIterable {
     case dataVersion = "PRAGMA main.data_version"
     case schemaVersion = "PRAGMA main.schema_version"
     case journalMode = "PRAGMA main.journal_mode"
+    case schemaRows = "SELECT type, name, rootpage, sql FROM main.sqlite_schema"
 
     fileprivate var number: Int {
         switch self {
@@ -304,8 +326,17 @@ enum OwnStatement: String, CaseIterable {
         case .dataVersion: 3
         case .schemaVersion: 4
         case .journalMode: 5
+        case .schemaRows: 6
         }
     }
+}
+
+/// Which schema a file has.
+struct SchemaMark: Equatable {
+    /// PRAGMA schema_version: SQLite reads the schema anew where it differs, and only there.
+    let version: Int64
+    /// Of what the schema says. Two files that were made apart can have another one with the same version.
+    let digest: Int
 }
 
 /// A statement whose text follows from what it does with a table.
@@ -427,6 +458,7 @@ extension Problem {
         case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
         case nil:
             self.init(502, "database error", "\(name): \(error)")
+            isOfConnection = error.code == SQLiteError.schemaCode
             isOfFile = ["SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_IOERR", "SQLITE_CANTOPEN"].contains(error.name)
         }
     }

@@ -99,7 +99,16 @@ final class Worker {
             throw .problem(
                 Problem(503, "database locked", "\(database.file.name): others took too long, and it was not begun"))
         }
-        if !request.isWrite { return try read(request, guardian) }
+        do throws(Failure) {
+            return try request.isWrite ? write(request, guardian) : read(request, guardian)
+        } catch {
+            guard case .problem(let problem) = error, problem.isOfConnection else { throw error }
+            opened = nil
+            return try request.isWrite ? write(request, guardian) : read(request, guardian)
+        }
+    }
+
+    private func write(_ request: DatabaseRequest, _ guardian: Guardian) throws(Failure) -> DatabaseResult {
         let session = try writable(request, guardian)
         session.guardian = guardian
         defer { session.guardian = nil }
@@ -107,7 +116,10 @@ final class Worker {
         do throws(Problem) {
             answer = try session.transaction(.beginImmediate, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
-                do throws(SQLiteError) { view = try session.view(for: request.rule, looks: true) } catch {
+                do throws(SQLiteError) {
+                    if memory == nil, let opened, try opened.hasChanged() { noteChange() }
+                    view = try session.view(for: request.rule, looks: true)
+                } catch {
                     throw session.problem(error)
                 }
                 return try Writer(session: session, request: request, schema: view, entityTag: database.entityTag)
@@ -197,6 +209,7 @@ final class Worker {
                 throw .problem(session.problem(error))
             }
         } catch {
+            if case .problem(let problem) = error, problem.isOfConnection { opened = nil }
             // Whatever keeps it from being looked at: answers that are kept can't be told to be the newest.
             database.version.change()
             return false

@@ -278,4 +278,80 @@ private final class Program: @unchecked Sendable {
         try overwrite("(1,'y')", modified: 1_000_000)
         #expect(await ask(database, .patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":"y"}"#)
     }
+
+    /// Makes a database, then as many commits as it takes for another count of changes: its schema has the version of one
+    /// with as many statements.
+    private func make(_ path: String, commits: Int = 0, log: Bool = false, _ statements: String...) throws {
+        let program = try Program(path)
+        if log { try program.run("PRAGMA journal_mode=WAL") }
+        for statement in statements { try program.run(statement) }
+        for number in 0..<commits { try program.run("PRAGMA user_version=\(number + 1)") }
+    }
+
+    /// Copies a file over the database, as cp does.
+    private func copy(_ source: String) throws {
+        let from = open(source, O_RDONLY)
+        let to = open(path, O_WRONLY | O_TRUNC)
+        defer {
+            close(from)
+            close(to)
+        }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(from, &bytes, bytes.count)
+        #expect(count > 0 && count < bytes.count && write(to, bytes, count) == count)
+    }
+
+    @Test(arguments: [false, true])
+    func `A file with other columns that was copied there is read by its own schema`(log: Bool) async throws {
+        let source = other.path + "/shop.db"
+        defer { for suffix in ["", "-wal", "-shm"] { unlink(source + suffix) } }
+        try make(
+            path, log: log, "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)", "INSERT INTO t VALUES (1,'old a','old b')")
+        try make(
+            source, commits: 3, log: log, "CREATE TABLE t(id INTEGER PRIMARY KEY, b, a)",
+            "INSERT INTO t VALUES (1,'new b','new a')")
+        let file = CountedFile(path)
+        let database = database(file)
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"old a","b":"old b"}"#)
+        try copy(source)
+        // So that the data have another version with a log too.
+        try make(path, commits: 1)
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"b":"new b","a":"new a"}"#)
+        #expect(file.openings == 2)
+    }
+
+    @Test func `A write goes into the table of its name after another file was copied there`() async throws {
+        let source = other.path + "/shop.db"
+        defer { unlink(source) }
+        let tables = ["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "CREATE TABLE u(id INTEGER PRIMARY KEY, a)"]
+        try make(path, tables[0], tables[1])
+        try make(source, commits: 3, tables[1], tables[0])
+        let file = CountedFile(path)
+        let database = database(file)
+        defer { database.close() }
+        #expect(await ask(database, .post, "t", #"{"id":1,"a":"x"}"#).status == 201)
+        // The file is still the old one when the request looks at it.
+        file.afterNextLook { try? copy(source) }
+        #expect(await ask(database, .post, "t", #"{"id":2,"a":"y"}"#).status == 201)
+        let program = try Program(path)
+        #expect(try program.connection.integer("SELECT id FROM t") == 2)
+        #expect(try program.connection.integer("SELECT count(*) FROM u") == 0)
+    }
+
+    @Test func `Another program's commits cost no opening, and a new schema neither`() async throws {
+        let program = try Program(path)
+        try program.run(Self.table, "INSERT INTO t VALUES (1,'x')")
+        let file = CountedFile(path)
+        let database = database(file)
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        for number in 1...3 {
+            try program.run("UPDATE t SET a = \(number)")
+            #expect(await ask(database, .patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":\#(number)}"#)
+        }
+        try program.run("ALTER TABLE t ADD COLUMN b")
+        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":3,"b":null}"#)
+        #expect(file.openings == 2)
+    }
 }
