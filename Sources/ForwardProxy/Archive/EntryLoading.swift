@@ -24,7 +24,7 @@ struct LoadedEntry: Sendable {
 }
 
 /// Why an entry can't be sent.
-enum EntryFailure: Error {
+enum EntryFailure: Error, Equatable {
     /// The archive's file has changed in place.
     case changed
     case unreadable(String)
@@ -51,8 +51,10 @@ struct EntryLoader: Sendable {
         {
             return LoadedEntry(exchange: exchange, content: held, isOnlyCoded: held.variants.first?.coding != nil)
         }
+        var body = RecordedBody()
         do throws(ArchiveProblem) {
             let exchange = try archive.archive.exchange(number)
+            body = exchange.body
             if exchange.body.isMissing, exchange.method != "HEAD" {
                 _ = try archive.archive.openBody(number)
                 throw ArchiveProblem(.error, "the file of its body is missing")
@@ -67,7 +69,7 @@ struct EntryLoader: Sendable {
             guard archive.isIntact else { throw ArchiveProblem(.error, "") }
             return entry
         } catch {
-            guard archive.isIntact else { throw .changed }
+            guard archive.isIntact, archive.hasSameFile(body, of: number) else { throw .changed }
             throw .unreadable(error.message)
         }
     }

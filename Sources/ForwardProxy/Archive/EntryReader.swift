@@ -95,9 +95,7 @@ final class EntryReader: Sendable {
     }
 
     /// Whether a body in a file of its own is still the one of which the head tells.
-    private var isSameFile: Bool {
-        body.fileState == nil || (try? archive.archive.exchange(number))?.body.fileState == body.fileState
-    }
+    private var isSameFile: Bool { archive.hasSameFile(body, of: number) }
 
     /// Goes on towards a place of the body.
     private func passOver(to place: Int, _ state: inout State) throws(ArchiveProblem) {
@@ -117,6 +115,13 @@ final class EntryReader: Sendable {
             // What is read may be much where it decodes to little.
             left -= max(passed, 4096)
         }
+    }
+}
+
+extension MapArchive {
+    /// Whether a body in a file of its own is still the one of which an exchange has told.
+    func hasSameFile(_ body: RecordedBody, of number: Int) -> Bool {
+        body.fileState == nil || (try? archive.exchange(number))?.body.fileState == body.fileState
     }
 }
 

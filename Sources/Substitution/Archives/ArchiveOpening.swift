@@ -38,7 +38,9 @@ public final class ArchiveFile: Sendable {
     public var bytes: ArchiveBytes { ArchiveFile.bytes(of: file, keeping: self) }
 
     /// Whether the file has not been changed since it was opened.
-    public var isUnchanged: Bool {
+    public var isUnchanged: Bool { ArchiveFile.isUnchanged(file) }
+
+    private static func isUnchanged(_ file: borrowing OpenFile) -> Bool {
         guard let now = try? file.currentIdentity() else { return false }
         return now.size == file.identity.size && now.modified == file.identity.modified
     }
@@ -64,7 +66,8 @@ public final class ArchiveFile: Sendable {
 
     private static func text(_ time: FileTime) -> String { "\(time.seconds).\(time.nanoseconds)" }
 
-    /// Opens a file below the archive's folder, without links on the way.
+    /// Opens a file below the archive's folder, without links on the way. It can't be read any more once it is changed in
+    /// place: what is made of its bytes has them all of one state.
     func sibling(_ path: String) -> ArchiveBytes? {
         let opened = open(path)
         let version = opened.map { ArchiveFile.state($0.file.identity) }
@@ -74,7 +77,9 @@ public final class ArchiveFile: Sendable {
         }
         guard let sibling = opened else { return nil }
         return ArchiveBytes(count: sibling.file.identity.size, version: version) { buffer, offset in
-            (try? sibling.file.read(at: offset, into: buffer)) ?? -1
+            guard let count = try? sibling.file.read(at: offset, into: buffer), ArchiveFile.isUnchanged(sibling.file)
+            else { return -1 }
+            return count
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Substitution
 import Testing
@@ -54,5 +55,36 @@ struct EntryReaderTests {
             counts.append(try counter.count())
         }
         #expect((5...6).contains(counts.count) && counts.dropLast().allSatisfy { $0 == nil }, "\(counts)")
+    }
+
+    @Test("in a file of its own is given to its end when that is replaced, and no further once it is edited")
+    func edited() throws {
+        let folder = TemporaryFolder()
+        let har = """
+            {"log":{"entries":[{"request":{"method":"GET","url":"http://h.test/","headers":[]},"response":\
+            {"status":200,"headers":[],"content":{"mimeType":"text/plain","_file":"b"}}}]}}
+            """
+        try folder.write("a.har", har)
+        try folder.write("recording.yaml", "- url: http://r.test/\n  file: b\n")
+        let (old, new) = (String(repeating: "A", count: 40), String(repeating: "B", count: 40))
+        try folder.write("b", old)
+        let map = try #require(
+            SubstitutionMap.load(files: [try folder.write("m.yaml", "archives: [a.har, recording.yaml]\n")]).map)
+        #expect(map.archives.count == 2)
+        for isReplaced in [true, false] {
+            try folder.write("b", old)
+            folder.age()
+            let readers = try map.archives.map { EntryReader($0, 0, try $0.archive.exchange(0).body) }
+            for reader in readers { #expect(try reader.read(0..<40, upTo: 10).bytes == Array(old.utf8.prefix(10))) }
+            try folder.write(isReplaced ? "c" : "b", new)
+            if isReplaced { try #require(rename(folder.at("c"), folder.at("b")) == 0) }
+            for reader in readers {
+                guard isReplaced else {
+                    #expect(throws: EntryFailure.changed) { try reader.read(10..<40, upTo: 30) }
+                    continue
+                }
+                #expect(try reader.read(10..<40, upTo: 30).bytes == Array(old.utf8.dropFirst(10)))
+            }
+        }
     }
 }
