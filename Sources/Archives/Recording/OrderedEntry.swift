@@ -25,6 +25,9 @@ struct OrderedEntry: Comparable {
         }
     }
 
+    /// Deeper paths count as those that they are below.
+    private static let deepest = 64
+
     let index: Int
     let kind: Kind
     let span: RecordingOrder.Span
@@ -53,10 +56,19 @@ struct OrderedEntry: Comparable {
         method = exchange.method
         let isRead = method == "GET" || method == "HEAD"
         changes = ["POST", "PUT", "PATCH", "DELETE"].contains(method)
-        path = PathPlaces.path(of: exchange.url)
+        path = OrderedEntry.path(of: exchange.url)
         family = isRead ? path : path + Array(" \(method)".utf8)
         kind = OrderedEntry.kind(of: exchange)
         (request, answer) = OrderedEntry.parts(of: block)
+    }
+
+    /// Host and path of a URL, without a slash at the end.
+    private static func path(of url: [UInt8]) -> [UInt8] {
+        let start = url.firstRange(of: "://".utf8)?.upperBound ?? 0
+        var path = url[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let parts = path.indices.filter { path[$0] == UInt8(ascii: "/") }
+        if parts.count > deepest { path = path[..<parts[deepest]] }
+        return Array(path.last == UInt8(ascii: "/") ? path.dropLast() : path)
     }
 
     /// Frames are parts of a page. (https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header)
@@ -96,32 +108,20 @@ struct OrderedEntry: Comparable {
     static func == (one: OrderedEntry, other: OrderedEntry) -> Bool { one.index == other.index }
 }
 
-/// The last place of those that were noted on a path, above it or below.
-struct PathPlaces {
-    /// Deeper paths count as those that they are below.
-    private static let deepest = 64
-
-    private var own: [[UInt8]: OrderedEntry.Place] = [:]
+/// The last value of those that were noted on a path, above it or below.
+struct PathValues<Value: Comparable> {
+    private var own: [[UInt8]: Value] = [:]
     /// With those below.
-    private var below: [[UInt8]: OrderedEntry.Place] = [:]
+    private var below: [[UInt8]: Value] = [:]
 
-    /// Host and path of a URL, without a slash at the end.
-    static func path(of url: [UInt8]) -> [UInt8] {
-        let start = url.firstRange(of: "://".utf8)?.upperBound ?? 0
-        var path = url[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        let parts = path.indices.filter { path[$0] == UInt8(ascii: "/") }
-        if parts.count > deepest { path = path[..<parts[deepest]] }
-        return Array(path.last == UInt8(ascii: "/") ? path.dropLast() : path)
+    mutating func add(_ value: Value, at path: [UInt8]) {
+        own[path] = max(own[path] ?? value, value)
+        for other in PathValues.above(path) + [path] { below[other] = max(below[other] ?? value, value) }
     }
 
-    mutating func add(_ place: OrderedEntry.Place, at path: [UInt8]) {
-        own[path] = max(own[path] ?? place, place)
-        for other in PathPlaces.above(path) + [path] { below[other] = max(below[other] ?? place, place) }
-    }
-
-    func last(around path: [UInt8]) -> OrderedEntry.Place? {
-        let places = PathPlaces.above(path).map { own[$0] } + [below[path]]
-        return places.compactMap(\.self).max()
+    func last(around path: [UInt8]) -> Value? {
+        let values = PathValues.above(path).map { own[$0] } + [below[path]]
+        return values.compactMap(\.self).max()
     }
 
     private static func above(_ path: [UInt8]) -> [[UInt8]] {

@@ -64,22 +64,10 @@ public enum RecordingOrder {
     }
 
     private static func findPlaces(_ entries: inout [OrderedEntry]) {
-        // What others stand behind: pages where they began, and what programs ask for where it was answered.
-        var fixed: [(time: Int64, index: Int, isPage: Bool)] = []
-        var last = Int64.min
-        for entry in entries where entry.kind != .ofPage {
-            // Whatever the clock did, these stay in their order.
-            if entry.kind == .other { last = max(last, entry.span.end) }
-            fixed.append((entry.kind == .page ? entry.span.start : last, entry.index, entry.kind == .page))
-        }
-        fixed.sort { ($0.time, $0.index) < ($1.time, $1.index) }
-        var pages: [(time: Int64, chapter: Int)] = []
-        for (number, entry) in fixed.enumerated() {
-            entries[entry.index].place.chapter = number + 1
-            if entry.isPage { pages.append((entry.time, number + 1)) }
-        }
-        var changes = PathPlaces()
-        var divided = PathPlaces()
+        let pages = findChapters(&entries)
+        let limits = limits(entries)
+        var changes = PathValues<OrderedEntry.Place>()
+        var divided = PathValues<OrderedEntry.Place>()
         for index in entries.indices {
             let entry = entries[index]
             var place = entry.place
@@ -88,8 +76,10 @@ public enum RecordingOrder {
                 var (low, high) = (0, pages.count)
                 while low < high {
                     let middle = (low + high) / 2
-                    if pages[middle].time <= entry.span.start { low = middle + 1 } else { high = middle }
+                    if pages[middle].start <= entry.span.start { low = middle + 1 } else { high = middle }
                 }
+                // While a form is on its way, the page before goes on.
+                while low > 0, pages[low - 1].chapter >= limits[index] { low -= 1 }
                 place.chapter = low > 0 ? pages[low - 1].chapter : 0
                 if entry.isDivided { place.move(behind: changes.last(around: entry.path)) }
                 if entry.changes { place.move(behind: divided.last(around: entry.path)) }
@@ -98,6 +88,59 @@ public enum RecordingOrder {
             if entry.changes { changes.add(place, at: entry.path) }
             if entry.isDivided { divided.add(place, at: entry.path) }
         }
+    }
+
+    /// Gives chapters to what others stand behind: pages where they began, and where they were answered such as change
+    /// something, and what programs ask for.
+    ///
+    /// - Returns: the pages in the order in which they began.
+    private static func findChapters(_ entries: inout [OrderedEntry]) -> [(start: Int64, chapter: Int)] {
+        var fixed: [(time: Int64, index: Int)] = []
+        var changes = PathValues<Int64>()
+        var last = Int64.min
+        for entry in entries where entry.kind != .ofPage {
+            // Whatever the clock did, these stay in their order.
+            last = max(last, entry.span.end)
+            var time = last
+            if entry.kind == .page, !entry.changes {
+                // What ended behind such a change may be its answer, whenever it began.
+                let change = entry.isDivided ? changes.last(around: entry.path) : nil
+                time = min(last, max(entry.span.start, change ?? .min))
+            }
+            if entry.changes { changes.add(time, at: entry.path) }
+            fixed.append((time, entry.index))
+        }
+        fixed.sort { ($0.time, $0.index) < ($1.time, $1.index) }
+        var pages: [(start: Int64, chapter: Int)] = []
+        for (number, place) in fixed.enumerated() {
+            entries[place.index].place.chapter = number + 1
+            if entries[place.index].kind == .page { pages.append((entries[place.index].span.start, number + 1)) }
+        }
+        return pages.sorted { ($0.start, $0.chapter) < ($1.start, $1.chapter) }
+    }
+
+    /// The chapters that entries have to stand before: those of pages, and of what programs asked for, that changed
+    /// something and were answered behind them. What has to stand behind an entry, as it does, has no earlier one.
+    private static func limits(_ entries: [OrderedEntry]) -> [Int] {
+        // What is found is the last value, of numbers below zero the first chapter.
+        var changes = PathValues<Int>()
+        var divided = PathValues<Int>()
+        var limits = entries.map { _ in Int.max }
+        for entry in entries.reversed() {
+            if entry.kind == .ofPage {
+                let first = [
+                    entry.isDivided ? changes.last(around: entry.path) : nil,
+                    entry.changes ? divided.last(around: entry.path) : nil,
+                ].compactMap(\.self).max()
+                guard let first else { continue }
+                limits[entry.index] = -first
+                if entry.isDivided { divided.add(first, at: entry.path) }
+                if entry.changes { changes.add(first, at: entry.path) }
+            } else if entry.changes {
+                changes.add(-entry.place.chapter, at: entry.path)
+            }
+        }
+        return limits
     }
 
     /// Sorts a recording that was just written, which nobody else writes to. At each moment it is whole.

@@ -73,7 +73,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         guard state.phase != .lingering, state.phase != .closed else { return }
         isInRead = true
         parser.feed(unwrapInboundIn(data))
-        if deadlines.wait == .body { expect(.body) }
+        if deadlines.wait == .body || deadlines.wait == .rest { expect(deadlines.wait) }
         process()
     }
 
@@ -243,6 +243,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         case .none: break
         case .proceed:
             if state.isIdle, !parser.headStarted { expect(.request) }
+            if state.readsGivenUpBody { expect(.rest) }
             process()
             resumeReading()
         case .closeOutput:
@@ -342,6 +343,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         case .renew: return expect(deadlines.wait)
         case .abort: perform(state.aborted())
         case .close: context?.close(promise: nil)
+        case .endReading: perform(state.endedReading())
         case .refuseHead:
             endRequest(.headerTimeout)
             respondAndClose(.headerTimeout)

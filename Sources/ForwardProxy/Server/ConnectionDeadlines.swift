@@ -11,7 +11,8 @@ struct ConnectionPatience: Equatable {
     static let lastRequest: UInt64 = 250_000_000
     /// A tunnel that has carried something in this time before the server stops is in use.
     static let tunnelInUse: UInt64 = 1_000_000_000
-    /// For closing, once the output is closed.
+    /// For closing, once the output is closed, and for any part of a body that is given up until then: the client waits for
+    /// the end of its connection.
     static let lingering: UInt64 = 2_000_000_000
     /// Until a client that has closed its output is asked whether it is still there, and between two such questions.
     static let beforeProbe: UInt64 = 200_000_000
@@ -26,7 +27,7 @@ struct ConnectionPatience: Equatable {
 /// Times are monotonic, in nanoseconds; ``ClientConnection`` reads the clock and performs what the functions return.
 struct ConnectionDeadlines: Equatable {
     /// What the deadline is for.
-    enum Wait: Equatable { case nothing, request, lastRequest, head, body, closing, lingering }
+    enum Wait: Equatable { case nothing, request, lastRequest, head, body, rest, closing, lingering }
 
     /// What a deadline that has passed leads to.
     enum Action: Equatable {
@@ -36,6 +37,8 @@ struct ConnectionDeadlines: Equatable {
         /// Cut the connection off.
         case abort
         case close
+        /// Close the output behind a response whose request's body doesn't come.
+        case endReading
         /// Answer 408 in the place of a request whose header section, or whose body, doesn't come.
         case refuseHead
         case refuseBody
@@ -69,7 +72,7 @@ struct ConnectionDeadlines: Equatable {
             case .lastRequest: ConnectionPatience.lastRequest
             case .head: patience.head
             case .body, .closing: patience.silence
-            case .lingering: ConnectionPatience.lingering
+            case .rest, .lingering: ConnectionPatience.lingering
             }
         deadline = amount.map { (knownTime ?? now()) &+ $0 } ?? .max
     }
@@ -86,6 +89,7 @@ struct ConnectionDeadlines: Equatable {
         case .lastRequest: return pending > 0 ? .renew : .abort
         case .lingering: return .close
         case .closing: return isTaking(pending) ? .renew : .close
+        case .rest: return .endReading
         case .head: return .refuseHead
         case .body:
             guard state.awaitsBody else { return .none }

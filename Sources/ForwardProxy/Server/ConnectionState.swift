@@ -66,6 +66,13 @@ struct ConnectionState: Equatable {
         }
     }
 
+    /// Whether the rest of a body is read only for clients that send it before they read: this one has been told that its
+    /// connection will be closed, and may send no more of it.
+    var readsGivenUpBody: Bool {
+        if case .draining = phase { return isGivenUp }
+        return false
+    }
+
     /// Whether more of the body is to come than is read after a response: the connection ends behind one that needs no
     /// more of it. Of a body in chunks nobody knows.
     var leavesTooMuch: Bool { awaitsBody && (bodyLeft ?? 0) > ConnectionState.drainLimit }
@@ -160,6 +167,13 @@ struct ConnectionState: Equatable {
         }
         phase = .draining(bytesLeft: ConnectionState.drainLimit)
         return .proceed
+    }
+
+    /// No more has come of a body that is given up.
+    mutating func endedReading() -> Action {
+        guard readsGivenUpBody else { return .none }
+        phase = .lingering
+        return .closeOutput
     }
 
     /// A response has been written to bytes that are no request: nothing more can be read from here.

@@ -121,6 +121,68 @@ struct RecordingOrderTests {
         #expect(try record(requests).order == order)
     }
 
+    /// A page polls, and goes on with that while its form is on its way; what the form's answer asks for comes behind it.
+    private static func pollsAroundForm(_ form: String, _ path: String, _ sent: [String] = ["a=1"]) -> [Request] {
+        var requests = [Request(url: "/home", mode: "navigate", kind: "document", body: "home", span: 0...1)]
+        for (number, sent) in sent.enumerated() {
+            let time = Int64(number) * 30
+            let (old, new) = ("state \(number)", "state \(number + 1)")
+            requests += [
+                Request(url: path, mode: "cors", body: old, span: (time + 2)...(time + 3)),
+                Request(url: path, mode: "cors", body: old, span: (time + 12)...(time + 13)),
+                Request(
+                    url: form, method: "POST", mode: "navigate", kind: "document", body: "sent \(number)", sent: sent,
+                    span: (time + 10)...(time + 20)),
+                Request(url: "/a.css", span: (time + 14)...(time + 21)),
+                // This was asked for before the form was answered, and answered behind it.
+                Request(url: path, mode: "cors", body: new, span: (time + 19)...(time + 22)),
+                Request(url: path, mode: "cors", body: new, span: (time + 24)...(time + 25)),
+            ]
+        }
+        return requests
+    }
+
+    @Test(
+        "keeps before a form what was answered before it was, and behind it what was answered behind it",
+        arguments: [("/job", "/job"), ("/job", "/job/state?x"), ("/job/new", "/job"), ("/", "/job")])
+    func forms(form: String, path: String) throws {
+        let once = RecordingOrderTests.pollsAroundForm(form, path)
+        #expect(try record(once, hasSpans: true).order == [0, 1, 2, 3, 4, 5, 6])
+        let twice = RecordingOrderTests.pollsAroundForm(form, path, ["a=1", "a=2"])
+        #expect(try record(twice, hasSpans: true).order == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    }
+
+    @Test("keeps to the page of a form what it asks for while it is still sent, where no answer differs")
+    func streamedForm() throws {
+        var requests = RecordingOrderTests.pollsAroundForm("/job", "/job")
+        for index in requests.indices where requests[index].method == "GET" { requests[index].body = "same" }
+        #expect(try record(requests, hasSpans: true).order == [0, 1, 3, 4, 2, 5, 6])
+    }
+
+    @Test("keeps before a form a change by a script, and what shows it, that were answered before the form was")
+    func changesBeforeForm() throws {
+        let requests = [
+            Request(url: "/home", mode: "navigate", kind: "document", body: "home", span: 0...1),
+            Request(url: "/", mode: "cors", body: "old", span: 2...3),
+            Request(url: "/y", method: "PUT", mode: "cors", body: "put", span: 12...13),
+            Request(url: "/", mode: "cors", body: "changed", span: 14...15),
+            Request(url: "/x", method: "POST", mode: "navigate", kind: "document", body: "sent", span: 10...20),
+            Request(url: "/", mode: "cors", body: "new", span: 22...23),
+        ]
+        #expect(try record(requests, hasSpans: true).order == [0, 1, 2, 3, 4, 5])
+    }
+
+    @Test("keeps before a form, and behind it, pages of other windows that were answered so")
+    func windows() throws {
+        func page(_ body: String, _ span: ClosedRange<Int64>) -> Request {
+            Request(url: "/job", mode: "navigate", kind: "document", body: body, span: span)
+        }
+        let form = Request(
+            url: "/job", method: "POST", mode: "navigate", kind: "document", body: "sent", span: 10...20)
+        let requests = [page("old", 0...1), page("old", 12...13), form, page("new", 14...22), page("new", 24...25)]
+        #expect(try record(requests, hasSpans: true).order == [0, 1, 2, 3, 4])
+    }
+
     @Test("keeps requests of other methods in theirs, where one may have changed what another is answered")
     func divided() throws {
         let page = Request(url: "/", mode: "navigate", body: "page")

@@ -16,7 +16,7 @@ struct ConnectionDeadlinesTests {
         "each wait has its time",
         arguments: [
             (.nothing, nil), (.request, 75), (.lastRequest, 250_000_000), (.head, 10), (.body, 60), (.closing, 60),
-            (.lingering, 2_000_000_000),
+            (.rest, 2_000_000_000), (.lingering, 2_000_000_000),
         ] as [(ConnectionDeadlines.Wait, UInt64?)])
     func times(wait: ConnectionDeadlines.Wait, time: UInt64?) {
         let deadlines = waiting(for: wait, from: 1000)
@@ -68,7 +68,7 @@ struct ConnectionDeadlinesTests {
             (.head, .idle, true, 0, .refuseHead), (.body, .awaitingBody, true, 0, .refuseBody),
             (.body, .awaitingBody, false, 0, .renew), (.body, .draining, true, 0, .abort),
             (.body, .complete, true, 0, .none), (.closing, .idle, true, 0, .close), (.closing, .idle, true, 5, .renew),
-            (.lingering, .idle, true, 5, .close),
+            (.rest, .draining, true, 0, .endReading), (.lingering, .idle, true, 5, .close),
         ] as [(ConnectionDeadlines.Wait, Course, Bool, Int, ConnectionDeadlines.Action)])
     func timedOut(
         wait: ConnectionDeadlines.Wait, course: Course, wantsBody: Bool, pending: Int,

@@ -69,6 +69,26 @@ struct ConnectionStateTests {
         expect(state.receivedBody(1), .closeOutput)
     }
 
+    @Test("a body that is given up and doesn't come is waited for no longer than a closed connection is")
+    func nothingComes() {
+        var state = ConnectionState()
+        state.receivedHead(isPersistent: true, expectsContinue: false, bodyLength: 3 << 20)
+        expect(state.startedResponse(), false)
+        #expect(!state.readsGivenUpBody)
+        expect(state.finishedResponse(), .proceed)
+        #expect(state.readsGivenUpBody)
+        expect(state.receivedBody(10), .discard)
+        expect(state.endedReading(), .closeOutput)
+        #expect(state.phase == .lingering && !state.readsGivenUpBody)
+        expect(state.endedReading(), .none)
+        // One whose end may be read belongs to a connection that stays open.
+        var other = exchange(complete: false)
+        _ = other.startedResponse()
+        expect(other.finishedResponse(), .proceed)
+        #expect(!other.readsGivenUpBody)
+        expect(other.endedReading(), .none)
+    }
+
     @Test("a body that has come whole behind a response which gave it up ends the connection")
     func cameWhole() {
         var state = ConnectionState()
