@@ -296,6 +296,19 @@ extension EndToEnd {
             }
         }
 
+        @Test("A drawing is saved as it came only where no response at its URL could do something")
+        func quietOnce() throws {
+            for name in ["q.mhtml", "q.har"] {
+                #expect(try report(site.url("/twice.svg"), name).scripts_dropped == 1)
+                #expect(try urls(name) == [site.url("/twice.svg")])
+                let drawing = try cat(name, site.url("/twice.svg"))
+                #expect(drawing.contains(">new</text>") && !drawing.contains("/ran"), "\(drawing)")
+                #expect(try report(site.url("/refreshed.svg"), "r-" + name).misses.isEmpty)
+                let written = try String(contentsOfFile: folder.at("r-" + name), encoding: .utf8)
+                #expect(!written.contains("Refresh") && written.contains("refreshed.svg"))
+            }
+        }
+
         @Test(
             "A drawing in a frame, or one that is the page, has nothing that runs, in a file and when it is replayed",
             .program(InstalledProgram.toolsPython, of: "make setup-test"))

@@ -98,6 +98,14 @@ final class SavedSite: Sendable {
         case "/drawings":
             Answer(body: "<title>Drawings</title><iframe src=/active.svg></iframe><object data=/active.svg?o></object>")
         case "/active.svg": Answer(type: "image/svg+xml", body: active)
+        case "/twice.svg":
+            // It is loaded anew by itself, and is another one then.
+            request.field("Cookie") == nil
+                ? Answer(
+                    type: "image/svg+xml", fields: "Refresh: 0\r\nSet-Cookie: again=1\r\n", body: picture("/twice.svg"))
+                : Answer(type: "image/svg+xml", body: active)
+        case "/refreshed.svg":
+            Answer(type: "image/svg+xml", fields: "Refresh: 9999\r\n", body: picture("/refreshed.svg"))
         case _ where path.hasSuffix(".svg") && path != "/none.svg":
             Answer(type: "image/svg+xml", body: picture(path))
         default: Answer(status: "404 Not Found", type: "text/plain", body: "none")

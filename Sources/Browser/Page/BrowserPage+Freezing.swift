@@ -112,15 +112,19 @@ extension BrowserPage {
         if depth == 0, result["isEmpty"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
         }
+        if result["isUnwritable"]?.boolValue == true {
+            throw BrowserFailure(.misunderstood, "\(frame.url): what scripts have made of it can't be written as XML")
+        }
         page.droppedScripts += result["scripts"]?.integerValue ?? 0
         return Frozen(
             markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
             mediaType: result["contentType"]?.stringValue ?? "")
     }
 
-    /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is.
+    /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is, and what browsers take for
+    /// XML.
     static func isDocument(_ type: String) -> Bool {
-        type == "text/html" || type.hasSuffix("/xml") || type.hasSuffix("+xml")
+        type == "text/html" || type == "text/xsl" || type.hasSuffix("/xml") || type.hasSuffix("+xml")
     }
 
     /// Tells the document that a frame stands in what will be there in its place.

@@ -104,8 +104,10 @@ extension FreezeScript {
         const settled = text => {
           for (let round = 0; round < mostRounds; round += 1) {
             const parsed = parse(new DOMParser(), text, parsedType), top = rootOf(parsed);
+            // The error that a document was shown with is a part of what was written.
+            if (isXML && errorsOf(Document, parsed) > errors) return null;
             if (!clean(parsed)) return text;
-            text = Array.from(sheets, data => `<?xml-stylesheet ${data}?>`).join('') + doctypeText(parsed) + (isXML ? new XMLSerializer().serializeToString(top) : markupOf(top));
+            text = Array.from(sheets, data => `<?xml-stylesheet ${data}?>`).join('') + doctypeText(parsed) + (isXML ? xmlText(top) : markupOf(top));
           }
           // It was made to become another one each time it is read: its text is what can be kept.
           const plain = makeElement(inert, 'pre');

@@ -48,7 +48,7 @@ enum FreezeScript {
         };
         const ownURL = getter(Document, 'URL')(document), baseURL = getter(Node, 'baseURI')(document);
         const encoding = getter(Document, 'characterSet')(document);
-        const isXML = /[/+]xml$/.test(contentType);
+        const isXML = /[/+]xml$/.test(contentType) || contentType === 'text/xsl';
         const root = shownRoot(rootOf(document));
         const inert = isXML
           ? implementation(document).createDocument(html, 'html', null)
@@ -320,7 +320,6 @@ enum FreezeScript {
           else if (type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
             copy.setAttribute('value', element.value);
         };
-        const isMarkupOfHTML = type => type === 'text/html' || type === 'application/xhtml+xml';
         const frame = (element, copy, name) => {
           const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
           for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
@@ -330,13 +329,13 @@ enum FreezeScript {
           if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
           if (mark.kind === 'url') {
             copy.setAttribute(place, mark.value);
-          } else if (name === 'iframe' && isMarkupOfHTML(mark.type)) {
+          // Read as HTML, XML becomes another document.
+          } else if (name === 'iframe' && mark.type === 'text/html') {
             copy.removeAttribute('src');
             copy.setAttribute('srcdoc', mark.value);
             contents.add(asRead(mark.value));
           } else {
-            const type = isMarkupOfHTML(mark.type) ? 'text/html' : mark.type;
-            const url = `data:${type};charset=utf-8,` + encodeURIComponent(mark.value.toWellFormed());
+            const url = `data:${mark.type};charset=utf-8,` + encodeURIComponent(mark.value.toWellFormed());
             copy.setAttribute(place, url);
             contents.add(url);
           }
@@ -368,10 +367,12 @@ enum FreezeScript {
             return null;
           }
           const parent = parentNode(element);
+          // Chromium says with it that XSLT is to go.
+          if (isHTML && name === 'xslt-warning-banner') return null;
           if (isHTML && (name === 'noscript' || name === 'base' || (name === 'meta' && isUnwantedMeta(element)))) return null;
           if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
-          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : importNode(inert, element, false);
+          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
           copyAttributes(name, isHTML, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
             append(copy, makeText(inert, absoluteCSS(styleContent(element, copy))));
@@ -422,7 +423,7 @@ enum FreezeScript {
               const type = nodeType(child);
               // As a part of a text it is written with what its end would be in it.
               if (type === 4) append(target, makeText(inert, child.data));
-              else if (type === 3 || (type === 8 && !/^-?>|--!?>|<!--|--!$|<!-$/.test(child.data))) {
+              else if (type === 3 || (type === 8 && !unwritableComment.test(child.data))) {
                 append(target, importNode(inert, child, false));
               } else if (type === 1) {
                 const copy = elementCopy(child, inBody);
@@ -470,6 +471,7 @@ enum FreezeScript {
             if (contentType !== 'text/html' && !isXML) return result;
             if (!root) return { ...result, markup: '', isEmpty: true };
             const text = settled(markup());
+            if (text === null) return { ...result, isUnwritable: true };
             const data = new Map();
             for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url));
             result.markup = text.replace(blobURL, url => data.get(url) ?? url).toWellFormed();

@@ -64,11 +64,21 @@ struct FrozenDocuments {
         return exchange
     }
 
-    /// Whether the page's document is XML other than XHTML, as SVG is, and came without anything that could run.
+    /// Whether the page's document is XML other than XHTML, as SVG is, and came without anything that could run: in no
+    /// response at its URL, since all of them are written.
     var cameQuiet: Bool {
         guard let document = page.documents.first, document.mediaType != "text/html",
-            document.mediaType != "application/xhtml+xml",
-            let index = index(Array(document.url.utf8)) ?? index(url), let source = try? source(index)
+            document.mediaType != "application/xhtml+xml"
+        else { return false }
+        let own = indices(Array(document.url.utf8))
+        let all = own.isEmpty ? indices(url) : own
+        return !all.isEmpty && all.allSatisfy { isQuiet($0, document.mediaType) }
+    }
+
+    private func isQuiet(_ index: Int, _ type: String) -> Bool {
+        guard let exchange = try? recorded.exchange(index), exchange.value("refresh") == nil,
+            exchange.value("content-type")?.map(\.asciiLowercased).starts(with: type.utf8) == true,
+            let source = try? source(index)
         else { return false }
         return QuietMarkup.isQuiet(source)
     }
@@ -83,20 +93,17 @@ struct FrozenDocuments {
 
     /// The response that was recorded of a GET of a URL.
     private func original(_ url: [UInt8]) -> RecordedExchange? {
-        index(url).flatMap { try? recorded.exchange($0) }
+        indices(url).first { !(300..<400).contains(recorded.table[$0].status) }.flatMap { try? recorded.exchange($0) }
     }
 
-    private func index(_ url: [UInt8]) -> Int? {
-        guard let url = SavedURL.normalForm(url) else { return nil }
+    /// The responses that were recorded of a GET of a URL.
+    private func indices(_ url: [UInt8]) -> [Int] {
+        guard let url = SavedURL.normalForm(url) else { return [] }
         let table = recorded.table
-        for index in 0..<table.count {
+        return (0..<table.count).filter { index in
             let entry = table[index]
-            guard entry.isUsable, entry.method == "GET", !(300..<400).contains(entry.status),
-                entry.url.elementsEqual(url)
-            else { continue }
-            return index
+            return entry.isUsable && entry.method == "GET" && entry.url.elementsEqual(url)
         }
-        return nil
     }
 }
 

@@ -146,5 +146,133 @@ extension BrowserTests {
             #expect(shown.contains(">new</p>") && !shown.contains("onload"), "\(shown)")
             #expect(try pwned(frozen.site, "/") == [])
         }
+
+        @Test("a style sheet for XML, which browsers show as XML")
+        func xsl() throws {
+            let sheet = """
+                <html xmlns='http://www.w3.org/1999/xhtml'><head><title>Sheet</title></head><body><p id='p'>old</p>
+                <script>document.getElementById('p').textContent = 'new'; new Image().src = '/pwn-xsl'</script></body></html>
+                """
+            let answers = [
+                "/": Site.Answer("<!doctype html><title>Page</title><iframe src=/t.xsl></iframe>"),
+                "/t.xsl": Site.Answer(sheet, "text/xsl"),
+            ]
+            for path in ["/", "/t.xsl"] {
+                let frozen = try Frozen(Site(answers), path)
+                let document = try document("/t.xsl", of: frozen)
+                #expect(document.mediaType == "text/xsl" && frozen.result.page.droppedScripts == 1)
+                #expect(String(decoding: document.markup, as: UTF8.self).contains(">new</p>"))
+                #expect(try pwned(frozen.site, path) == [])
+            }
+        }
+
+        @Test("XHTML that has no URL of its own, whose elements of other namespaces do not become HTML")
+        func embeddedXHTML() throws {
+            let text = """
+                <html xmlns='http://www.w3.org/1999/xhtml'><head><title>x</title></head><body><p>kept</p>
+                <iframe xmlns='urn:x' srcdoc="&lt;script>new Image().src='ORIGIN/pwn-srcdoc'&lt;/script>"></iframe>
+                <object xmlns='urn:x' data="data:text/html,&lt;script>new Image().src='ORIGIN/pwn-object'&lt;/script>"></object>
+                <meta xmlns='urn:x' http-equiv='refresh' content='0;url=ORIGIN/pwn-meta'/></body></html>
+                """.replacing("</script>", with: "<\\/script>")
+            let page = """
+                <!doctype html><title>Page</title><iframe id=a></iframe><iframe id=b></iframe><script>
+                const text = `\(text)`.replaceAll('ORIGIN', location.origin);
+                a.src = URL.createObjectURL(new Blob([text], { type: 'application/xhtml+xml' }));
+                b.src = 'data:application/xhtml+xml,' + encodeURIComponent(text);</script>
+                """
+            let frozen = try Frozen(Site(["/": Site.Answer(page)]))
+            for name in ["a", "b"] {
+                let source = try frozen.text("\(name).src")
+                #expect(source.hasPrefix("data:application/xhtml+xml;charset=utf-8,"), "\(source)")
+                #expect(source.contains("kept"))
+            }
+            #expect(try pwned(frozen.site, "/") == [])
+        }
+
+        private static func scripted(_ script: String) -> Site.Answer {
+            Site.Answer(
+                """
+                <?xml-stylesheet type="text/css" href="data:text/css,rect{fill:red}/*?&gt;*/"?>
+                <svg \(namespaces) width="50" height="50"><title>Made</title><rect id="r" width="50" height="50"/><text id="t" y="20">x</text>
+                <script><![CDATA[ const d = document, root = d.documentElement, t = d.getElementById('t'); \(script) ]]></script></svg>
+                """, "image/svg+xml")
+        }
+
+        @Test(
+            "what scripts make that XML can't say is left out, and the rest is read as it was",
+            arguments: [
+                "root.append(d.createComment('a -- b'), d.createComment('ends in -'))",
+                "t.textContent = 'a' + String.fromCharCode(12, 0xFFFF, 0xD800) + 'b'",
+                "t.setAttribute('class', String.fromCharCode(1))",
+                """
+                root.append(...new DOMParser().parseFromString(
+                  '<b @click=x v-on:a.b=y xmlns=z id=kept>bold</b><o:p>text</o:p><a"b>c</a"b>', 'text/html').body.childNodes)
+                """,
+                #"d.insertBefore(d.implementation.createDocumentType('svg', 'p"\'x', 's"\'>'), root)"#,
+                "d.insertBefore(d.implementation.createDocumentType('svg', 'only public', ''), root)",
+                "d.insertBefore(d.implementation.createDocumentType('svg', 'p{}', 's'), root)",
+            ])
+        func unwritable(script: String) throws {
+            let site = try Site([
+                "/": Site.Answer("<!doctype html><title>Page</title><iframe src=/made.svg></iframe>"),
+                "/made.svg": Self.scripted(script),
+            ])
+            let frozen = try Frozen(site)
+            let markup = String(decoding: try document("/made.svg", of: frozen).markup, as: UTF8.self)
+            func text(_ expression: String) throws -> String { try frozen.text(expression, inFrame: "/made.svg") }
+            #expect(try text("String(document.querySelector('parsererror'))") == "null", "\(markup)")
+            #expect(try text("document.querySelector('title').textContent") == "Made")
+            #expect(try text("getComputedStyle(document.getElementById('r')).fill") == "rgb(255, 0, 0)", "\(markup)")
+            if script.contains("kept") {
+                #expect(try text("document.getElementById('kept').textContent") == "bold")
+                #expect(try text("document.documentElement.textContent").contains("textc"))
+            }
+        }
+
+        @Test("what can't be written as XML at all is no page; a frame of it is frozen as it is without scripts")
+        func deep() throws {
+            // Deeper than what browsers read.
+            let script = """
+                let inner = root.appendChild(d.createElementNS('urn:x', 'defs')); root.setAttribute('display', 'none');
+                for (let i = 0; i < 6000; i += 1) inner = inner.appendChild(d.createElementNS('urn:x', 'g'));
+                """
+            let site = try Site([
+                "/": Site.Answer("<!doctype html><title>Page</title><iframe src=/made.svg></iframe>"),
+                "/made.svg": Self.scripted(script),
+            ])
+            #expect {
+                try Frozen(site, "/made.svg")
+            } throws: { error in
+                guard let failure = error as? BrowserFailure else { return false }
+                return failure.message.contains("can't be written as XML")
+            }
+            let frozen = try Frozen(site)
+            #expect(frozen.result.page.documents.count == 1)
+        }
+
+        @Test("a document that has an error is frozen as far as the browser shows it")
+        func erroneous() throws {
+            let drawing = "<svg xmlns='http://www.w3.org/2000/svg'><title>E</title><g></svg>"
+            let frozen = try Frozen(Site(["/e.svg": Site.Answer(drawing, "image/svg+xml")]), "/e.svg")
+            #expect(frozen.markup.contains("parsererror") && frozen.markup.contains("<title>E</title>"))
+        }
+
+        @Test("what a style sheet for XML makes of it, without what the browser says of that",
+            arguments: ["/", "/x.xml"])
+        func transformed(path: String) throws {
+            let sheet = """
+                <xsl:stylesheet version='1.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'><xsl:template match='/'>
+                <html><head><title>made</title></head><body><p>made of <xsl:value-of select='/r'/></p></body></html>
+                </xsl:template></xsl:stylesheet>
+                """
+            let frozen = try Frozen(
+                Site([
+                    "/": Site.Answer("<!doctype html><title>Page</title><iframe src=/x.xml></iframe>"),
+                    "/x.xml": Site.Answer("<?xml-stylesheet type='text/xsl' href='/x.xsl'?><r>one</r>", "text/xml"),
+                    "/x.xsl": Site.Answer(sheet, "text/xsl"),
+                ]), path)
+            let markup = String(decoding: try document("/x.xml", of: frozen).markup, as: UTF8.self)
+            #expect(markup.contains("<p>made of one</p>") && !markup.contains("banner"), "\(markup)")
+        }
     }
 }
