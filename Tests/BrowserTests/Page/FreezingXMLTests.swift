@@ -257,7 +257,8 @@ extension BrowserTests {
             #expect(frozen.markup.contains("parsererror") && frozen.markup.contains("<title>E</title>"))
         }
 
-        @Test("what a style sheet for XML makes of it, without what the browser says of that",
+        @Test(
+            "what a style sheet for XML makes of it, without what the browser says of that",
             arguments: ["/", "/x.xml"])
         func transformed(path: String) throws {
             let sheet = """
