@@ -196,7 +196,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
         deadlines.knownTime = nil
         if exchange == nil { parser.recycle(&request.head) }
-        if framing != .none, state.awaitsBody { expect(.body) }
+        // It may be answered already.
+        if framing != .none, state.awaitsBody { expect(state.readsGivenUpBody ? .rest : .body) }
     }
 
     private func handle(_ event: consuming RequestEvent) throws(HTTP1Error) {
