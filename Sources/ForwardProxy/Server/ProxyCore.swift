@@ -22,6 +22,9 @@ final class ProxyCore: Sendable {
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool
+    static let fileThreads = 8
+    /// For half of the pool's threads: requests that need little of it find the others.
+    let passing = PassingTurns(most: ProxyCore.fileThreads / 2)
     /// The certificates for the hosts whose tunnels are decrypted.
     let secureTunnels: SecureTunnels
     let originSecurity: OriginSecurity
