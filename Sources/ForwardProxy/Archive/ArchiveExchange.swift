@@ -23,8 +23,8 @@ final class ArchiveExchange: Exchange {
     private var missed: MapArchive?
     /// Whether there were candidates with another body.
     private var hasOtherBody = false
-    /// The body that is being counted, by its tag; nil for none.
-    private var counted: [UInt8]?
+    /// Where it waits for how long a body is; nil where it doesn't.
+    private var counting: BodyCounting.Place?
 
     /// Larger bodies are not compared, and equal any.
     static let comparedBytes = 1 << 20
@@ -77,7 +77,9 @@ final class ArchiveExchange: Exchange {
 
     func clientIsGone() {
         client = nil
-        endCounting(nil)
+        guard let counting else { return }
+        self.counting = nil
+        loop.proxy.counting.leave(counting)
     }
 
     // MARK: The origin
@@ -238,45 +240,33 @@ final class ArchiveExchange: Exchange {
         return request.isHead ? plan.status == 200 : plan.status == 206 || plan.status == 416
     }
 
-    /// Finds out how long a body is of which only its end tells, and goes on with the answer. Of all that want to know it
-    /// of the same body, one reads it.
+    /// Finds out how long a body is of which only its end tells, and goes on with the answer.
     private func count(_ entry: LoadedEntry, _ number: Int) {
-        guard let client else { return }
+        let (archive, tag) = (asking.archive, entry.tag)
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        let claim = asking.archive.bodies.claim(entry.tag) { [eventLoop = loop.eventLoop] in
-            eventLoop.execute { bound.value.loop.batch { bound.value.count(entry, number) } }
+        counting = loop.proxy.counting.join(BodyCounting.Body(archive: archive.generation, tag: tag)) {
+            let reader = EntryReader(archive, number, entry.exchange.body)
+            return { () throws(EntryFailure) in
+                if let known = archive.bodies.count(of: tag) { return known }
+                let count = try reader.count()
+                if let count { archive.bodies.keep(tag, count) }
+                return count
+            }
+        } whenEnded: { [eventLoop = loop.eventLoop] outcome in
+            eventLoop.execute { bound.value.loop.batch { bound.value.goOn(outcome, entry, number) } }
         }
-        switch claim {
-        case .done(let count):
+    }
+
+    private func goOn(_ outcome: BodyCounting.Outcome, _ entry: LoadedEntry, _ number: Int) {
+        counting = nil
+        guard let client else { return }
+        switch outcome {
+        case .success(let count):
             var entry = entry
             entry.note(count)
             serve(entry, number, client)
-        case .mine:
-            counted = entry.tag
-            count(by: EntryReader(asking.archive, number, entry.exchange.body), entry, number)
-        case .others: break
+        case .failure(let failure): fail(failure, number)
         }
-    }
-
-    private func count(by reader: EntryReader, _ entry: LoadedEntry, _ number: Int) {
-        loop.onFilePool({ () throws(EntryFailure) in try reader.count() }) { [self] result in
-            guard client != nil else { return }
-            switch result {
-            case .success(.none): count(by: reader, entry, number)
-            case .success(.some(let count)):
-                endCounting(count)
-                self.count(entry, number)
-            case .failure(let failure):
-                endCounting(nil)
-                fail(failure, number)
-            }
-        }
-    }
-
-    private func endCounting(_ count: CountedBodies.Count?) {
-        guard let name = counted else { return }
-        counted = nil
-        asking.archive.bodies.end(name, count)
     }
 
     /// Whether the client takes the only coding that there is.

@@ -26,6 +26,8 @@ final class ArchiveStream: Exchange {
     private var leading: [ByteBuffer] = []
     private var isWaiting = false
     private var isReading = false
+    /// The turn for decoding much that is before a part, from when it is asked for; nil for none.
+    private var turn: Int?
     private var hasBegun = false
     /// The length that the head has told; nil for none.
     private var announced: Int?
@@ -94,6 +96,8 @@ final class ArchiveStream: Exchange {
     func clientIsGone() {
         client = nil
         timer?.cancel()
+        // What is being read counts as long as it lasts.
+        if !isReading { endTurn() }
     }
 
     private var portion: Int {
@@ -102,14 +106,32 @@ final class ArchiveStream: Exchange {
     }
 
     private func readNext() {
-        guard client != nil, !isReading else { return }
+        guard client != nil, !isReading, turn == nil else { return }
+        guard reader.isFar(range.lowerBound) else { return read() }
+        let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let taken = loop.proxy.passing.take { [eventLoop = loop.eventLoop] _ in
+            eventLoop.execute { bound.value.loop.batch { bound.value.read() } }
+        }
+        turn = taken.number
+        if taken.isNow { read() }
+    }
+
+    private func endTurn() {
+        guard let turn else { return }
+        self.turn = nil
+        loop.proxy.passing.end(turn)
+    }
+
+    private func read() {
+        guard client != nil else { return }
         isReading = true
         let (reader, range, portion) = (reader, range, portion)
         loop.onFilePool({ () throws(EntryFailure) in try reader.read(range, upTo: portion) }) { [self] result in
             isReading = false
+            if client != nil, case .success(let piece) = result, piece.bytes.isEmpty, piece.isMore { return read() }
+            endTurn()
             guard let client else { return }
             switch result {
-            case .success(let piece) where piece.bytes.isEmpty && piece.isMore: readNext()
             case .success(let piece):
                 self.range = range.lowerBound + piece.bytes.count..<range.upperBound
                 send(piece.bytes, more: piece.isMore, client)

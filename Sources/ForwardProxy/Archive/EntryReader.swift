@@ -40,6 +40,13 @@ final class EntryReader: Sendable {
         self.body = body
     }
 
+    /// Whether getting to a place takes decoding much that is before it. Waits while the body is read.
+    func isFar(_ place: Int) -> Bool {
+        guard !body.isAnywhere else { return false }
+        let position = state.withLock { $0.position }
+        return place - (place < position ? 0 : position) > EntryReader.passedAtOnce
+    }
+
     /// The next bytes of a part. One that begins before what was read last takes decoding anew.
     func read(_ range: Range<Int>, upTo count: Int) throws(EntryFailure) -> Piece {
         try reading { (state) throws(ArchiveProblem) -> Piece in

@@ -22,6 +22,10 @@ final class ProxyCore: Sendable {
     /// The cache behind the map; nil where nothing is stored.
     let cache: ResponseCache?
     let filePool: NIOThreadPool
+    static let fileThreads = 8
+    /// For half of the pool's threads: requests that need little of it find the others.
+    let passing = PassingTurns(most: ProxyCore.fileThreads / 2)
+    let counting: BodyCounting
     /// The certificates for the hosts whose tunnels are decrypted.
     let secureTunnels: SecureTunnels
     let originSecurity: OriginSecurity
@@ -62,6 +66,7 @@ final class ProxyCore: Sendable {
         databases = Databases(memory: files.limits.memory, loops: configuration.threads)
         cache = configuration.cache.isOn && configuration.recorder == nil ? ResponseCache(configuration.cache) : nil
         self.filePool = filePool
+        counting = BodyCounting(filePool, passing)
         secureTunnels = SecureTunnels(
             folder: configuration.authorityFolder, pool: filePool, logger: logger)
         originSecurity = OriginSecurity(rootsFile: configuration.originCAFile, pool: filePool)

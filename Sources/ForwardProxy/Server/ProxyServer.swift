@@ -72,7 +72,7 @@ public final class ProxyServer: Sendable {
             policy.addListener(address)
             names.add(listener: address)
         }
-        let filePool = NIOThreadPool(numberOfThreads: 8)
+        let filePool = NIOThreadPool(numberOfThreads: ProxyCore.fileThreads)
         filePool.start()
         let evictions = EvictionRelay()
         let files = RetainedFiles(

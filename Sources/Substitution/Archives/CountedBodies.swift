@@ -1,7 +1,6 @@
 import Synchronization
 
-/// What was found out of large bodies by reading them to their end. Each is counted by one client, for which the others wait
-/// that want the same, so that it is decoded once.
+/// What was found out of large bodies by reading them to their end.
 ///
 /// A body is named by the tag of its state, so that nothing is said of one whose file has changed.
 public final class CountedBodies: Sendable {
@@ -17,25 +16,9 @@ public final class CountedBodies: Sendable {
         }
     }
 
-    /// Who counts a body.
-    public enum Claim: Sendable, Equatable {
-        case done(Count)
-        /// The one who asks: ``end(_:_:)`` has to follow.
-        case mine
-        /// Another one.
-        case others
-    }
-
     private struct State {
         var counts: [[UInt8]: Count] = [:]
         var large: Set<[UInt8]> = []
-        /// What is called when the counting of a body has ended.
-        var waiting: [[UInt8]: [@Sendable () -> Void]] = [:]
-
-        mutating func keep(_ name: [UInt8], _ count: Count, _ most: Int) {
-            if counts.count >= most { counts = [:] }
-            counts[name] = count
-        }
     }
 
     private let state = Mutex(State())
@@ -58,32 +41,11 @@ public final class CountedBodies: Sendable {
         }
     }
 
-    /// Asks for the count of a body.
-    ///
-    /// - Parameter whenEnded: called once, on any thread, when another one has ended counting, with a count or without.
-    public func claim(_ name: [UInt8], whenEnded: @escaping @Sendable () -> Void) -> Claim {
-        state.withLock { state in
-            if let count = state.counts[name] { return .done(count) }
-            guard state.waiting[name] != nil else {
-                state.waiting[name] = []
-                return .mine
-            }
-            state.waiting[name]?.append(whenEnded)
-            return .others
-        }
-    }
-
-    /// Says that a body was counted, or that its counting was given up.
-    public func end(_ name: [UInt8], _ count: Count?) {
-        let waiting = state.withLock { state in
-            if let count { state.keep(name, count, most) }
-            return state.waiting.removeValue(forKey: name) ?? []
-        }
-        for call in waiting { call() }
-    }
-
-    /// Keeps the count of a body that was read to its end for something else.
+    /// Keeps the count of a body that was read to its end.
     public func keep(_ name: [UInt8], _ count: Count) {
-        state.withLock { $0.keep(name, count, most) }
+        state.withLock { state in
+            if state.counts.count >= most { state.counts = [:] }
+            state.counts[name] = count
+        }
     }
 }
