@@ -101,3 +101,25 @@ struct Stage {
         INSERT INTO plain VALUES (1,2),('x','y');
         """
 }
+
+extension Database {
+    /// Answers a request by a rule that lets it write to the file.
+    func ask(
+        _ method: DatabaseRequest.Method, _ path: String, _ body: String = ""
+    ) async -> (status: Int, body: String, version: UInt64?) {
+        var rule = DatabaseRule()
+        rule.writes = .file
+        var request = DatabaseRequest(method, rule: rule, path: Array(path.utf8))
+        request.body.type = "application/json"
+        request.body.bytes = Array(body.utf8)
+        let made = request
+        return await withCheckedContinuation { continuation in
+            submit(made) { result in
+                guard case .answer(let answer, let version) = result else {
+                    return continuation.resume(returning: (-1, "", nil))
+                }
+                continuation.resume(returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
+            }
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import ProxyTestKit
+import Testing
 
 /// Certificates of all sorts, good ones and bad ones, made by openssl in a folder of a test's own.
 final class CertificateWorkshop {
@@ -72,6 +73,16 @@ final class CertificateWorkshop {
             "/CN=\(name) of the tests", "-days", "30",
             "-config", "\(folder.path)/ca.cnf", "-extensions", "root", "-keyout", "\(name)-key.pem", "-out",
             "\(name).pem")
+    }
+
+    /// Copies files that the next certificate would be written over.
+    func keep(_ files: Files) throws -> Files {
+        let kept = Files(chain: "\(folder.path)/kept.pem", key: "\(folder.path)/kept-key.pem")
+        let copied = try ChildProcess.run([
+            "sh", "-c", "cp \(files.chain) \(kept.chain) && cp \(files.key) \(kept.key)",
+        ])
+        try #require(copied.status == 0)
+        return kept
     }
 
     /// A good certificate for a name, and for 127.0.0.1.

@@ -40,14 +40,7 @@ extension EndToEnd {
             arguments: [CertificateWorkshop.Fault.wrongHost, .expired, .unknownAuthority])
         func change(_ fault: CertificateWorkshop.Fault) throws {
             let workshop = try CertificateWorkshop()
-            let good = try workshop.make("site.test")
-            // The workshop writes over what it made before.
-            let kept = CertificateWorkshop.Files(
-                chain: "\(workshop.folder.path)/kept.pem", key: "\(workshop.folder.path)/kept-key.pem")
-            let copied = try ChildProcess.run([
-                "sh", "-c", "cp \(good.chain) \(kept.chain) && cp \(good.key) \(kept.key)",
-            ])
-            try #require(copied.status == 0)
+            let kept = try workshop.keep(workshop.make("site.test"))
             let bad = try workshop.make("site.test", fault)
             let origin = try TLSOrigin(kept, ["--next", bad.chain, "--next-key", bad.key])
             let proxy = try makeProxy(workshop, origin)

@@ -77,14 +77,7 @@ extension EndToEnd {
         /// An origin of whose responses those are stored, and that has changed with a request for `path`.
         private func proxyWithStored(_ path: String, isBad: Bool = false) throws -> (TLSOrigin, DecryptingProxy) {
             let workshop = try CertificateWorkshop()
-            let good = try workshop.make("site.test")
-            // The workshop writes over what it made before.
-            let kept = CertificateWorkshop.Files(
-                chain: "\(workshop.folder.path)/kept.pem", key: "\(workshop.folder.path)/kept-key.pem")
-            let copied = try ChildProcess.run([
-                "sh", "-c", "cp \(good.chain) \(kept.chain) && cp \(good.key) \(kept.key)",
-            ])
-            try #require(copied.status == 0)
+            let kept = try workshop.keep(workshop.make("site.test"))
             let next = try workshop.make("site.test", .wrongHost)
             let origin = try TLSOrigin(kept, isBad ? ["--next", next.chain, "--next-key", next.key] : [])
             let proxy = try DecryptingProxy(

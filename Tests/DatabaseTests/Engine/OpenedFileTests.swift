@@ -72,25 +72,6 @@ private final class Program: @unchecked Sendable {
         return program
     }
 
-    private func ask(
-        _ database: Database, _ method: DatabaseRequest.Method, _ path: String, _ body: String = ""
-    ) async -> (status: Int, body: String, version: UInt64?) {
-        var rule = DatabaseRule()
-        rule.writes = .file
-        var request = DatabaseRequest(method, rule: rule, path: Array(path.utf8))
-        request.body.type = "application/json"
-        request.body.bytes = Array(body.utf8)
-        let made = request
-        return await withCheckedContinuation { continuation in
-            database.submit(made) { result in
-                guard case .answer(let answer, let version) = result else {
-                    return continuation.resume(returning: (-1, "", nil))
-                }
-                continuation.resume(returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
-            }
-        }
-    }
-
     private func check(_ database: Database) async -> Bool {
         await withCheckedContinuation { continuation in database.check { continuation.resume(returning: $0) } }
     }
@@ -124,7 +105,7 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
         for id in [2, 3] {
             let before = try file.look().stamp
             // More than fits in its memory: so it writes to the file before the commit.
@@ -136,11 +117,11 @@ private final class Program: @unchecked Sendable {
                 try? program.run("COMMIT")
             }
             if byCheck { #expect(await check(database)) }
-            let first = await ask(database, .get, "t/1")
+            let first = await database.ask(.get, "t/1")
             #expect(first.body == #"{"id":1,"a":\#(id)}"#)
             #expect(first.version == database.version.current)
             #expect(await check(database))
-            let second = await ask(database, .get, "t/1")
+            let second = await database.ask(.get, "t/1")
             #expect(second.version == first.version && second.version == database.version.current)
             #expect(file.openings == 1)
         }
@@ -151,7 +132,7 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
         // A checkpoint goes no further than to what the oldest reader sees.
         var readers: [SQLiteConnection] = []
         for id in 1...3 {
@@ -162,7 +143,7 @@ private final class Program: @unchecked Sendable {
             readers.append(reader)
         }
         try program.run("UPDATE t SET a = 'z' WHERE id = 1")
-        let before = await ask(database, .get, "t/1")
+        let before = await database.ask(.get, "t/1")
         #expect(before.body == #"{"id":1,"a":"z"}"# && before.version == database.version.current)
         #expect(file.openings == 1)
         var copied: UInt32 = 0
@@ -174,7 +155,7 @@ private final class Program: @unchecked Sendable {
             copied = progress.copied
             for _ in 0..<2 {
                 #expect(await check(database))
-                #expect(await ask(database, .get, "t/1").version == before.version)
+                #expect(await database.ask(.get, "t/1").version == before.version)
             }
             #expect(file.openings == 1 && database.version.current == before.version)
             try reader.execute("COMMIT")
@@ -186,13 +167,13 @@ private final class Program: @unchecked Sendable {
         // A file that was copied over this one by now would look the same.
         for _ in 0..<2 {
             #expect(await check(database))
-            #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"z"}"#)
+            #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"z"}"#)
             #expect(file.openings == 2)
         }
         // Whoever sees the commit and the checkpoint at once needs nothing.
         try program.run("UPDATE t SET a = 'v' WHERE id = 1", "PRAGMA wal_checkpoint(PASSIVE)")
         stamp(3_000_000)
-        for _ in 0..<2 { #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"v"}"#) }
+        for _ in 0..<2 { #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"v"}"#) }
         #expect(file.openings == 2)
     }
 
@@ -204,18 +185,18 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
         // With the look between, and without it.
         for (step, looks) in [true, false].enumerated() {
             try program.run("UPDATE t SET a = 'y\(step)' WHERE id = 1")
-            #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"y\#(step)"}"#)
+            #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y\#(step)"}"#)
             try program.run("PRAGMA wal_checkpoint(\(mode))")
             if looks { #expect(await check(database)) }
             let version = database.version.current
             try overwrite("(1,'z\(step)')", modified: 1_000_000 + step)
             #expect(await check(database))
             #expect(database.version.current != version)
-            #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"z\#(step)"}"#)
+            #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"z\#(step)"}"#)
         }
     }
 
@@ -225,7 +206,7 @@ private final class Program: @unchecked Sendable {
         let database = database(file)
         defer { database.close() }
         try program.run("UPDATE t SET a = 'y' WHERE id = 1")
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
         let version = database.version.current
         stamp(1_000_000)
         #expect(await check(database))
@@ -241,7 +222,7 @@ private final class Program: @unchecked Sendable {
         try reader.execute("BEGIN")
         #expect(try reader.integer("SELECT count(*) FROM t") == 3)
         try program.run("UPDATE t SET a = 'y' WHERE id = 1")
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
         // Not all of the log comes to the file.
         try program.run("PRAGMA wal_checkpoint(PASSIVE)")
         for suffix in ["-wal", "-shm"] { #expect(unlink(path + suffix) == 0) }
@@ -255,16 +236,16 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .patch, "t/1", #"{"a":"w"}"#).status == 200)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"w"}"#).status == 200)
         let looks = file.looks
-        for number in 1...3 { #expect(await ask(database, .patch, "t/1", "{\"a\":\(number)}").status == 200) }
+        for number in 1...3 { #expect(await database.ask(.patch, "t/1", "{\"a\":\(number)}").status == 200) }
         #expect(file.looks == looks + 3)
         // SQLite begins a checkpoint by itself when the log has 1000 pages.
         let text = String(repeating: "x", count: 900_000)
-        for id in 11...16 { #expect(await ask(database, .post, "t", "{\"id\":\(id),\"a\":\"\(text)\"}").status == 201) }
+        for id in 11...16 { #expect(await database.ask(.post, "t", "{\"id\":\(id),\"a\":\"\(text)\"}").status == 201) }
         let progress = try #require(program.connection.logProgress)
         #expect(progress.copied > 0 || progress.frames < 1000)
-        #expect(await ask(database, .patch, "t/1", #"{"a":"w"}"#).status == 200)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"w"}"#).status == 200)
         #expect(file.openings == 1)
     }
 
@@ -273,10 +254,10 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        for number in 1...3 { #expect(await ask(database, .patch, "t/1", "{\"a\":\(number)}").status == 200) }
+        for number in 1...3 { #expect(await database.ask(.patch, "t/1", "{\"a\":\(number)}").status == 200) }
         #expect(file.openings == 1)
         try overwrite("(1,'y')", modified: 1_000_000)
-        #expect(await ask(database, .patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":"y"}"#)
     }
 
     /// Makes a database, then as many commits as it takes for another count of changes: its schema has the version of one
@@ -313,11 +294,11 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"old a","b":"old b"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"old a","b":"old b"}"#)
         try copy(source)
         // So that the data have another version with a log too.
         try make(path, commits: 1)
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"b":"new b","a":"new a"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"b":"new b","a":"new a"}"#)
         #expect(file.openings == 2)
     }
 
@@ -330,10 +311,10 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .post, "t", #"{"id":1,"a":"x"}"#).status == 201)
+        #expect(await database.ask(.post, "t", #"{"id":1,"a":"x"}"#).status == 201)
         // The file is still the old one when the request looks at it.
         file.afterNextLook { try? copy(source) }
-        #expect(await ask(database, .post, "t", #"{"id":2,"a":"y"}"#).status == 201)
+        #expect(await database.ask(.post, "t", #"{"id":2,"a":"y"}"#).status == 201)
         let program = try Program(path)
         #expect(try program.connection.integer("SELECT id FROM t") == 2)
         #expect(try program.connection.integer("SELECT count(*) FROM u") == 0)
@@ -345,13 +326,13 @@ private final class Program: @unchecked Sendable {
         let file = CountedFile(path)
         let database = database(file)
         defer { database.close() }
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
         for number in 1...3 {
             try program.run("UPDATE t SET a = \(number)")
-            #expect(await ask(database, .patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":\#(number)}"#)
+            #expect(await database.ask(.patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":\#(number)}"#)
         }
         try program.run("ALTER TABLE t ADD COLUMN b")
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":3,"b":null}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":3,"b":null}"#)
         #expect(file.openings == 2)
     }
 }

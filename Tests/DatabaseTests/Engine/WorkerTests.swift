@@ -31,25 +31,6 @@ import Testing
         #expect(futimens(to, times) == 0)
     }
 
-    private func ask(
-        _ database: Database, _ method: DatabaseRequest.Method, _ path: String, _ body: String = ""
-    ) async -> (status: Int, body: String, version: UInt64?) {
-        var rule = DatabaseRule()
-        rule.writes = .file
-        var request = DatabaseRequest(method, rule: rule, path: Array(path.utf8))
-        request.body.type = "application/json"
-        request.body.bytes = Array(body.utf8)
-        let made = request
-        return await withCheckedContinuation { continuation in
-            database.submit(made) { result in
-                guard case .answer(let answer, let version) = result else {
-                    return continuation.resume(returning: (-1, "", nil))
-                }
-                continuation.resume(returning: (answer.status, String(decoding: answer.body, as: UTF8.self), version))
-            }
-        }
-    }
-
     private func check(_ database: Database) async {
         _ = await withCheckedContinuation { continuation in database.check { continuation.resume(returning: $0) } }
     }
@@ -59,14 +40,14 @@ import Testing
         try make(path, "(1,'x')")
         let database = Database(PlainFile(location: path), memoryLimit: 1 << 20, entityTag: Stage.tag)
         defer { database.close() }
-        let first = await ask(database, .get, "t")
+        let first = await database.ask(.get, "t")
         #expect(first.body == #"[{"id":1,"a":"x"}]"#)
         try overwrite("(1,'y')", modified: 1_000_000)
         await check(database)
         #expect(first.version != database.version.current)
-        #expect(await ask(database, .get, "t").body == #"[{"id":1,"a":"y"}]"#)
+        #expect(await database.ask(.get, "t").body == #"[{"id":1,"a":"y"}]"#)
         try overwrite("(1,'z'),(2,'z')", modified: 2_000_000)
-        let second = await ask(database, .get, "t")
+        let second = await database.ask(.get, "t")
         #expect(second.body == #"[{"id":1,"a":"z"},{"id":2,"a":"z"}]"#)
         await check(database)
         #expect(second.version == database.version.current)
@@ -76,12 +57,12 @@ import Testing
         try make(path, "(1,'x')")
         let database = Database(PlainFile(location: path), memoryLimit: 1 << 20, entityTag: Stage.tag)
         defer { database.close() }
-        #expect(await ask(database, .patch, "t/1", #"{"a":"w"}"#).status == 200)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"w"}"#).status == 200)
         try overwrite("(1,'y'),(2,'y'),(3,'y')", modified: 1_000_000)
-        #expect(await ask(database, .patch, "t/3", #"{"a":"w"}"#).body == #"{"id":3,"a":"w"}"#)
-        #expect(await ask(database, .patch, "t/2", #"{"a":"v"}"#).body == #"{"id":2,"a":"v"}"#)
+        #expect(await database.ask(.patch, "t/3", #"{"a":"w"}"#).body == #"{"id":3,"a":"w"}"#)
+        #expect(await database.ask(.patch, "t/2", #"{"a":"v"}"#).body == #"{"id":2,"a":"v"}"#)
         #expect(
-            await ask(database, .get, "t").body == #"[{"id":1,"a":"y"},{"id":2,"a":"v"},{"id":3,"a":"w"}]"#)
+            await database.ask(.get, "t").body == #"[{"id":1,"a":"y"},{"id":2,"a":"v"},{"id":3,"a":"w"}]"#)
         let connection = try SQLiteConnection(path, mode: .readOnly)
         #expect(try connection.prepare("PRAGMA integrity_check").step())
         #expect(try connection.integer("SELECT count(*) FROM t WHERE a = 'y'") == 1)
@@ -93,12 +74,12 @@ import Testing
         _ = try holder.prepare("PRAGMA journal_mode=WAL").step()
         let database = Database(PlainFile(location: path), memoryLimit: 1 << 20, entityTag: Stage.tag)
         defer { database.close() }
-        #expect(await ask(database, .patch, "t/1", #"{"a":"w"}"#).status == 200)
-        #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"w"}"#)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"w"}"#).status == 200)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"w"}"#)
         for step in ["PASSIVE", "TRUNCATE"] {
             _ = try holder.prepare("PRAGMA wal_checkpoint(\(step))").step()
-            #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"w"}"#)
-            #expect(await ask(database, .patch, "t/1", #"{"a":"w"}"#).status == 200)
+            #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"w"}"#)
+            #expect(await database.ask(.patch, "t/1", #"{"a":"w"}"#).status == 200)
         }
     }
 }
