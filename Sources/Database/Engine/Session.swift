@@ -456,6 +456,12 @@ extension Problem {
         case nil where error.isConstraint: self.init(error.isOfInput ? 400 : 409, "constraint", error.message)
         case nil where error.isLock: self.init(503, "database locked", "\(name): \(error.message)")
         case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
+        case nil where error.isOfHotJournal:
+            self.init(
+                502, "database error",
+                "\(name): a program has ended in the midst of a write and left \(name)-journal; "
+                    + "'sqlite3 \(name) .tables' takes back what it had begun")
+            isOfConnection = true
         case nil:
             self.init(502, "database error", "\(name): \(error)")
             isOfConnection = error.code == SQLiteError.schemaCode

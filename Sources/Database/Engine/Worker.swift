@@ -284,25 +284,43 @@ final class Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let log = LogIdentity(ofFile: path + "-wal")
-        guard !database.isForeign(log: log, of: look.identity.born(at: path)) else {
-            let name = database.file.name
-            throw .problem(
-                Problem(502, "database error", "\(name) is another file now, and \(name)-wal is that of the one before")
-            )
-        }
+        let isForeign = database.isForeign(log: log, of: look.identity.born(at: path))
+        guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else { throw foreignLog }
+        let session: Session?
         do throws(SQLiteError) {
-            var isFrozen = false
-            let connection = try connect(path, writes: writes, guardian, &isFrozen)
-            let session = try Session(connection, name: database.file.name)
-            session.guardian = guardian
-            defer { session.guardian = nil }
-            opened = try OpenedFile(session, database.file, at: path, look, writes: writes, isFrozen: isFrozen)
-            // What is known of the data before it was opened is nothing.
-            noteChange()
-            return session
+            session = try openConnection(path, look, isForeign, writes: writes, guardian)
         } catch {
-            throw .problem(problem(error, guardian))
+            throw isForeign ? foreignLog : .problem(problem(error, guardian))
         }
+        guard let session else { throw foreignLog }
+        return session
+    }
+
+    /// - Returns: the connection; nil where the log beside the file would be read, and is that of another file.
+    private func openConnection(
+        _ path: String, _ look: DatabaseFileLook, _ isForeign: Bool, writes: Bool, _ guardian: Guardian
+    ) throws(SQLiteError) -> Session? {
+        var isFrozen = false
+        let connection = try connect(path, writes: writes, guardian, &isFrozen)
+        let session = try Session(connection, name: database.file.name)
+        session.guardian = guardian
+        defer { session.guardian = nil }
+        // With an empty log would come its index in the -shm, which has the size of the file before. SQLite looks at
+        // neither where the file is in another journal mode than WAL.
+        if isForeign, try session.logProgress != nil { return nil }
+        opened = try OpenedFile(session, database.file, at: path, look, writes: writes, isFrozen: isFrozen)
+        // What is known of the data before it was opened is nothing.
+        noteChange()
+        return session
+    }
+
+    private var foreignLog: Failure {
+        let name = database.file.name
+        return .problem(
+            Problem(
+                502, "database error",
+                "\(name) is another file now, and \(name)-wal is that of the one before: remove \(name)-wal and \(name)-shm"
+            ))
     }
 
     /// Whether SQLite knows what somebody has done to a file whose stamp has changed.
@@ -328,22 +346,35 @@ final class Worker {
         _ path: String, writes: Bool, _ guardian: Guardian, _ isFrozen: inout Bool
     ) throws(SQLiteError) -> SQLiteConnection {
         do throws(SQLiteError) {
-            let connection = try SQLiteConnection(path, mode: writes ? .readWrite : .readOnly)
-            connection.waitsForLock = { guardian.waitsForLock($0) }
-            connection.goesOn = { guardian.goesOn() }
-            // Nothing is read before the first statement.
-            _ = try connection.integer("PRAGMA schema_version")
-            return connection
+            do throws(SQLiteError) {
+                return try connect(path, writes ? .readWrite : .readOnly, guardian)
+            } catch {
+                // Who reads takes back what a program has left half done, as every program does that may write.
+                guard error.isOfHotJournal, database.writes == .file else { throw error }
+                _ = try connect(path, .readWrite, guardian)
+                return try connect(path, .readOnly, guardian)
+            }
         } catch {
             // Which of the two it is depends on whether the file itself may be written.
             let isRefused = error.name == "SQLITE_CANTOPEN" || error.name == "SQLITE_READONLY"
-            guard !writes, isRefused, Worker.mustBeFrozen(path) else { throw error }
+            guard !writes, isRefused, !error.isOfHotJournal, Worker.mustBeFrozen(path) else { throw error }
             isFrozen = true
             let connection = try SQLiteConnection(
                 SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)
             _ = try connection.integer("PRAGMA schema_version")
             return connection
         }
+    }
+
+    private func connect(
+        _ path: String, _ mode: SQLiteConnection.Mode, _ guardian: Guardian
+    ) throws(SQLiteError) -> SQLiteConnection {
+        let connection = try SQLiteConnection(path, mode: mode)
+        connection.waitsForLock = { guardian.waitsForLock($0) }
+        connection.goesOn = { guardian.goesOn() }
+        // Nothing is read before the first statement.
+        _ = try connection.integer("PRAGMA schema_version")
+        return connection
     }
 
     /// Whether a file has no log, and nobody here can make one beside it.

@@ -224,6 +224,34 @@ final class Folder: Sendable {
         #expect(await ask(database, .get, "t").body == "[]")
     }
 
+    @Test func `An empty log of the file before keeps nobody from a new one`() async throws {
+        try make(wal: true)
+        let database = database()
+        defer { database.close() }
+        // Who only reads makes the log, and leaves it empty.
+        #expect(await ask(database, .get, "t/1").status == 200)
+        var status = stat()
+        #expect(stat(path + "-wal", &status) == 0 && status.st_size == 0)
+        let other = Folder()
+        do {
+            let connection = try SQLiteConnection(other.path + "/shop.db", mode: .create)
+            try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, b)")
+        }
+        #expect(rename(other.path + "/shop.db", path) == 0)
+        #expect(await ask(database, .get, "t").body == "[]")
+        // One that has a log itself would take the index of the one before for its own.
+        do {
+            let connection = try SQLiteConnection(other.path + "/shop.db", mode: .create)
+            _ = try connection.prepare("PRAGMA journal_mode=WAL").step()
+            try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, c)")
+        }
+        #expect(rename(other.path + "/shop.db", path) == 0)
+        let answer = await ask(database, .get, "t")
+        #expect(answer.status == 502 && answer.body.contains("shop.db-shm"), "\(answer)")
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        #expect(await ask(database, .get, "t").body == "[]")
+    }
+
     @Test func `A log is told from the one before it, though it has got that one's inode`() async throws {
         try make(wal: true)
         var holder: SQLiteConnection? = try SQLiteConnection(path, mode: .readWrite)
