@@ -457,11 +457,7 @@ extension Problem {
         case nil where error.isLock: self.init(503, "database locked", "\(name): \(error.message)")
         case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
         case nil where error.isOfHotJournal:
-            self.init(
-                502, "database error",
-                "\(name): a program has ended in the midst of a write and left \(name)-journal; "
-                    + "'sqlite3 \(name) .tables' takes back what it had begun")
-            isOfConnection = true
+            self = .hotJournal(name)
         case nil:
             self.init(502, "database error", "\(name): \(error)")
             isOfConnection = error.code == SQLiteError.schemaCode

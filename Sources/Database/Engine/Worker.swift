@@ -285,14 +285,16 @@ final class Worker {
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let log = LogIdentity(ofFile: path + "-wal")
         let isForeign = database.isForeign(log: log, of: look.identity.born(at: path))
-        guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else { throw foreignLog }
+        guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else {
+            throw .problem(.foreignLog(database.file.name))
+        }
         let session: Session?
         do throws(SQLiteError) {
             session = try openConnection(path, look, isForeign, writes: writes, guardian)
         } catch {
-            throw isForeign ? foreignLog : .problem(problem(error, guardian))
+            throw .problem(isForeign ? .foreignLog(database.file.name) : problem(error, guardian))
         }
-        guard let session else { throw foreignLog }
+        guard let session else { throw .problem(.foreignLog(database.file.name)) }
         return session
     }
 
@@ -312,15 +314,6 @@ final class Worker {
         // What is known of the data before it was opened is nothing.
         noteChange()
         return session
-    }
-
-    private var foreignLog: Failure {
-        let name = database.file.name
-        return .problem(
-            Problem(
-                502, "database error",
-                "\(name) is another file now, and \(name)-wal is that of the one before: remove \(name)-wal and \(name)-shm"
-            ))
     }
 
     /// Whether SQLite knows what somebody has done to a file whose stamp has changed.
