@@ -49,6 +49,10 @@ public final class Database: @unchecked Sendable {
     private var checkWaiters: [@Sendable (Bool) -> Void] = []
     /// Whether what answers is in memory.
     private var isInMemory = false
+    /// The log of a file that another one was copied over.
+    private var leftLog: LogIdentity?
+    /// The connections to the file.
+    let openings = Openings()
 
     /// - Parameters:
     ///   - seeds: what it is made from where there is no file.
@@ -244,10 +248,12 @@ public final class Database: @unchecked Sendable {
     /// - Parameters:
     ///   - wasHeldUp: whether it has called for help with what it did last.
     ///   - staysAround: whether it waits for more when nothing is there to do.
-    func take(writes: Bool, wasHeldUp: Bool, staysAround: Bool) -> Job? {
+    ///   - opening: the number of the file that its connection is to.
+    func take(writes: Bool, wasHeldUp: Bool, staysAround: Bool, opening: UInt64? = nil) -> Job? {
         lock.locked {
             if wasHeldUp { readers.isHeldUp(false) }
             while true {
+                if isOutdated(opening) { return .close }
                 if writes, let job = writeQueue.removeFirst() { return job }
                 if !writes, let job = readQueue.removeFirst() {
                     guard isInMemory else {
@@ -273,20 +279,24 @@ public final class Database: @unchecked Sendable {
                 } else if writes {
                     lock.wait(for: Database.writing, until: idleEnd)
                 } else {
-                    sleep()
+                    sleep(opening)
                 }
             }
         }
     }
 
-    /// Has a thread that reads wait until it is called, or has to end. To be called with the lock held.
-    private func sleep() {
+    /// Whether another file stands there than the one that a connection is to.
+    private func isOutdated(_ opening: UInt64?) -> Bool { opening.map { $0 != openings.current } ?? false }
+
+    /// Has a thread that reads wait until it is called, or has to close its connection or to end. To be called with the
+    /// lock held.
+    private func sleep(_ opening: UInt64?) {
         readers.sleeps()
         var isCalled = false
         repeat {
             lock.wait(for: Database.reading, until: idleEnd)
             isCalled = readers.wasCalled()
-        } while !isCalled && !isClosed && !isIdle(writes: false)
+        } while !isCalled && !isClosed && !isIdle(writes: false) && !isOutdated(opening)
         if !isCalled { readers.rises() }
     }
 
@@ -323,17 +333,41 @@ public final class Database: @unchecked Sendable {
     /// Whether what answers is in memory by now.
     var hasMovedToMemory: Bool { lock.locked { isInMemory } }
 
+    /// Has all connections to a file closed, as another one stands in its place. What is under way is ended.
+    ///
+    /// - Parameters:
+    ///   - number: the file's.
+    ///   - path: where it is, if another one was copied over it; nil if that has a name of its own.
+    func endOpenings(_ number: UInt64, over path: String?) {
+        let log = path.flatMap { LogIdentity(ofFile: $0 + "-wal") }
+        lock.locked {
+            guard openings.end(number) else { return }
+            if path != nil { leftLog = log }
+            lock.wakeAll()
+        }
+        version.change()
+    }
+
     /// Notes the log that belongs to a file.
-    func note(log: LogIdentity?, of file: DatabaseFileIdentity) {
-        lock.locked { lastLog = (file, log) }
+    func note(log: LogIdentity?, of file: DatabaseFileIdentity, number: UInt64 = 0) {
+        lock.locked {
+            guard number == openings.current else { return }
+            lastLog = (file, log)
+            leftLog = nil
+        }
     }
 
     /// Whether a log belongs to another file than the one that stands at the path now.
     func isForeign(log: LogIdentity?, of file: DatabaseFileIdentity) -> Bool {
         lock.locked {
-            guard let lastLog, let log else { return false }
-            return lastLog.file != file && lastLog.log == log
+            guard let log else { return false }
+            return log == leftLog || lastLog.map { $0.file != file && $0.log == log } ?? false
         }
+    }
+
+    /// Whether the file that was read last is another one, and has a log.
+    func hasLog(ofOtherThan file: DatabaseFileIdentity) -> Bool {
+        lock.locked { lastLog.map { $0.file != file && $0.log != nil } ?? false }
     }
 
     /// Hands a job to the thread that writes: what it reads can't be had otherwise.

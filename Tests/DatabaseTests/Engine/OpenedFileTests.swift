@@ -363,9 +363,9 @@ private final class Program: @unchecked Sendable {
             let database = Database(
                 PlainFile(location: path), writes: writes, memoryLimit: 1 << 20, entityTag: Stage.tag)
             defer { database.close() }
-            if isOpen { #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#) }
+            if isOpen { #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#) }
             try killWriter()
-            let answer = await ask(database, .get, "t/1")
+            let answer = await database.ask(.get, "t/1")
             if writes == .file {
                 #expect(answer.body == #"{"id":1,"a":"x"}"#)
                 #expect(access(path + "-journal", F_OK) != 0)
@@ -374,7 +374,7 @@ private final class Program: @unchecked Sendable {
                 #expect(access(path + "-journal", F_OK) == 0)
                 // As the message advises.
                 #expect(try Program(path).connection.integer("SELECT count(*) FROM t") == 1)
-                #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x"}"#)
+                #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
             }
         }
     }
