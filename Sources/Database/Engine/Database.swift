@@ -198,8 +198,8 @@ public final class Database: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - isFirst: whether it is the first time that this query does.
-    ///   - former: the nice value that it had, where it has stepped back.
-    func callHelp(at now: UInt64, isFirst: Bool, former: CInt?) {
+    ///   - former: what it had, where it has stepped back.
+    func callHelp(at now: UInt64, isFirst: Bool, former: ThreadWeight.Former?) {
         let starts = lock.locked { () -> Bool in
             if isFirst { readers.isHeldUp(true) }
             guard readQueue.count > 0 else { return false }
@@ -213,7 +213,7 @@ public final class Database: @unchecked Sendable {
         if starts { startThread(writes: false, former: former) }
     }
 
-    private func startThread(writes: Bool, former: CInt? = nil) {
+    private func startThread(writes: Bool, former: ThreadWeight.Former? = nil) {
         let worker = Worker(self, writes: writes, former: former)
         let argument = Unmanaged.passRetained(worker).toOpaque()
         var thread = pthread_t()

@@ -24,9 +24,8 @@ final class Worker {
         var isWritten = false
     }
 
-    /// - Parameter former: the nice value that a thread of its own would have, where the one that makes it has stepped
-    ///   back.
-    init(_ database: Database, writes: Bool, former: CInt? = nil) {
+    /// - Parameter former: what a thread of its own would have, where the one that makes it has stepped back.
+    init(_ database: Database, writes: Bool, former: ThreadWeight.Former? = nil) {
         self.database = database
         self.writes = writes
         weight.inherit(former)
