@@ -132,7 +132,9 @@ final class OpenedFile {
     /// Whether it is known that another file was copied over one with a log: no checkpoint has made the file what it is.
     /// Both may be too alike for that to be known.
     var isWrittenOver: Bool {
-        guard log != nil, let look = try? file.look(), look.identity == identity, look.stamp != stamp else { return false }
+        guard log != nil, let look = try? file.look(), look.identity == identity, look.stamp != stamp else {
+            return false
+        }
         do throws(SQLiteError) {
             return try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
                 let version = try session.own(.schemaVersion) ?? 0
@@ -142,7 +144,9 @@ final class OpenedFile {
                 }
                 // All of the log is in the file, and stays so while this reads.
                 let pages = try session.own("PRAGMA main.page_count")
-                let (size, free) = (try session.own("PRAGMA main.page_size"), try session.own("PRAGMA main.freelist_count"))
+                let (size, free) = (
+                    try session.own("PRAGMA main.page_size"), try session.own("PRAGMA main.freelist_count")
+                )
                 return !found.isOfLog || found.schemaVersion != version || found.pageSize != size
                     || found.freePages != free || found.pageCount ?? pages != pages
             }

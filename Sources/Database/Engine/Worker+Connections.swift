@@ -100,7 +100,8 @@ extension Worker {
             guard guardian.waitsForLock(attempts) else {
                 let name = database.file.name
                 throw .problem(
-                    Problem(503, "database locked", "\(name) is another file now, and a query of the one before goes on"))
+                    Problem(
+                        503, "database locked", "\(name) is another file now, and a query of the one before goes on"))
             }
             attempts += 1
         }

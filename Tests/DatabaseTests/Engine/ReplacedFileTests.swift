@@ -15,7 +15,8 @@ struct ReplacedFileTests {
     private func make(_ path: String, _ value: String, pages: Int = 0, mode: String = "WAL") throws {
         let connection = try SQLiteConnection(path, mode: .create)
         for statement in [
-            "PRAGMA journal_mode=\(mode)", "CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES (1,'\(value)')",
+            "PRAGMA journal_mode=\(mode)", "CREATE TABLE t(id INTEGER PRIMARY KEY, a)",
+            "INSERT INTO t VALUES (1,'\(value)')",
             "CREATE TABLE filling(a)", "INSERT INTO filling VALUES (zeroblob(\(pages * 4096)))",
         ] {
             let statement = try connection.prepare(statement)
@@ -31,7 +32,8 @@ struct ReplacedFileTests {
 
     private func database() -> Database {
         Database(
-            PlainFile(location: path), writes: .file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 })
+            PlainFile(location: path), writes: .file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 }
+        )
     }
 
     private func bytes(_ path: String) -> [UInt8] {
