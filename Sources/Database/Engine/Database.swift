@@ -4,7 +4,8 @@ import SQLite
 
 /// A database that answers requests: a file, or what stands in memory in its place.
 ///
-/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own;
+/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own, and one
+/// more looks whether the data have changed where the four take long;
 /// what is in memory is read by the thread that writes it. The threads wait for work. They end with the database, or
 /// after a minute without a request, and their connections with them; what is in memory stays.
 public final class Database: @unchecked Sendable {
@@ -34,6 +35,8 @@ public final class Database: @unchecked Sendable {
     /// What the threads that read wait for, and what the one that writes waits for.
     private static let (reading, writing) = (0, 1)
     private var readQueue = JobQueue()
+    /// Looks, before what is to be read.
+    private var lookQueue = JobQueue()
     private var writeQueue = JobQueue()
     private var readers: ReaderDuty
     private var hasWriter = false
@@ -135,7 +138,7 @@ public final class Database: @unchecked Sendable {
     public func close() {
         let waiting = lock.locked { () -> [Job] in
             isClosed = true
-            let waiting = readQueue.removeAll() + writeQueue.removeAll()
+            let waiting = lookQueue.removeAll() + readQueue.removeAll() + writeQueue.removeAll()
             lock.wakeAll()
             return waiting
         }
@@ -175,8 +178,10 @@ public final class Database: @unchecked Sendable {
                 lock.wakeOne(of: Database.writing)
                 return .wait
             }
-            readQueue.append(job)
-            switch readers.arrived(waiting: readQueue.count, at: job.createdAt) {
+            if job.isLook { lookQueue.append(job) } else { readQueue.append(job) }
+            switch readers.arrived(
+                waiting: readQueue.count + lookQueue.count, looks: lookQueue.count > 0, at: job.createdAt)
+            {
             case .start: return .startReader
             case .wake: lock.wakeOne(of: Database.reading)
             case .nothing: break
@@ -202,8 +207,8 @@ public final class Database: @unchecked Sendable {
     func callHelp(at now: UInt64, isFirst: Bool, former: ThreadWeight.Former?) {
         let starts = lock.locked { () -> Bool in
             if isFirst { readers.isHeldUp(true) }
-            guard readQueue.count > 0 else { return false }
-            switch readers.help(at: now) {
+            guard readQueue.count + lookQueue.count > 0 else { return false }
+            switch readers.help(looks: lookQueue.count > 0, at: now) {
             case .start: return true
             case .wake: lock.wakeOne(of: Database.reading)
             case .nothing: break
@@ -236,8 +241,10 @@ public final class Database: @unchecked Sendable {
             }
             readers.left()
             lock.wakeAll()
-            guard readers.count > 0 else { return readQueue.removeAll() }
-            if case .wake = readers.help(at: monotonicNanoseconds()) { lock.wakeOne(of: Database.reading) }
+            guard readers.count > 0 else { return lookQueue.removeAll() + readQueue.removeAll() }
+            if case .wake = readers.help(looks: lookQueue.count > 0, at: monotonicNanoseconds()) {
+                lock.wakeOne(of: Database.reading)
+            }
             return []
         }
         for job in stranded { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
@@ -247,17 +254,19 @@ public final class Database: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - wasHeldUp: whether it has called for help with what it did last.
+    ///   - hasRead: whether that was a query.
     ///   - staysAround: whether it waits for more when nothing is there to do.
     ///   - opening: the number of the file that its connection is to.
-    func take(writes: Bool, wasHeldUp: Bool, staysAround: Bool, opening: UInt64? = nil) -> Job? {
+    func take(writes: Bool, wasHeldUp: Bool, hasRead: Bool, staysAround: Bool, opening: UInt64? = nil) -> Job? {
         lock.locked {
             if wasHeldUp { readers.isHeldUp(false) }
+            if hasRead { readers.ended() }
             while true {
                 if isOutdated(opening) { return .close }
                 if writes, let job = writeQueue.removeFirst() { return job }
-                if !writes, let job = readQueue.removeFirst() {
+                if !writes, let job = lookQueue.removeFirst() ?? nextQuery() {
                     guard isInMemory else {
-                        readers.took(at: monotonicNanoseconds())
+                        readers.took(at: monotonicNanoseconds(), isQuery: !job.isLook)
                         return job
                     }
                     // The data have moved to memory since it was asked.
@@ -284,6 +293,9 @@ public final class Database: @unchecked Sendable {
             }
         }
     }
+
+    /// What is to be read next, where another thread may.
+    private func nextQuery() -> Job? { isInMemory || readers.mayRead ? readQueue.removeFirst() : nil }
 
     /// Whether another file stands there than the one that a connection is to.
     private func isOutdated(_ opening: UInt64?) -> Bool { opening.map { $0 != openings.current } ?? false }

@@ -35,6 +35,14 @@ final class Job: Sendable {
         if case .reset = work { true } else { false }
     }
 
+    var isLook: Bool {
+        if case .check = work { true } else { false }
+    }
+
+    var isRequest: Bool {
+        if case .request = work { true } else { false }
+    }
+
     /// Whether it may change the data.
     var isWrite: Bool {
         switch work {

@@ -12,6 +12,8 @@ final class Worker {
     var memory: Memory?
     /// It has called for help with what it does.
     private var isHeldUp = false
+    /// What it does is a query, or was.
+    private var hasRead = false
     private var weight = ThreadWeight()
     /// When it began what it does, in nanoseconds of the monotonic clock.
     private var began: UInt64 = 0
@@ -34,9 +36,11 @@ final class Worker {
     func run() {
         // A thread that can't get its weight back does what waits, and leaves the rest to another one.
         while let job = database.take(
-            writes: writes, wasHeldUp: isHeldUp, staysAround: weight.restore(), opening: opened?.opening.number)
+            writes: writes, wasHeldUp: isHeldUp, hasRead: hasRead, staysAround: weight.restore(),
+            opening: opened?.opening.number)
         {
             isHeldUp = false
+            hasRead = !writes && job.isRequest
             began = monotonicNanoseconds()
             perform(job)
         }

@@ -60,7 +60,8 @@ private final class Program: @unchecked Sendable {
     /// slow the machine is.
     private func database(_ file: CountedFile) -> Database {
         Database(
-            file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 }, readers: ReaderDuty(limit: 1),
+            file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 },
+            readers: ReaderDuty(limit: 1, spare: 0),
             patience: .max)
     }
 
