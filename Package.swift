@@ -126,7 +126,8 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: strict),
         .testTarget(name: "YAMLTests", dependencies: ["Diagnostics", "YAML"], swiftSettings: strict),
         .testTarget(
-            name: "DatabaseTests", dependencies: ["Basics", "CSQLite", "Database", "Diagnostics", "JSON", "SQLite"],
+            name: "DatabaseTests",
+            dependencies: ["Basics", "CLinux", "CSQLite", "Database", "Diagnostics", "JSON", "SQLite"],
             swiftSettings: strict),
         .testTarget(
             name: "BrowserTests", dependencies: ["Basics", "Browser", "JSON", "ProxyTestKit", "subproxy"],

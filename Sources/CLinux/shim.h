@@ -33,20 +33,34 @@ static inline int linux_openat2(int directory, const char *path, int flags, uint
     return descriptor < 0 ? -errno : (int)descriptor;
 }
 
-// Gives the thread that calls slices of so many nanoseconds of the processor; 0 for the system's own. Its nice value is
-// set too. By the first 48 bytes of struct sched_attr (sched_setattr(2)); before Linux 6.12 the slices stay as they are.
+// The first 48 bytes of struct sched_attr (sched_setattr(2)).
+struct linux_scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+// How the thread that calls is scheduled; false where it has no slices, which SCHED_OTHER and SCHED_BATCH have.
+static inline int linux_scheduling(struct linux_scheduling *attributes) {
+    if (syscall(SYS_sched_getattr, 0, attributes, 48u, 0u) != 0) return 0;
+    return attributes->policy == 0 || attributes->policy == 3;
+}
+
+// The slices of the processor that the thread that calls gets, in nanoseconds; 0 before Linux 6.12, or where it has none.
+static inline uint64_t linux_slice(void) {
+    struct linux_scheduling attributes = {0};
+    return linux_scheduling(&attributes) ? attributes.runtime : 0;
+}
+
+// Gives the thread that calls slices of so many nanoseconds; 0 for the system's own. Its nice value is set too. Before
+// Linux 6.12 the slices stay as they are.
 static inline int linux_set_slice(int nice, uint64_t slice) {
-    // The policies of other numbers have no slices of this kind: SCHED_OTHER, SCHED_BATCH.
-    long policy = syscall(SYS_sched_getscheduler, 0);
-    if (policy != 0 && policy != 3) return -EINVAL;
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attributes = {.size = 48, .policy = (uint32_t)policy, .nice = nice, .runtime = slice};
-    return syscall(SYS_sched_setattr, 0, &attributes, 0u) == 0 ? 0 : -errno;
+    struct linux_scheduling attributes = {0};
+    if (!linux_scheduling(&attributes)) return -EINVAL;
+    struct linux_scheduling wanted = {.size = 48, .policy = attributes.policy, .nice = nice, .runtime = slice};
+    return syscall(SYS_sched_setattr, 0, &wanted, 0u) == 0 ? 0 : -errno;
 }
 
 // The RESOLVE_ flags of a look-up that stays below its folder and follows no link.

@@ -47,13 +47,23 @@ HIDDEN int subproxy_sqlite_error_offset(sqlite3 *database) {
     return library.error_offset == NULL ? -1 : library.error_offset(database);
 }
 
+static bool has_file(sqlite3 *database, sqlite3_file **file) {
+    if (library.file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, file) != SQLITE_OK) return false;
+    return *file != NULL && (*file)->pMethods != NULL;
+}
+
+HIDDEN bool subproxy_sqlite_read_file(sqlite3 *database, void *bytes, int count) {
+    sqlite3_file *file = NULL;
+    if (!has_file(database, &file)) return false;
+    int code = file->pMethods->xRead(file, bytes, count, 0);
+    return code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ;
+}
+
 // Three words of the wal-index (https://sqlite.org/walformat.html, "The WAL-Index File Format"), which is in the memory of
 // every connection that has read from such a database.
 HIDDEN bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_progress *progress) {
     sqlite3_file *file = NULL;
-    if (library.file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return false;
-    if (file == NULL || file->pMethods == NULL || file->pMethods->iVersion < 2) return false;
-    if (file->pMethods->xShmMap == NULL) return false;
+    if (!has_file(database, &file) || file->pMethods->iVersion < 2 || file->pMethods->xShmMap == NULL) return false;
     void volatile *index = NULL;
     // Not to be extended: what isn't there stays so.
     int code = file->pMethods->xShmMap(file, 0, 32768, 0, &index);

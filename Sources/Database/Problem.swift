@@ -70,6 +70,24 @@ public struct Problem: Error, Sendable, Equatable {
         Problem(503, "busy", "the map of \(name) has changed, or the proxy ends: ask again")
     }
 
+    /// Another file stands at the database's place, and the log beside it would be read into that one.
+    static func foreignLog(_ name: String) -> Problem {
+        Problem(
+            502, "database error",
+            "\(name) is another file now, and \(name)-wal is that of the one before: remove \(name)-wal and \(name)-shm"
+        )
+    }
+
+    /// A program was killed in the midst of a write, and who only reads can't take that back.
+    static func hotJournal(_ name: String) -> Problem {
+        var problem = Problem(
+            502, "database error",
+            "\(name): a program has ended in the midst of a write and left \(name)-journal; "
+                + "'sqlite3 \(name) .tables' takes back what it had begun")
+        problem.isOfConnection = true
+        return problem
+    }
+
     /// The file isn't there.
     public static func missing(_ path: String, rule: String) -> Problem {
         Problem(502, "database missing", "\(rule): \(path) does not exist")

@@ -35,6 +35,9 @@ public final class SQLiteConnection {
         didSet { installUpdateHook() }
     }
 
+    /// What is let go when the connection has been closed.
+    public var companion: AnyObject?
+
     /// The bytes that preparing a statement may take. The default is no limit.
     public var preparationBytes = Int64.max
     /// When preparing a statement has to end, in nanoseconds of the monotonic clock; nil for no limit. SQLite before 3.41
@@ -199,6 +202,13 @@ public final class SQLiteConnection {
         var progress = subproxy_sqlite_log_progress()
         guard subproxy_sqlite_log_progress(pointer, &progress) else { return nil }
         return SQLiteLogProgress(frames: progress.frames, copied: progress.copied, tried: progress.tried)
+    }
+
+    /// How the main database's file begins, whatever the log has; nil where it can't be read.
+    public var fileHeader: SQLiteFileHeader? {
+        var bytes = [UInt8](repeating: 0, count: SQLiteFileHeader.length)
+        guard subproxy_sqlite_read_file(pointer, &bytes, CInt(bytes.count)) else { return nil }
+        return SQLiteFileHeader(bytes)
     }
 
     /// Copies another connection's main database over this one's, page by page.

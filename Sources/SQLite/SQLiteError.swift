@@ -19,6 +19,10 @@ public struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// SQLITE_SCHEMA: the schema is another one than a statement was prepared for.
     public static let schemaCode = SQLITE_SCHEMA
 
+    /// Whether a program has ended in the midst of a write, and this connection may not take it back
+    /// (SQLITE_READONLY_ROLLBACK).
+    public var isOfHotJournal: Bool { code == SQLITE_READONLY | 3 << 8 }
+
     /// The primary result code: the low byte of ``code``.
     public var primaryCode: CInt { code & 0xFF }
 

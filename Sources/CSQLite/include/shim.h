@@ -31,6 +31,9 @@ struct subproxy_sqlite_log_progress {
 // mode, never of another: it would get an index.
 bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_progress *progress);
 
+// Reads the beginning of the main database's file, past the log; false where it can't be read. What is behind its end is 0.
+bool subproxy_sqlite_read_file(sqlite3 *database, void *bytes, int count);
+
 // Makes budgets count, from the first connection on; to be called before it is opened.
 void subproxy_sqlite_watch_memory(void);
 

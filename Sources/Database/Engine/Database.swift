@@ -4,7 +4,8 @@ import SQLite
 
 /// A database that answers requests: a file, or what stands in memory in its place.
 ///
-/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own;
+/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own, and one
+/// more looks whether the data have changed where the four take long;
 /// what is in memory is read by the thread that writes it. The threads wait for work. They end with the database, or
 /// after a minute without a request, and their connections with them; what is in memory stays.
 public final class Database: @unchecked Sendable {
@@ -34,6 +35,8 @@ public final class Database: @unchecked Sendable {
     /// What the threads that read wait for, and what the one that writes waits for.
     private static let (reading, writing) = (0, 1)
     private var readQueue = JobQueue()
+    /// Looks, before what is to be read.
+    private var lookQueue = JobQueue()
     private var writeQueue = JobQueue()
     private var readers: ReaderDuty
     private var hasWriter = false
@@ -49,6 +52,10 @@ public final class Database: @unchecked Sendable {
     private var checkWaiters: [@Sendable (Bool) -> Void] = []
     /// Whether what answers is in memory.
     private var isInMemory = false
+    /// The log of a file that another one was copied over.
+    private var leftLog: LogIdentity?
+    /// The connections to the file.
+    let openings = Openings()
 
     /// - Parameters:
     ///   - seeds: what it is made from where there is no file.
@@ -131,7 +138,7 @@ public final class Database: @unchecked Sendable {
     public func close() {
         let waiting = lock.locked { () -> [Job] in
             isClosed = true
-            let waiting = readQueue.removeAll() + writeQueue.removeAll()
+            let waiting = lookQueue.removeAll() + readQueue.removeAll() + writeQueue.removeAll()
             lock.wakeAll()
             return waiting
         }
@@ -171,8 +178,10 @@ public final class Database: @unchecked Sendable {
                 lock.wakeOne(of: Database.writing)
                 return .wait
             }
-            readQueue.append(job)
-            switch readers.arrived(waiting: readQueue.count, at: job.createdAt) {
+            if job.isLook { lookQueue.append(job) } else { readQueue.append(job) }
+            switch readers.arrived(
+                waiting: readQueue.count + lookQueue.count, looks: lookQueue.count > 0, at: job.createdAt)
+            {
             case .start: return .startReader
             case .wake: lock.wakeOne(of: Database.reading)
             case .nothing: break
@@ -194,12 +203,12 @@ public final class Database: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - isFirst: whether it is the first time that this query does.
-    ///   - former: the nice value that it had, where it has stepped back.
-    func callHelp(at now: UInt64, isFirst: Bool, former: CInt?) {
+    ///   - former: what it had, where it has stepped back.
+    func callHelp(at now: UInt64, isFirst: Bool, former: ThreadWeight.Former?) {
         let starts = lock.locked { () -> Bool in
             if isFirst { readers.isHeldUp(true) }
-            guard readQueue.count > 0 else { return false }
-            switch readers.help(at: now) {
+            guard readQueue.count + lookQueue.count > 0 else { return false }
+            switch readers.help(looks: lookQueue.count > 0, at: now) {
             case .start: return true
             case .wake: lock.wakeOne(of: Database.reading)
             case .nothing: break
@@ -209,7 +218,7 @@ public final class Database: @unchecked Sendable {
         if starts { startThread(writes: false, former: former) }
     }
 
-    private func startThread(writes: Bool, former: CInt? = nil) {
+    private func startThread(writes: Bool, former: ThreadWeight.Former? = nil) {
         let worker = Worker(self, writes: writes, former: former)
         let argument = Unmanaged.passRetained(worker).toOpaque()
         var thread = pthread_t()
@@ -232,8 +241,10 @@ public final class Database: @unchecked Sendable {
             }
             readers.left()
             lock.wakeAll()
-            guard readers.count > 0 else { return readQueue.removeAll() }
-            if case .wake = readers.help(at: monotonicNanoseconds()) { lock.wakeOne(of: Database.reading) }
+            guard readers.count > 0 else { return lookQueue.removeAll() + readQueue.removeAll() }
+            if case .wake = readers.help(looks: lookQueue.count > 0, at: monotonicNanoseconds()) {
+                lock.wakeOne(of: Database.reading)
+            }
             return []
         }
         for job in stranded { job.completion(.answer(DatabaseAnswer(.busy(file.name)), version: nil)) }
@@ -243,15 +254,19 @@ public final class Database: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - wasHeldUp: whether it has called for help with what it did last.
+    ///   - hasRead: whether that was a query.
     ///   - staysAround: whether it waits for more when nothing is there to do.
-    func take(writes: Bool, wasHeldUp: Bool, staysAround: Bool) -> Job? {
+    ///   - opening: the number of the file that its connection is to.
+    func take(writes: Bool, wasHeldUp: Bool, hasRead: Bool, staysAround: Bool, opening: UInt64? = nil) -> Job? {
         lock.locked {
             if wasHeldUp { readers.isHeldUp(false) }
+            if hasRead { readers.ended() }
             while true {
+                if isOutdated(opening) { return .close }
                 if writes, let job = writeQueue.removeFirst() { return job }
-                if !writes, let job = readQueue.removeFirst() {
+                if !writes, let job = lookQueue.removeFirst() ?? nextQuery() {
                     guard isInMemory else {
-                        readers.took(at: monotonicNanoseconds())
+                        readers.took(at: monotonicNanoseconds(), isQuery: !job.isLook)
                         return job
                     }
                     // The data have moved to memory since it was asked.
@@ -273,20 +288,27 @@ public final class Database: @unchecked Sendable {
                 } else if writes {
                     lock.wait(for: Database.writing, until: idleEnd)
                 } else {
-                    sleep()
+                    sleep(opening)
                 }
             }
         }
     }
 
-    /// Has a thread that reads wait until it is called, or has to end. To be called with the lock held.
-    private func sleep() {
+    /// What is to be read next, where another thread may.
+    private func nextQuery() -> Job? { isInMemory || readers.mayRead ? readQueue.removeFirst() : nil }
+
+    /// Whether another file stands there than the one that a connection is to.
+    private func isOutdated(_ opening: UInt64?) -> Bool { opening.map { $0 != openings.current } ?? false }
+
+    /// Has a thread that reads wait until it is called, or has to close its connection or to end. To be called with the
+    /// lock held.
+    private func sleep(_ opening: UInt64?) {
         readers.sleeps()
         var isCalled = false
         repeat {
             lock.wait(for: Database.reading, until: idleEnd)
             isCalled = readers.wasCalled()
-        } while !isCalled && !isClosed && !isIdle(writes: false)
+        } while !isCalled && !isClosed && !isIdle(writes: false) && !isOutdated(opening)
         if !isCalled { readers.rises() }
     }
 
@@ -323,17 +345,41 @@ public final class Database: @unchecked Sendable {
     /// Whether what answers is in memory by now.
     var hasMovedToMemory: Bool { lock.locked { isInMemory } }
 
+    /// Has all connections to a file closed, as another one stands in its place. What is under way is ended.
+    ///
+    /// - Parameters:
+    ///   - number: the file's.
+    ///   - path: where it is, if another one was copied over it; nil if that has a name of its own.
+    func endOpenings(_ number: UInt64, over path: String?) {
+        let log = path.flatMap { LogIdentity(ofFile: $0 + "-wal") }
+        lock.locked {
+            guard openings.end(number) else { return }
+            if path != nil { leftLog = log }
+            lock.wakeAll()
+        }
+        version.change()
+    }
+
     /// Notes the log that belongs to a file.
-    func note(log: LogIdentity?, of file: DatabaseFileIdentity) {
-        lock.locked { lastLog = (file, log) }
+    func note(log: LogIdentity?, of file: DatabaseFileIdentity, number: UInt64 = 0) {
+        lock.locked {
+            guard number == openings.current else { return }
+            lastLog = (file, log)
+            leftLog = nil
+        }
     }
 
     /// Whether a log belongs to another file than the one that stands at the path now.
     func isForeign(log: LogIdentity?, of file: DatabaseFileIdentity) -> Bool {
         lock.locked {
-            guard let lastLog, let log else { return false }
-            return lastLog.file != file && lastLog.log == log
+            guard let log else { return false }
+            return log == leftLog || lastLog.map { $0.file != file && $0.log == log } ?? false
         }
+    }
+
+    /// Whether the file that was read last is another one, and has a log.
+    func hasLog(ofOtherThan file: DatabaseFileIdentity) -> Bool {
+        lock.locked { lastLog.map { $0.file != file && $0.log != nil } ?? false }
     }
 
     /// Hands a job to the thread that writes: what it reads can't be had otherwise.

@@ -8,9 +8,13 @@ final class Job: Sendable {
         case request(DatabaseRequest)
         /// To see whether the data have changed.
         case check
+        /// To close the connection to a file that stands there no more.
+        case close
         /// To drop what is in memory.
         case reset
     }
+
+    static let close = Job(.close) { _ in }
 
     let work: Work
     /// When it was asked for, in nanoseconds of the monotonic clock: waiting counts too.
@@ -31,11 +35,19 @@ final class Job: Sendable {
         if case .reset = work { true } else { false }
     }
 
+    var isLook: Bool {
+        if case .check = work { true } else { false }
+    }
+
+    var isRequest: Bool {
+        if case .request = work { true } else { false }
+    }
+
     /// Whether it may change the data.
     var isWrite: Bool {
         switch work {
         case .request(let request): request.isWrite
-        case .check: false
+        case .check, .close: false
         case .reset: true
         }
     }

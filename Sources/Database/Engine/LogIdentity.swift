@@ -15,9 +15,11 @@ struct LogIdentity: Sendable, Hashable {
     }
 
     /// The identity of what stands at a path; nil where nothing does. Blocks.
-    init?(ofFile path: String) {
+    ///
+    /// - Parameter evenEmpty: whether a file without a byte is one too, as SQLite makes it before the first commit.
+    init?(ofFile path: String, evenEmpty: Bool = true) {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
+        guard lstat(path, &status) == 0, evenEmpty || status.st_size > 0 else { return nil }
         let birth = linux_birth_time(path)
         self.init(
             file: DatabaseFileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)),

@@ -26,6 +26,8 @@ final class OpenedFile {
     let writes: Bool
     /// It is read as it lies, because nobody can write beside it.
     let isFrozen: Bool
+    /// Tells that the connection is open.
+    let opening: Openings.Opening
     private let file: any DatabaseFile
     /// PRAGMA data_version when it was last asked.
     private var dataVersion: Int64
@@ -35,15 +37,18 @@ final class OpenedFile {
     private var log: SQLiteLogProgress?
     /// The schema that SQLite has.
     private var schema: SchemaMark
+    /// How the file itself began, when its stamp was taken.
+    private var header: SQLiteFileHeader?
 
     /// - Parameters:
     ///   - session: a connection that has just been opened.
     ///   - look: how the file looked before that.
     init(
         _ session: Session, _ file: any DatabaseFile, at path: String, _ look: DatabaseFileLook, writes: Bool,
-        isFrozen: Bool
+        isFrozen: Bool, opening: Openings.Opening
     ) throws(SQLiteError) {
         self.session = session
+        self.opening = opening
         self.file = file
         self.path = path
         self.writes = writes
@@ -54,6 +59,7 @@ final class OpenedFile {
         (dataVersion, schema) = try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
             (try session.own(.dataVersion) ?? 0, try session.schemaMark)
         }
+        header = session.connection.fileHeader
         log = progress
     }
 
@@ -80,6 +86,7 @@ final class OpenedFile {
         session.schemaMayBeOld = true
         guard let look, look.identity == identity else { return true }
         stamp = look.stamp
+        header = session.connection.fileHeader
         log = progress
         return true
     }
@@ -93,6 +100,7 @@ final class OpenedFile {
     private func take(log: SQLiteLogProgress?) {
         guard let look = try? file.look(), look.identity == identity else { return }
         stamp = look.stamp
+        header = session.connection.fileHeader
         self.log = log
     }
 
@@ -119,6 +127,33 @@ final class OpenedFile {
         guard progress.tried > progress.copied || progress != log else { return false }
         var status = stat()
         return lstat(path + "-wal", &status) == 0 && status.st_size > 0
+    }
+
+    /// Whether it is known that another file was copied over one with a log: no checkpoint has made the file what it is.
+    /// Both may be too alike for that to be known.
+    var isWrittenOver: Bool {
+        guard log != nil, let look = try? file.look(), look.identity == identity, look.stamp != stamp else {
+            return false
+        }
+        do throws(SQLiteError) {
+            return try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
+                let version = try session.own(.schemaVersion) ?? 0
+                guard let progress, let found = session.connection.fileHeader else { return false }
+                if progress.copied < progress.frames {
+                    return progress == log && progress.tried == progress.copied && found != header
+                }
+                // All of the log is in the file, and stays so while this reads.
+                let pages = try session.own("PRAGMA main.page_count")
+                let (size, free) = (
+                    try session.own("PRAGMA main.page_size"), try session.own("PRAGMA main.freelist_count")
+                )
+                return !found.isOfLog || found.schemaVersion != version || found.pageSize != size
+                    || found.freePages != free || found.pageCount ?? pages != pages
+            }
+        } catch {
+            // By the index there are fewer pages than by the file.
+            return error.name == "SQLITE_CORRUPT"
+        }
     }
 
     /// Notes a commit of this connection, which shows in no data version. One to the log changes the file only where a

@@ -2,8 +2,10 @@
 ///
 /// Most queries take less time than it takes to switch to another thread. So one thread reads what comes, and another
 /// is called only where that one is held up: by a long query, by more than a few that wait, or by a lock.
+///
+/// Answers that are kept wait for a look at the data. While as many threads as may are at queries, one more looks.
 struct ReaderDuty {
-    /// Threads that read at most.
+    /// Threads that are at queries at most.
     static let maximumCount = 4
     /// Queries that wait for a thread that is awake, before another is called.
     static let patience = 8
@@ -11,6 +13,8 @@ struct ReaderDuty {
     static let longTime: UInt64 = 200_000
 
     private let limit: Int
+    /// Threads that there may be beside these.
+    private let spare: Int
     /// The threads that there are.
     private(set) var count = 0
     /// Those that wait and have not been called.
@@ -19,41 +23,62 @@ struct ReaderDuty {
     private var heldUp = 0
     /// Those that have been called and are not there yet.
     private var called = 0
+    /// Those that are at queries.
+    private var reading = 0
     /// When one last took a query or was called to take one, in nanoseconds of the monotonic clock.
     private var lastTake: UInt64 = 0
 
-    /// - Parameter limit: threads that read at most.
-    init(limit: Int = ReaderDuty.maximumCount) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: threads that are at queries at most.
+    ///   - spare: threads beside these, for looks.
+    init(limit: Int = ReaderDuty.maximumCount, spare: Int = 1) {
+        self.limit = limit
+        self.spare = spare
+    }
 
-    /// What has to be done for a query.
+    /// What has to be done for a query or a look.
     enum Call { case nothing, wake, start }
 
-    /// A query has been queued.
+    /// Whether a thread may begin a query.
+    var mayRead: Bool { reading < limit }
+
+    /// A query or a look has been queued.
     ///
-    /// - Parameter waiting: how many wait, with this one.
-    mutating func arrived(waiting: Int, at now: UInt64) -> Call {
+    /// - Parameters:
+    ///   - waiting: how many wait, with this one.
+    ///   - looks: whether a look waits.
+    mutating func arrived(waiting: Int, looks: Bool = false, at now: UInt64) -> Call {
         if count > asleep + heldUp, waiting <= ReaderDuty.patience, now &- lastTake < ReaderDuty.longTime {
             return .nothing
         }
-        return help(at: now)
+        return help(looks: looks, at: now)
     }
 
     /// Calls one more thread.
-    mutating func help(at now: UInt64) -> Call {
+    ///
+    /// - Parameter looks: whether a look waits.
+    mutating func help(looks: Bool = false, at now: UInt64) -> Call {
+        guard looks || mayRead else { return .nothing }
         if asleep > 0 {
             asleep -= 1
             called += 1
             lastTake = now
             return .wake
         }
-        guard count < limit else { return .nothing }
+        guard count < (mayRead ? limit : limit + spare) else { return .nothing }
         count += 1
         lastTake = now
         return .start
     }
 
-    /// A thread has taken a query.
-    mutating func took(at now: UInt64) { lastTake = now }
+    /// A thread has taken a query, or a look.
+    mutating func took(at now: UInt64, isQuery: Bool = true) {
+        lastTake = now
+        if isQuery { reading += 1 }
+    }
+
+    /// A thread has ended its query.
+    mutating func ended() { reading -= 1 }
 
     /// A thread has begun a query that takes long, or has it begun behind it.
     mutating func isHeldUp(_ value: Bool) { heldUp += value ? 1 : -1 }

@@ -371,13 +371,18 @@ final class Guardian {
     private let deadline: UInt64
     private let lockDeadline: UInt64
     private let isCancelled: () -> Bool
+    /// Whether another file has taken the place of the one that it reads.
+    private let isOutdated: () -> Bool
     /// Told from time to time that the request takes long.
     private let takesLong: (UInt64) -> Void
     private let longFrom: UInt64
     /// Why it ended a statement; nil while it goes on.
     private(set) var hasEnded: End?
 
-    enum End { case time, lock, client, text }
+    enum End { case time, lock, client, text, file }
+
+    /// Has what ended a statement forgotten: it is asked again.
+    func beginsAnew() { hasEnded = nil }
 
     /// Ends the statement at its next step: a text is too long to look for an expression in.
     func refuseLongText() { hasEnded = .text }
@@ -387,8 +392,9 @@ final class Guardian {
     ///   - takesLong: told the time, again and again, while a request takes longer than most.
     init(
         limits: DatabaseRule.Limits, now: UInt64, takesLong: @escaping (UInt64) -> Void = { _ in },
-        isCancelled: @escaping () -> Bool
+        isOutdated: @escaping () -> Bool = { false }, isCancelled: @escaping () -> Bool
     ) {
+        self.isOutdated = isOutdated
         self.takesLong = takesLong
         longFrom = now &+ ReaderDuty.longTime
         deadline = now &+ limits.time
@@ -400,6 +406,10 @@ final class Guardian {
         guard hasEnded != .text else { return false }
         if isCancelled() {
             hasEnded = .client
+            return false
+        }
+        if isOutdated() {
+            hasEnded = .file
             return false
         }
         let now = monotonicNanoseconds()
@@ -423,6 +433,10 @@ final class Guardian {
     func waitsForLock(_ attempts: Int) -> Bool {
         guard !isCancelled() else {
             hasEnded = .client
+            return false
+        }
+        guard !isOutdated() else {
+            hasEnded = .file
             return false
         }
         let now = monotonicNanoseconds()
@@ -453,9 +467,14 @@ extension Problem {
             self.init(
                 400, "bad value", "'like' reads texts of at most \(TextMatcher.longestText) bytes, and one is longer")
         case .lock?: self.init(503, "database locked", "\(name): another program holds a lock")
+        case .file?:
+            self.init(503, "database locked", "\(name): another file has taken its place meanwhile")
+            isOfConnection = true
         case nil where error.isConstraint: self.init(error.isOfInput ? 400 : 409, "constraint", error.message)
         case nil where error.isLock: self.init(503, "database locked", "\(name): \(error.message)")
         case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
+        case nil where error.isOfHotJournal:
+            self = .hotJournal(name)
         case nil:
             self.init(502, "database error", "\(name): \(error)")
             isOfConnection = error.code == SQLiteError.schemaCode

@@ -18,10 +18,18 @@ struct ThreadWeight {
     /// short.
     static let slice: UInt64 = 200_000
 
-    /// The nice value to go back to; nil where the thread hasn't stepped back.
-    private(set) var former: CInt?
+    /// What a thread has before it steps back.
+    struct Former {
+        let nice: CInt
+        /// Nanoseconds that it runs before it gives way; 0 where the system doesn't tell.
+        let slice: UInt64
+    }
+
+    /// What to go back to; nil where the thread hasn't stepped back.
+    private(set) var former: Former?
     private let read: () -> CInt
     private let write: (CInt) -> Bool
+    private let readSlice: () -> UInt64
     private let setSlice: (CInt, UInt64) -> Void
     private let yield: () -> Void
     private let clock: () -> UInt64
@@ -34,17 +42,21 @@ struct ThreadWeight {
         self.init(
             read: { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) },
             write: { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, $0) == 0 },
-            setSlice: { _ = linux_set_slice($0, $1) }, yield: { _ = sched_yield() }, clock: monotonicNanoseconds)
+            readSlice: { linux_slice() }, setSlice: { _ = linux_set_slice($0, $1) }, yield: { _ = sched_yield() },
+            clock: monotonicNanoseconds)
     }
 
-    /// - Parameter setSlice: gives the thread, of a nice value, slices of so many nanoseconds; 0 for the system's own.
+    /// - Parameters:
+    ///   - readSlice: nanoseconds that the thread runs before it gives way; 0 where the system doesn't tell.
+    ///   - setSlice: gives the thread, of a nice value, slices of so many nanoseconds; 0 for the system's own.
     init(
-        read: @escaping () -> CInt, write: @escaping (CInt) -> Bool,
+        read: @escaping () -> CInt, write: @escaping (CInt) -> Bool, readSlice: @escaping () -> UInt64 = { 0 },
         setSlice: @escaping (_ nice: CInt, _ slice: UInt64) -> Void = { _, _ in }, yield: @escaping () -> Void = {},
         clock: @escaping () -> UInt64 = { 0 }
     ) {
         self.read = read
         self.write = write
+        self.readSlice = readSlice
         self.setSlice = setSlice
         self.yield = yield
         self.clock = clock
@@ -58,8 +70,9 @@ struct ThreadWeight {
         guard former == nil else { return }
         let value = read()
         let lowered = min(19, value + ThreadWeight.step)
+        let slice = readSlice()
         guard lowered > value, write(lowered) else { return }
-        former = value
+        former = Former(nice: value, slice: slice)
         setSlice(lowered, ThreadWeight.slice)
     }
 
@@ -78,12 +91,14 @@ struct ThreadWeight {
     /// - Returns: whether it is that now: most systems let only the administrator lower a nice value.
     mutating func restore() -> Bool {
         guard let former else { return true }
-        guard write(former) else { return false }
-        setSlice(former, 0)
+        guard write(former.nice) else { return false }
+        // As the system has it, unless somebody had set it.
+        setSlice(former.nice, 0)
+        if readSlice() != former.slice { setSlice(former.nice, former.slice) }
         self.former = nil
         return true
     }
 
     /// Takes over from the thread that made this one.
-    mutating func inherit(_ former: CInt?) { self.former = former }
+    mutating func inherit(_ former: Former?) { self.former = former }
 }

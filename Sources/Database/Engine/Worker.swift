@@ -4,19 +4,21 @@ import SQLite
 
 /// A thread of a database, with its connection.
 final class Worker {
-    private let database: Database
-    private let writes: Bool
+    let database: Database
+    let writes: Bool
     /// The connection to the file.
-    private var opened: OpenedFile?
+    var opened: OpenedFile?
     /// What is in memory; only the thread that writes has it.
-    private var memory: Memory?
+    var memory: Memory?
     /// It has called for help with what it does.
     private var isHeldUp = false
+    /// What it does is a query, or was.
+    private var hasRead = false
     private var weight = ThreadWeight()
     /// When it began what it does, in nanoseconds of the monotonic clock.
     private var began: UInt64 = 0
 
-    private struct Memory {
+    struct Memory {
         let session: Session
         /// The seeds' state where it was made from them; nil for a copy of the file.
         let seeds: [UInt64]?
@@ -24,9 +26,8 @@ final class Worker {
         var isWritten = false
     }
 
-    /// - Parameter former: the nice value that a thread of its own would have, where the one that makes it has stepped
-    ///   back.
-    init(_ database: Database, writes: Bool, former: CInt? = nil) {
+    /// - Parameter former: what a thread of its own would have, where the one that makes it has stepped back.
+    init(_ database: Database, writes: Bool, former: ThreadWeight.Former? = nil) {
         self.database = database
         self.writes = writes
         weight.inherit(former)
@@ -34,12 +35,16 @@ final class Worker {
 
     func run() {
         // A thread that can't get its weight back does what waits, and leaves the rest to another one.
-        while let job = database.take(writes: writes, wasHeldUp: isHeldUp, staysAround: weight.restore()) {
+        while let job = database.take(
+            writes: writes, wasHeldUp: isHeldUp, hasRead: hasRead, staysAround: weight.restore(),
+            opening: opened?.opening.number)
+        {
             isHeldUp = false
+            hasRead = !writes && job.isRequest
             began = monotonicNanoseconds()
             perform(job)
         }
-        opened = nil
+        closeFile()
         memory = nil
         database.leave()
     }
@@ -64,6 +69,7 @@ final class Worker {
             let hasLooked = check()
             for waiter in waiters { waiter(hasLooked) }
             job.completion(.missing)
+        case .close: closeFile()
         case .reset:
             memory = nil
             database.setInMemory(false, isFixed: false)
@@ -82,7 +88,7 @@ final class Worker {
         }
     }
 
-    private enum Failure: Error {
+    enum Failure: Error {
         case problem(Problem), missing, refused(String)
         /// There is no file, and the thread that writes makes what answers from seeds.
         case needsWriter
@@ -93,7 +99,7 @@ final class Worker {
     private func answer(_ request: DatabaseRequest, _ job: Job) throws(Failure) -> DatabaseResult {
         let guardian = Guardian(
             limits: request.rule.limits, now: job.createdAt,
-            takesLong: { [unowned self] now in callHelp(at: now) },
+            takesLong: { [unowned self] now in callHelp(at: now) }, isOutdated: { [unowned self] in isOutdated },
             isCancelled: { job.isCancelled })
         guard monotonicNanoseconds() &- job.createdAt < max(request.rule.limits.wait, request.rule.limits.time) else {
             throw .problem(
@@ -103,7 +109,8 @@ final class Worker {
             return try request.isWrite ? write(request, guardian) : read(request, guardian)
         } catch {
             guard case .problem(let problem) = error, problem.isOfConnection else { throw error }
-            opened = nil
+            closeFile()
+            guardian.beginsAnew()
             return try request.isWrite ? write(request, guardian) : read(request, guardian)
         }
     }
@@ -182,7 +189,7 @@ final class Worker {
             guard request.statements.isEmpty else { return .rows(rows, version: session.isVolatile ? nil : state) }
             return .answer(answer, version: answer.isRepeatable && !session.isVolatile ? state : nil)
         } catch {
-            if error.isOfFile { opened = nil }
+            if error.isOfFile { closeFile() }
             throw .problem(error)
         }
     }
@@ -192,7 +199,7 @@ final class Worker {
         let started = monotonicNanoseconds()
         let guardian = Guardian(
             limits: DatabaseRule.Limits(), now: started, takesLong: { [unowned self] now in callHelp(at: now) },
-            isCancelled: { false })
+            isOutdated: { [unowned self] in isOutdated }, isCancelled: { false })
         do throws(Failure) {
             let session = try readable(guardian)
             session.guardian = guardian
@@ -209,154 +216,13 @@ final class Worker {
                 throw .problem(session.problem(error))
             }
         } catch {
-            if case .problem(let problem) = error, problem.isOfConnection { opened = nil }
+            if case .problem(let problem) = error, problem.isOfConnection { closeFile() }
             // Whatever keeps it from being looked at: answers that are kept can't be told to be the newest.
             database.version.change()
             return false
         }
         database.version.checked(at: started)
         return true
-    }
-
-    // MARK: Connections
-
-    /// A connection to read from.
-    private func readable(_ guardian: Guardian) throws(Failure) -> Session {
-        if let session = try inMemory(guardian) { return session }
-        let look: DatabaseFileLook
-        do throws(DatabaseFileProblem) {
-            look = try database.file.look()
-        } catch {
-            opened = nil
-            guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
-            guard writes else { throw .needsWriter }
-            if database.writes == .file { return try open(try makeFile(seeds, guardian), writes: true, guardian) }
-            try fillMemory(seeds, guardian)
-            guard let memory else { throw .missing }
-            return memory.session
-        }
-        return try open(look, writes: false, guardian)
-    }
-
-    /// What is in memory, made anew where its seeds have changed; nil where nothing is, or what is there was made from
-    /// seeds alone and there is a file by now.
-    private func inMemory(_ guardian: Guardian) throws(Failure) -> Session? {
-        guard let memory else { return nil }
-        guard let seeds = memory.seeds, let source = database.seeds else { return memory.session }
-        let isWritten = memory.isWritten
-        guard isWritten || !hasFile else {
-            self.memory = nil
-            database.setInMemory(false, isFixed: false)
-            return nil
-        }
-        guard source.state != seeds else { return memory.session }
-        try fillMemory(source, guardian)
-        self.memory?.isWritten = isWritten
-        return self.memory?.session
-    }
-
-    /// Whether something stands at the file's place.
-    private var hasFile: Bool {
-        do throws(DatabaseFileProblem) { _ = try database.file.look() } catch { return error != .missing }
-        return true
-    }
-
-    private func failure(_ problem: DatabaseFileProblem) -> Failure {
-        switch problem {
-        case .missing: .missing
-        case .refused(let why): .refused(why)
-        }
-    }
-
-    private func open(
-        _ look: DatabaseFileLook, writes: Bool, _ guardian: Guardian
-    ) throws(Failure) -> Session {
-        var look = look
-        if let opened, opened.identity == look.identity, opened.writes || !writes,
-            !opened.isFrozen || Worker.mustBeFrozen(opened.path)
-        {
-            guard opened.stamp != look.stamp else { return opened.session }
-            if try isKnown(opened, guardian) { return opened.session }
-            // It may have waited for somebody's commit.
-            do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
-        }
-        opened = nil
-        let path: String
-        do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
-        let log = LogIdentity(ofFile: path + "-wal")
-        guard !database.isForeign(log: log, of: look.identity.born(at: path)) else {
-            let name = database.file.name
-            throw .problem(
-                Problem(502, "database error", "\(name) is another file now, and \(name)-wal is that of the one before")
-            )
-        }
-        do throws(SQLiteError) {
-            var isFrozen = false
-            let connection = try connect(path, writes: writes, guardian, &isFrozen)
-            let session = try Session(connection, name: database.file.name)
-            session.guardian = guardian
-            defer { session.guardian = nil }
-            opened = try OpenedFile(session, database.file, at: path, look, writes: writes, isFrozen: isFrozen)
-            // What is known of the data before it was opened is nothing.
-            noteChange()
-            return session
-        } catch {
-            throw .problem(problem(error, guardian))
-        }
-    }
-
-    /// Whether SQLite knows what somebody has done to a file whose stamp has changed.
-    private func isKnown(_ opened: OpenedFile, _ guardian: Guardian) throws(Failure) -> Bool {
-        opened.session.guardian = guardian
-        defer { opened.session.guardian = nil }
-        do throws(SQLiteError) {
-            return try opened.isKnown(noteChange)
-        } catch {
-            if error.isLock || error.isInterrupt { throw .problem(opened.session.problem(error)) }
-            return false
-        }
-    }
-
-    /// Notes that the data are others now. A log that wasn't there, or is another one now, comes with that.
-    private func noteChange() {
-        database.version.change()
-        noteLog()
-    }
-
-    /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.
-    private func connect(
-        _ path: String, writes: Bool, _ guardian: Guardian, _ isFrozen: inout Bool
-    ) throws(SQLiteError) -> SQLiteConnection {
-        do throws(SQLiteError) {
-            let connection = try SQLiteConnection(path, mode: writes ? .readWrite : .readOnly)
-            connection.waitsForLock = { guardian.waitsForLock($0) }
-            connection.goesOn = { guardian.goesOn() }
-            // Nothing is read before the first statement.
-            _ = try connection.integer("PRAGMA schema_version")
-            return connection
-        } catch {
-            // Which of the two it is depends on whether the file itself may be written.
-            let isRefused = error.name == "SQLITE_CANTOPEN" || error.name == "SQLITE_READONLY"
-            guard !writes, isRefused, Worker.mustBeFrozen(path) else { throw error }
-            isFrozen = true
-            let connection = try SQLiteConnection(
-                SQLitePath.uri(path, parameters: "immutable=1"), mode: .readOnly, isURI: true)
-            _ = try connection.integer("PRAGMA schema_version")
-            return connection
-        }
-    }
-
-    /// Whether a file has no log, and nobody here can make one beside it.
-    private static func mustBeFrozen(_ path: String) -> Bool {
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        var status = stat()
-        return lstat(path + "-wal", &status) != 0 && access(folder, W_OK) != 0
-    }
-
-    /// Notes the log that belongs to the file that is open.
-    private func noteLog() {
-        guard let opened else { return }
-        database.note(log: LogIdentity(ofFile: opened.path + "-wal"), of: opened.born)
     }
 
     // MARK: Writing
@@ -376,10 +242,10 @@ final class Worker {
             guard case .missing = error, let seeds = database.seeds else { throw failure(error) }
             look = try makeFile(seeds, guardian)
         }
-        return try open(look, writes: true, guardian)
+        return try openFile(look, writes: true, guardian)
     }
 
-    private func makeFile(_ seeds: SeedSource, _ guardian: Guardian) throws(Failure) -> DatabaseFileLook {
+    func makeFile(_ seeds: SeedSource, _ guardian: Guardian) throws(Failure) -> DatabaseFileLook {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         do throws(Problem) {
@@ -420,7 +286,7 @@ final class Worker {
         database.setInMemory(true, isFixed: true)
     }
 
-    private func fillMemory(_ source: SeedSource, _ guardian: Guardian) throws(Failure) {
+    func fillMemory(_ source: SeedSource, _ guardian: Guardian) throws(Failure) {
         let state = source.state
         let limit = Int64(database.memoryLimit) / 4096
         let connection: SQLiteConnection
@@ -453,7 +319,7 @@ final class Worker {
         return session
     }
 
-    private func problem(_ error: SQLiteError, _ guardian: Guardian) -> Problem {
+    func problem(_ error: SQLiteError, _ guardian: Guardian) -> Problem {
         Problem(error, of: database.file.name, guardian)
     }
 

@@ -56,9 +56,12 @@ final class Folder: Sendable {
     private static let began = monotonicNanoseconds()
 
     private func database(
-        seeds: SeedSource? = nil, now: @escaping @Sendable () -> UInt64 = { DatabaseTests.began }
+        seeds: SeedSource? = nil, readers: ReaderDuty = ReaderDuty(),
+        now: @escaping @Sendable () -> UInt64 = { DatabaseTests.began }
     ) -> Database {
-        Database(PlainFile(location: path), seeds: seeds, memoryLimit: 1 << 20, entityTag: Stage.tag, now: now)
+        Database(
+            PlainFile(location: path), seeds: seeds, memoryLimit: 1 << 20, entityTag: Stage.tag, now: now,
+            readers: readers)
     }
 
     private func ask(
@@ -109,7 +112,10 @@ final class Folder: Sendable {
     @Test func `Threads and connections of an idle database end, and come back`() async throws {
         try make(wal: true)
         let passed = Mutex<UInt64>(0)
-        let database = database { DatabaseTests.began &+ passed.withLock { $0 } }
+        // On a busy machine another thread is called for the next request, while the one before is not back yet.
+        let database = database(readers: ReaderDuty(limit: 1, spare: 0)) {
+            DatabaseTests.began &+ passed.withLock { $0 }
+        }
         defer { database.close() }
         for _ in 0..<2 {
             #expect(await ask(database, .get, "t/1").status == 200)
@@ -146,7 +152,7 @@ final class Folder: Sendable {
             }
             #expect(answered == 8)
         }
-        #expect(database.threadCount <= ReaderDuty.maximumCount + 1)
+        #expect(database.threadCount <= ReaderDuty.maximumCount + 2)
     }
 
     @Test func `The thread that has a database in memory sleeps while nobody asks`() async throws {
@@ -221,6 +227,31 @@ final class Folder: Sendable {
         #expect(await ask(database, .get, "t").status == 502)
         #expect(await ask(database, .post, "t", "{}", writes: .file).status == 502)
         unlink(path + "-wal")
+        #expect(await ask(database, .get, "t").body == "[]")
+    }
+
+    @Test func `An empty log of the file before keeps nobody from a new one`() async throws {
+        try make(wal: true)
+        let database = database()
+        defer { database.close() }
+        // Who only reads makes the log, and leaves it empty.
+        #expect(await ask(database, .get, "t/1").status == 200)
+        var status = stat()
+        #expect(stat(path + "-wal", &status) == 0 && status.st_size == 0)
+        let other = Folder()
+        do {
+            let connection = try SQLiteConnection(other.path + "/shop.db", mode: .create)
+            try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, b)")
+        }
+        #expect(rename(other.path + "/shop.db", path) == 0)
+        #expect(await ask(database, .get, "t").body == "[]")
+        // One that has a log itself gets an index of its own.
+        do {
+            let connection = try SQLiteConnection(other.path + "/shop.db", mode: .create)
+            _ = try connection.prepare("PRAGMA journal_mode=WAL").step()
+            try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, c)")
+        }
+        #expect(rename(other.path + "/shop.db", path) == 0)
         #expect(await ask(database, .get, "t").body == "[]")
     }
 
@@ -301,6 +332,30 @@ final class Folder: Sendable {
             $0.limits.time = 20_000_000
         }
         #expect(answer.status == 503 && answer.body.contains("took too long"))
+    }
+
+    @Test func `A look whether the data have changed waits for no query, however many take long`() async throws {
+        try make()
+        let database = database()
+        defer { database.close() }
+        #expect(await ask(database, .get, "t/1").status == 200)
+        var rule = DatabaseRule()
+        rule.statement = DatabaseRule.Statement(
+            sql: "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT count(*) FROM n")
+        (rule.limits.time, rule.limits.wait) = (20_000_000_000, 20_000_000_000)
+        let request = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
+        let ended = Mutex(0)
+        let count = ReaderDuty.maximumCount
+        let tickets = (0...count).map { _ in database.submit(request) { _ in ended.withLock { $0 += 1 } } }
+        for _ in 0..<3000 where database.threadCount < count { usleep(10_000) }
+        // The one that waits gets no thread of its own; a look does, and that stays for the next one.
+        for _ in 0..<3 { await check(database) }
+        #expect(ended.withLock { $0 } == 0)
+        #expect(database.threadCount <= count + 1)
+        for ticket in tickets { ticket.cancel() }
+        for _ in 0..<3000 where ended.withLock({ $0 }) < tickets.count { usleep(10_000) }
+        #expect(ended.withLock { $0 } == tickets.count)
+        #expect(await ask(database, .get, "t/1").status == 200)
     }
 
     @Test func `Requests wait for a lock of another program, and no longer than they may`() async throws {

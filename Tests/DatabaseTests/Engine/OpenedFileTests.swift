@@ -60,7 +60,8 @@ private final class Program: @unchecked Sendable {
     /// slow the machine is.
     private func database(_ file: CountedFile) -> Database {
         Database(
-            file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 }, readers: ReaderDuty(limit: 1),
+            file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 },
+            readers: ReaderDuty(limit: 1, spare: 0),
             patience: .max)
     }
 
@@ -270,17 +271,7 @@ private final class Program: @unchecked Sendable {
     }
 
     /// Copies a file over the database, as cp does.
-    private func copy(_ source: String) throws {
-        let from = open(source, O_RDONLY)
-        let to = open(path, O_WRONLY | O_TRUNC)
-        defer {
-            close(from)
-            close(to)
-        }
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = read(from, &bytes, bytes.count)
-        #expect(count > 0 && count < bytes.count && write(to, bytes, count) == count)
-    }
+    private func copy(_ source: String) throws { try copy(source, to: path) }
 
     @Test(arguments: [false, true])
     func `A file with other columns that was copied there is read by its own schema`(log: Bool) async throws {
@@ -334,5 +325,58 @@ private final class Program: @unchecked Sendable {
         try program.run("ALTER TABLE t ADD COLUMN b")
         #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":3,"b":null}"#)
         #expect(file.openings == 2)
+    }
+
+    /// Leaves the database as a program does that is killed in the midst of a commit: with its journal.
+    private func killWriter() throws {
+        let copies = other.path
+        do {
+            let program = try Program(path)
+            try program.run("PRAGMA cache_size=2", "BEGIN", "UPDATE t SET a = 'half done'")
+            for id in 2..<40 { try program.run("INSERT INTO t VALUES (\(id), zeroblob(4000))") }
+            for suffix in ["", "-journal"] { try copy(path + suffix, to: copies + "/left.db" + suffix) }
+            try program.run("ROLLBACK")
+        }
+        for suffix in ["-journal", ""] {
+            try copy(copies + "/left.db" + suffix, to: path + suffix)
+            unlink(copies + "/left.db" + suffix)
+        }
+    }
+
+    private func copy(_ source: String, to target: String) throws {
+        let from = open(source, O_RDONLY)
+        let to = open(target, O_WRONLY | O_TRUNC | O_CREAT, 0o600)
+        defer {
+            close(from)
+            close(to)
+        }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = read(from, &bytes, bytes.count)
+        #expect(count > 0 && count < bytes.count && write(to, bytes, count) == count)
+    }
+
+    @Test(arguments: [false, true])
+    func `What a killed program has begun is taken back by who reads, where the map has the file written`(
+        isOpen: Bool
+    ) async throws {
+        try make(path, Self.table, "INSERT INTO t VALUES (1,'x')")
+        for writes in [DatabaseRule.Writes.off, .file] {
+            let database = Database(
+                PlainFile(location: path), writes: writes, memoryLimit: 1 << 20, entityTag: Stage.tag)
+            defer { database.close() }
+            if isOpen { #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#) }
+            try killWriter()
+            let answer = await database.ask(.get, "t/1")
+            if writes == .file {
+                #expect(answer.body == #"{"id":1,"a":"x"}"#)
+                #expect(access(path + "-journal", F_OK) != 0)
+            } else {
+                #expect(answer.status == 502 && answer.body.contains("takes back what it had begun"), "\(answer)")
+                #expect(access(path + "-journal", F_OK) == 0)
+                // As the message advises.
+                #expect(try Program(path).connection.integer("SELECT count(*) FROM t") == 1)
+                #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
+            }
+        }
     }
 }

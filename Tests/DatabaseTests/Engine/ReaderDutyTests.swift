@@ -19,6 +19,9 @@ struct ReaderDutyTests {
         func wasCalled() -> Bool { duty.wasCalled() }
         func isHeldUp(_ value: Bool) { duty.isHeldUp(value) }
         func left() { duty.left() }
+        var mayRead: Bool { duty.mayRead }
+        func ended() { duty.ended() }
+        func lookArrived(at now: UInt64) -> ReaderDuty.Call { duty.arrived(waiting: 1, looks: true, at: now) }
     }
 
     /// As many threads as are given, all of them asleep.
@@ -89,6 +92,29 @@ struct ReaderDutyTests {
         #expect(duty.arrived(waiting: 200, at: Self.start) == .nothing)
         duty.left()
         #expect(duty.help(at: Self.start) == .start)
+    }
+
+    @Test("While all are at queries one more is called for a look, and for nothing else")
+    func look() {
+        let duty = Threads()
+        for _ in 0..<ReaderDuty.maximumCount {
+            #expect(duty.mayRead)
+            #expect(duty.help(at: Self.start) == .start)
+            duty.took(at: Self.start)
+        }
+        #expect(!duty.mayRead)
+        for _ in 0..<ReaderDuty.maximumCount { duty.isHeldUp(true) }
+        #expect(duty.arrived(waiting: 1, at: Self.start + 10) == .nothing)
+        #expect(duty.lookArrived(at: Self.start + 20) == .start)
+        // That one is on its way.
+        #expect(duty.lookArrived(at: Self.start + 30) == .nothing)
+        duty.sleeps()
+        #expect(duty.arrived(waiting: 1, at: Self.start + 40) == .nothing)
+        #expect(duty.lookArrived(at: Self.start + 50) == .wake)
+        duty.sleeps()
+        duty.ended()
+        #expect(duty.mayRead)
+        #expect(duty.arrived(waiting: 1, at: Self.start + ReaderDuty.longTime * 2) == .wake)
     }
 
     @Test("A thread that wakes up without a call goes on waiting")

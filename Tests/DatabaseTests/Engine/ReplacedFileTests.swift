@@ -1,0 +1,169 @@
+import Glibc
+import SQLite
+import Testing
+
+@testable import Database
+
+@Suite("A file that takes the place of one with a log")
+struct ReplacedFileTests {
+    private let folder = Folder()
+    private let other = Folder()
+    private var path: String { folder.path + "/shop.db" }
+    private var source: String { other.path + "/shop.db" }
+
+    /// Makes a database with a row, and as many more pages as are asked for.
+    private func make(_ path: String, _ value: String, pages: Int = 0, mode: String = "WAL") throws {
+        let connection = try SQLiteConnection(path, mode: .create)
+        for statement in [
+            "PRAGMA journal_mode=\(mode)", "CREATE TABLE t(id INTEGER PRIMARY KEY, a)",
+            "INSERT INTO t VALUES (1,'\(value)')",
+            "CREATE TABLE filling(a)", "INSERT INTO filling VALUES (zeroblob(\(pages * 4096)))",
+        ] {
+            let statement = try connection.prepare(statement)
+            while try statement.step() {}
+        }
+    }
+
+    private func run(_ statement: String) throws {
+        let connection = try SQLiteConnection(path, mode: .readWrite)
+        let statement = try connection.prepare(statement)
+        while try statement.step() {}
+    }
+
+    private func database() -> Database {
+        Database(
+            PlainFile(location: path), writes: .file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 }
+        )
+    }
+
+    private func bytes(_ path: String) -> [UInt8] {
+        let file = open(path, O_RDONLY)
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = read(file, &bytes, bytes.count)
+        #expect(count > 0 && count < bytes.count)
+        return Array(bytes.prefix(max(count, 0)))
+    }
+
+    /// Copies the other database over this one, as cp does.
+    private func copy() {
+        let bytes = bytes(source)
+        let file = open(path, O_WRONLY | O_TRUNC)
+        defer { close(file) }
+        #expect(write(file, bytes, bytes.count) == bytes.count)
+        // The clock of a file system may stand still for some milliseconds.
+        let times = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
+        #expect(futimens(file, times) == 0)
+    }
+
+    /// A database that two threads have open, and that has this row.
+    private func opened(_ value: String) async -> Database {
+        let database = database()
+        #expect(await database.ask(.get, "t/1").body.contains("before"))
+        #expect(await database.ask(.patch, "t/1", "{\"a\":\"\(value)\"}").status == 200)
+        #expect(await database.ask(.get, "t/1").body == "{\"id\":1,\"a\":\"\(value)\"}")
+        return database
+    }
+
+    @Test(
+        "One that is copied there is read and written, though other connections sleep",
+        arguments: [(0, 20, "WAL"), (20, 0, "WAL"), (0, 20, "DELETE"), (20, 0, "DELETE")])
+    func copied(before: Int, after: Int, mode: String) async throws {
+        try make(path, "before", pages: before)
+        let database = await opened("x")
+        defer { database.close() }
+        try run("PRAGMA wal_checkpoint(TRUNCATE)")
+        try make(source, "after", pages: after, mode: mode)
+        copy()
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"after"}"#)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        #expect(try SQLiteConnection(path, mode: .readWrite).integer("SELECT count(*) FROM filling") == 1)
+        let check = try SQLiteConnection(path, mode: .readWrite).prepare("PRAGMA integrity_check")
+        #expect(try check.step() && check.string(0) == "ok")
+    }
+
+    @Test(
+        "A log that has what the file before had not is neither read into the new one nor written there",
+        arguments: [true, false])
+    func leftLog(isAsked: Bool) async throws {
+        try make(path, "before")
+        let database = await opened("x")
+        defer { database.close() }
+        try make(source, "after", pages: 20)
+        copy()
+        if isAsked {
+            for _ in 0..<2 {
+                let answer = await database.ask(.get, "t/1")
+                #expect(answer.status == 502 && answer.body.contains("remove shop.db-wal and shop.db-shm"), "\(answer)")
+                #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).status == 502)
+            }
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+            #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"after"}"#)
+        }
+        database.close()
+        for _ in 0..<3000 where database.threadCount > 0 { usleep(10_000) }
+        #expect(bytes(path) == bytes(source))
+    }
+
+    @Test("A log stays that of a file whose times alone have changed")
+    func touched() async throws {
+        try make(path, "before")
+        let database = await opened("x")
+        defer { database.close() }
+        let times = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).body == #"{"id":1,"a":"y"}"#)
+        try run("PRAGMA wal_checkpoint(PASSIVE)")
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        #expect(database.openings.current == 0)
+    }
+
+    @Test("A query that goes on is ended and asked of the new file", arguments: [true, false])
+    func running(isCopied: Bool) async throws {
+        try make(path, "before")
+        let database = await opened("1000000000000")
+        defer { database.close() }
+        try run("PRAGMA wal_checkpoint(TRUNCATE)")
+        try make(source, "3", pages: 20)
+        var rule = DatabaseRule()
+        rule.statement = DatabaseRule.Statement(
+            sql: """
+                WITH RECURSIVE n(x) AS (
+                  SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < (SELECT CAST(a AS INTEGER) FROM t WHERE id = 1))
+                SELECT count(*) AS n FROM n
+                """)
+        rule.limits.time = 600_000_000_000
+        rule.limits.wait = 600_000_000_000
+        let made = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
+        let body = await withCheckedContinuation { (done: CheckedContinuation<String, Never>) in
+            database.submit(made) { result in
+                guard case .answer(let answer, _) = result else { return done.resume(returning: "") }
+                done.resume(returning: String(decoding: answer.body, as: UTF8.self))
+            }
+            Task {
+                // Another thread answers this one, so that the query has begun.
+                _ = await database.ask(.get, "t/1")
+                if isCopied { copy() } else { #expect(rename(source, path) == 0) }
+                #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"3"}"#)
+            }
+        }
+        #expect(body == #"[{"n":3}]"#)
+    }
+
+    @Test("No connection begins while one to the file before is open")
+    func openings() {
+        let openings = Openings()
+        var former = [openings.begin(), openings.begin()]
+        #expect(former.allSatisfy { $0?.number == 0 })
+        #expect(openings.end(0))
+        #expect(!openings.end(0) && openings.current == 1)
+        for _ in 0..<2 {
+            #expect(openings.begin() == nil)
+            former.removeLast()
+        }
+        #expect(openings.begin()?.number == 1)
+    }
+}
