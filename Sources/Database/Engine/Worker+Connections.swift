@@ -59,6 +59,11 @@ extension Worker {
             !opened.isFrozen || Worker.mustBeFrozen(opened.path)
         {
             guard opened.stamp != look.stamp else { return opened.session }
+            // A copy begins with an empty file, which is a database without tables.
+            for _ in 0..<50 where look.stamp.size == 0 && opened.stamp.size > 0 && guardian.goesOn() {
+                usleep(10_000)
+                do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
+            }
             if try isKnown(opened, guardian) { return opened.session }
             if opened.isWrittenOver { database.endOpenings(opened.opening.number, over: opened.path) }
             // It may have waited for somebody's commit.

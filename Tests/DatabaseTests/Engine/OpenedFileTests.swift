@@ -327,6 +327,24 @@ private final class Program: @unchecked Sendable {
         #expect(file.openings == 2)
     }
 
+    @Test func `A file that is empty while another one is copied there is no database without tables`() async throws {
+        let source = other.path + "/shop.db"
+        defer { unlink(source) }
+        try make(path, Self.table, "INSERT INTO t VALUES (1,'x')")
+        try make(source, Self.table, "INSERT INTO t VALUES (1,'y')")
+        let file = CountedFile(path)
+        let database = database(file)
+        defer { database.close() }
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(truncate(path, 0) == 0)
+        // The file is there at the third look.
+        file.afterNextLook { file.afterNextLook { try? copy(source) } }
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        // One that stays empty is what it is.
+        #expect(truncate(path, 0) == 0)
+        #expect(await database.ask(.get, "t/1").status == 404)
+    }
+
     /// Leaves the database as a program does that is killed in the midst of a commit: with its journal.
     private func killWriter() throws {
         let copies = other.path
