@@ -1,5 +1,4 @@
 import HTTPSemantics
-import NIOCore
 
 /// Why an entry can't answer.
 public enum Unusable: UInt8, Sendable, CaseIterable {
@@ -317,9 +316,9 @@ public struct EntryTable: Sendable {
             unusable = unusable ?? .longURL
             return ([], 0)
         }
-        do throws(TargetError) {
-            let uri = try TargetURI(absolute: ByteBuffer(bytes: repaired))
-            return (uri.withBytes { Array($0) }, uri.pathEnd)
+        do {
+            let normal = try repaired.withUnsafeBytes { try TargetURI.normalForm(of: $0) }
+            return (normal.bytes ?? repaired, normal.pathEnd)
         } catch {
             unusable = unusable ?? .malformedURL
             return ([], 0)

@@ -17,6 +17,8 @@ struct RecordHead {
     var contentLength = -1
     /// Whether the record is a part of one, or has lost a part: its block is not the whole.
     var isSegment = false
+    /// Where in the block another record begins: this one was cut, and the fields are not one record's.
+    private(set) var next: Int?
     private var targets: [FieldPlace] = []
     private(set) var id = FieldPlace.none
     private(set) var url = FieldPlace.none
@@ -42,12 +44,15 @@ struct RecordHead {
     /// - Returns: nil where they end before it does.
     init?(_ input: UnsafeRawBufferPointer) {
         var lines = HeadLines(input)
-        guard lines.next() != nil else { return nil }
+        guard var last = lines.next() else { return nil }
         var isFolded = false
+        var next: Int?
         bytes = []
         while let line = lines.next() {
             if input[line.lowerBound] == 0x20 || input[line.lowerBound] == 0x09 { isFolded = true }
+            if next == nil { next = RecordHead.start(input, last, line) }
             add(input, line)
+            last = line
         }
         guard lines.isComplete else { return nil }
         let block = input.rebased(0..<lines.position)
@@ -56,6 +61,20 @@ struct RecordHead {
         } else {
             bytes = Array(block)
         }
+        self.next = next
+    }
+
+    /// Where another record begins: at a line, or at the end of the one before it, as ``RecordScanner`` looks for them.
+    private static func start(_ input: UnsafeRawBufferPointer, _ last: Range<Int>, _ line: Range<Int>) -> Int? {
+        let version = last.upperBound - 8
+        if version >= 5, input[version + 6] == UInt8(ascii: "."),
+            RecordScanner.isRecord(input.rebased(version..<input.count))
+        {
+            return version
+        }
+        // Nearly all fields begin with `WARC-`.
+        guard line.count >= 5, input[line.lowerBound + 4] == UInt8(ascii: "/") else { return nil }
+        return input.rebased(line).begins(with: "WARC/") ? line.lowerBound : nil
     }
 
     /// A line that begins with a blank goes on with the one before it (WARC 1.1 §4).

@@ -119,6 +119,27 @@ struct WARCReaderTests {
             ])
     }
 
+    @Test("pairs records however many stand between them")
+    func distantPairs() throws {
+        for requestsFirst in [true, false] {
+            var text = WARCText()
+            let numbers = 1...12
+            for number in numbers where requestsFirst { text.add("request", id: number, "PUT / HTTP/1.1\r\n\r\n") }
+            for number in numbers {
+                let to = ["WARC-Concurrent-To: \(WARCText.id(13 - number))"]
+                text.respond(
+                    "http://a.example/\(number)", id: 100 + number, with: requestsFirst ? to : [],
+                    "HTTP/1.1 200 OK\r\n\r\n")
+            }
+            for number in numbers where !requestsFirst {
+                let to = ["WARC-Concurrent-To: \(WARCText.id(113 - number))"]
+                text.add("request", id: number, with: to, "PUT / HTTP/1.1\r\n\r\n")
+            }
+            let lines = try read(text, "by record").lines
+            #expect(lines == numbers.map { "PUT 200 http://a.example/\($0)" })
+        }
+    }
+
     @Test("of a segment the body is missing, since other records have the rest", arguments: forms)
     func segment(_ form: String) throws {
         var text = WARCText()
