@@ -2,8 +2,8 @@ import HTTPSemantics
 
 /// Why an entry can't answer.
 public enum Unusable: UInt8, Sendable, CaseIterable {
-    case failed, status, connect, bodyNotRecorded, notModified, unresolvedRevisit, noURL, scheme, malformedURL, longURL,
-        longFields, method, repeated
+    case failed, status, connect, bodyNotRecorded, bodyTruncated, notModified, unresolvedRevisit, noURL, scheme,
+        malformedURL, longURL, longFields, method, repeated
 
     /// Behind the entry in `archive list`, in parentheses.
     public var words: String {
@@ -12,6 +12,7 @@ public enum Unusable: UInt8, Sendable, CaseIterable {
         case .status: "the status is none of a final response"
         case .connect: "CONNECT has no response to send again"
         case .bodyNotRecorded: "the body was not recorded"
+        case .bodyTruncated: "the body was not recorded to its end"
         case .notModified: "304 without the body that it stands for"
         case .unresolvedRevisit: "what it revisits is not in the archive"
         case .noURL: "it has no URL"

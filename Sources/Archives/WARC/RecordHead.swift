@@ -15,8 +15,11 @@ struct RecordHead {
     var kind = Kind.other
     /// Of the block that follows; negative where it is not said.
     var contentLength = -1
-    /// Whether the record is a part of one, or has lost a part: its block is not the whole.
-    var isSegment = false
+    /// Whether the record is a part of one: its block is not the whole.
+    private(set) var isSegment = false
+    /// Whether its writer has left out the end of the block (WARC 1.1 §5.13); a revisit's block never has a body.
+    var isTruncated: Bool { hasTruncation && kind != .revisit }
+    private var hasTruncation = false
     /// Where in the block another record begins: this one was cut, and the fields are not one record's.
     private(set) var next: Int?
     private var targets: [FieldPlace] = []
@@ -153,7 +156,12 @@ struct RecordHead {
         case (12, _): if name.equalsIgnoringCase("content-type") { mediaType = place }
         case (14, UInt8(ascii: "h")):
             if name.equalsIgnoringCase("content-length") { contentLength = value.decimalValue ?? -1 }
-        case (14, UInt8(ascii: "d")): if name.equalsIgnoringCase("warc-record-id") { id = place }
+        case (14, UInt8(ascii: "d")):
+            if name.equalsIgnoringCase("warc-record-id") {
+                id = place
+            } else if name.equalsIgnoringCase("warc-truncated") {
+                hasTruncation = true
+            }
         case (14, UInt8(ascii: "o")): if name.equalsIgnoringCase("warc-refers-to") { refersTo = place }
         case (15, UInt8(ascii: "i")): if name.equalsIgnoringCase("warc-target-uri") { url = place }
         case (17, _): if name.equalsIgnoringCase("warc-block-digest") { blockDigest = place }

@@ -56,8 +56,10 @@ struct WARCIndex {
                 table.update(
                     revisit.entry, status: other.status, isPartial: other.isPartial, varies: other.varies)
             }
-            if other.unusable == .bodyNotRecorded || other.unusable == .notModified {
+            switch other.unusable {
+            case .bodyNotRecorded, .bodyTruncated, .notModified:
                 table.mark(revisit.entry, unusable: .unresolvedRevisit)
+            default: break
             }
         }
         return resolved
@@ -141,6 +143,7 @@ struct WARCIndex {
             if hasHead || head.isHTTP || head.kind == .revisit { response = try scanHTTP(head, scanner) }
         }
         if head.isSegment { response.unusable = response.unusable ?? .bodyNotRecorded }
+        if head.isTruncated { response.unusable = response.unusable ?? .bodyTruncated }
         return response
     }
 

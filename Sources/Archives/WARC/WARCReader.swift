@@ -174,7 +174,8 @@ struct WARCReader: ArchiveReader {
         let open = try open(place)
         var exchange = try response(open)
         // A revisit's is another record's, and of a segment there is more.
-        if open.record.head.kind == .revisit || open.record.head.isSegment {
+        let head = open.record.head
+        if head.kind == .revisit || head.isSegment || head.isTruncated {
             exchange.body.isMissing = true
             exchange.body.size = nil
         }

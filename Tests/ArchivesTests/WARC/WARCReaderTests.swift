@@ -150,6 +150,25 @@ struct WARCReaderTests {
         #expect(try read.archive.exchange(0).body.isMissing)
     }
 
+    @Test("of a truncated record the body is missing; a revisit, which has none of its own, has it", arguments: forms)
+    func truncated(_ form: String) throws {
+        var text = WARCText()
+        text.respond("http://a.example/1", id: 1, with: ["WARC-Truncated: length"], "HTTP/1.1 200 OK\r\n\r\nbo")
+        text.respond("http://a.example/2", id: 2, "HTTP/1.1 200 OK\r\n\r\nbody")
+        for number in 1...2 {
+            let fields = ["WARC-Target-URI: http://a.example/\(number)", "WARC-Refers-To: \(WARCText.id(number))"]
+            text.add("revisit", with: fields + ["WARC-Truncated: length"], "HTTP/1.1 200 OK\r\n\r\n")
+        }
+        let read = try read(text, form)
+        #expect(
+            read.lines == [
+                "GET 200 http://a.example/1 bodyTruncated", "GET 200 http://a.example/2",
+                "GET 200 http://a.example/1 unresolvedRevisit", "GET 200 http://a.example/2",
+            ])
+        #expect(try (0..<4).map { try read.archive.exchange($0).body.isMissing } == [true, false, true, false])
+        #expect(try read.body(3) == "body")
+    }
+
     @Test("resolves revisits by record, by URI and date, and by digest", arguments: forms)
     func revisits(_ form: String) throws {
         let digest = "WARC-Payload-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
