@@ -33,8 +33,18 @@ struct FolderWatches: ~Copyable {
         guard descriptor >= 0 else { return }
         var wanted: [CInt: Set<[UInt8]>] = [:]
         var isComplete = true
+        // What the folders of the files lead to: often many are in one.
+        var folders: [ArraySlice<UInt8>: (path: [UInt8], watch: CInt)] = [:]
         for path in paths {
             if (path + [0]).withCString(linux_is_shared_filesystem) != 0 { isComplete = false }
+            let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+            if let known = folders[path[..<end]] {
+                let name = Array(path[end...].dropFirst())
+                if LookupTrail.endsAt(name, in: known.path) {
+                    wanted[known.watch, default: []].insert(name)
+                    continue
+                }
+            }
             LookupTrail.follow(path) { folder, name, isLast in
                 // The mask of a folder that is watched already is added to: it may be on the way to several files.
                 let mask =
@@ -43,6 +53,9 @@ struct FolderWatches: ~Copyable {
                 let watch = (folder + [0]).withCString { inotify_add_watch(descriptor, $0, mask) }
                 if watch >= 0 {
                     wanted[watch, default: []].insert(name)
+                    if isLast, folders[path[..<end]] == nil, path[end...].dropFirst().elementsEqual(name) {
+                        folders[path[..<end]] = (folder, watch)
+                    }
                 } else if errno == ENOSPC || errno == ENOMEM || errno == EACCES {
                     isComplete = false
                 }

@@ -35,6 +35,13 @@ enum LookupTrail {
         }
     }
 
+    /// Whether a look-up ends at a name in a folder, which is free of links: with a file, or since nothing is there.
+    static func endsAt(_ name: [UInt8], in folder: [UInt8]) -> Bool {
+        guard !name.isEmpty, !name.elementsEqual(".".utf8), !name.elementsEqual("..".utf8) else { return false }
+        if case .link = target(of: folder + [UInt8(ascii: "/")] + name) { return false }
+        return true
+    }
+
     private enum Target {
         case link([UInt8])
         case other, missing

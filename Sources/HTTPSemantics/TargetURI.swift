@@ -136,6 +136,22 @@ extension TargetURI {
         try self.init(absolute: buffer)
     }
 
+    /// The normal form of an absolute URI, where only that is needed of it: an index has it of each of its entries.
+    ///
+    /// - Returns: nil bytes where the URI is in that form already; with them where the path ends, at the `?` or the end.
+    /// - Throws: ``TargetError``, as ``init(absolute:)`` does.
+    public static func normalForm(
+        of uri: UnsafeRawBufferPointer
+    ) throws(TargetError) -> (bytes: [UInt8]?, pathEnd: Int) {
+        let parts = try URIParts(absolute: uri)
+        guard parts.isNormalised else {
+            let normalised = URINormaliser.normalise(uri, parts)
+            return (normalised.bytes, normalised.pathEnd)
+        }
+        let isWhole = parts.rawPath.upperBound == uri.count
+        return (isWhole ? nil : Array(uri[..<parts.rawPath.upperBound]), parts.queryStart)
+    }
+
     private init(parts: URIParts, of received: ByteBuffer) throws(TargetError) {
         scheme = parts.scheme
         schemeLength = parts.schemeLength

@@ -66,7 +66,7 @@ struct MapSources: Sendable {
     /// - Throws: ``CommandFailure`` with status 65 where there is an error, 66 where an archive can't be read.
     func loadOrFail() throws -> SubstitutionMap {
         for name in names where ArchiveFormat.isNamed(name) && options.streams[name] == nil {
-            guard let reason = LocalFile.unreadableReason(name) else { continue }
+            guard let reason = LocalFile.unreadableReason(name, mayBeFolder: true) else { continue }
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)")
         }
         let result = load()

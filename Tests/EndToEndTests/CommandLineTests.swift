@@ -162,7 +162,7 @@ struct CommandLineTests {
     @Test(
         "A folder that has neither a map nor a recording is told so, wherever it is named",
         arguments: [
-            (["--map", "none"], Int32(65)), (["replay", "none"], 65), (["check", "none"], 1),
+            (["--map", "none"], Int32(65)), (["replay", "none"], 66), (["check", "none"], 1),
             (["archive", "list", "none"], 66),
         ] as [([String], Int32)])
     func folderOfNothing(arguments: [String], status: Int32) throws {
@@ -171,6 +171,17 @@ struct CommandLineTests {
         let finished = try SubproxyProcess.run(arguments, folder: folder.path)
         #expect(finished.status == status)
         #expect(finished.error == "none: error: the folder has neither substitutions.yaml nor recording.yaml\n")
+    }
+
+    @Test("A folder that is a recording may have the name of an archive's file", arguments: ["replay", "--map"])
+    func folderNamedAsFile(argument: String) throws {
+        let folder = TemporaryFolder()
+        mkdir(folder.at("shop.har"), 0o755)
+        try folder.write("shop.har/recording.yaml", "- url: http://a.test/\n  text: hi\n")
+        let arguments = argument == "replay" ? ["replay", "shop.har"] : ["run", "--map", "shop.har"]
+        let finished = try SubproxyProcess.run(
+            arguments + ["--ca-dir", folder.at("ca"), "--", "curl", "--silent", "http://a.test/"], folder: folder.path)
+        #expect(finished.status == 0 && finished.output == "hi", "\(finished.error)")
     }
 
     @Test("A word behind an archive that is no file may be a command whose '--' was forgotten")

@@ -67,6 +67,21 @@ struct ReplayedFileTests {
         try Wait.until { try binary.get("http://a.test/x").status == 504 }
     }
 
+    @Test("Each of very many files beside a HAR counts when it is edited")
+    func manySiblings() throws {
+        let folder = TemporaryFolder()
+        let numbers = 0..<1200
+        for number in numbers { try folder.write("b\(number).txt", "\(number)") }
+        let entries = numbers.map { Self.entry("http://a.test/\($0)", "b\($0).txt", isFile: true) }
+        let path = try folder.write(
+            "a.har", "{\"log\":{\"version\":\"1.2\",\"entries\":[\(entries.joined(separator: ",\n"))]}}")
+        let binary = try RunningBinary(map: path, ["--offline"])
+        #expect(try binary.get("http://a.test/1199").text == "1199")
+        try folder.write("new.txt", "second")
+        try #require(rename("\(folder.path)/new.txt", "\(folder.path)/b1199.txt") == 0)
+        try Wait.until { try binary.get("http://a.test/1199").text == "second" }
+    }
+
     @Test("A body that was recorded with deflate passes as it is to a client that takes it, and decoded to others")
     func deflate() throws {
         let folder = TemporaryFolder()

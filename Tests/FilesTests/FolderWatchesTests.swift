@@ -73,6 +73,26 @@ struct FolderWatchesTests {
         #expect(watches.drain())
     }
 
+    @Test("Of many files in a folder each is noticed, those that links lead to among them")
+    func manyInFolder() {
+        let names = ["d/a", "d/link", "d/later", "d/b", "to/d/c", "d/link2"]
+        for (number, change) in ["d/a", "other/x", "d/later", "d/b", "d/c", "other/link2"].enumerated() {
+            let sandbox = FileSandbox()
+            for name in ["d/a", "d/b", "d/c", "other/x", "other/link2"] { sandbox.write("1", to: name) }
+            sandbox.link("d/link", to: "../other/x")
+            sandbox.link("d/link2", to: "../other/link2")
+            sandbox.link("to", to: ".")
+            let watches = Watches(usesNotifications: true)
+            // Whichever comes first.
+            watches.arm((names[number...] + names[..<number]).map { sandbox.at($0).bytes })
+            #expect(!watches.drain())
+            sandbox.write("2", to: "d/neighbour")
+            #expect(!watches.drain(), "\(change)")
+            sandbox.write("3", to: change)
+            #expect(watches.drain(), "\(change)")
+        }
+    }
+
     @Test("A file that is not there yet is waited for, its folder too")
     func missing() {
         let watches = Watches(usesNotifications: true)

@@ -19,6 +19,22 @@ struct TargetURITests {
         #expect(String(buffer: uri.rawPathAndQuery) == "/a/b.png?x=1&y=/?")
     }
 
+    @Test("The normal form alone is that of the whole URI, and no copy where the bytes are in it")
+    func normalForm() throws {
+        for (text, isCopied) in [
+            ("http://a.example/b?c", false), ("http://a.example/", false), ("http://a.example/b#c", true),
+            ("http://a.example", true), ("HTTP://A.example:80/%61/../?%7e", true), ("http://a.example/b?c#d", true),
+        ] {
+            let uri = try TargetURI(text)
+            let form = try Array(text.utf8).withUnsafeBytes { try TargetURI.normalForm(of: $0) }
+            #expect(form.bytes ?? Array(text.utf8) == Array(uri.description.utf8), "\(text)")
+            #expect(form.pathEnd == uri.pathEnd && (form.bytes != nil) == isCopied, "\(text)")
+        }
+        #expect(throws: TargetError.invalidByte) {
+            try Array("http://a.example/ b".utf8).withUnsafeBytes { try TargetURI.normalForm(of: $0) }
+        }
+    }
+
     @Test("A URI that stands inside a larger buffer is read from its reader index")
     func slice() throws {
         for target in ["http://example.com/a?b", "HTTP://Example.com:80/%61?b"] {

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// A content coding that can be decoded (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
 enum ContentCoding: String, Sendable, CaseIterable {
     case gzip, deflate, br, zstd
@@ -7,6 +9,41 @@ enum ContentCoding: String, Sendable, CaseIterable {
         let name = name.lowercased()
         guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else { return nil }
         self = coding
+    }
+
+    /// What wrong servers write in the place of a coding, in lower case: transfer encodings of mail, and charsets.
+    static let mistaken: Set<String> = ["none", "7bit", "8bit", "binary", "utf-8", "utf8", "iso-8859-1"]
+
+    /// How many of the first bytes ``isWrong(for:isWhole:)`` takes.
+    static let telling = 1024
+
+    /// Whether a body that begins like this has not the coding, since its writer has decoded it and left the field.
+    ///
+    /// A body in gzip or zstd has a mark. In the others it is any bytes, and no text that stops to be decoded: of some text
+    /// a few bytes are a whole stream, with nothing in it.
+    ///
+    /// - Parameter isWhole: whether these are all bytes of the body.
+    func isWrong(for start: [UInt8], isWhole: Bool) -> Bool {
+        guard self == .br || self == .deflate else { return !start.isEmpty && !canBegin(with: start) }
+        guard !start.isEmpty, start.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }),
+            let decompressor = try? decompressor(start.prefix(2))
+        else { return false }
+        return start.withUnsafeBytes { text in
+            withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { room in
+                var position = 0
+                for _ in 0..<64 {
+                    let step = decompressor.decode(text.rebased(position..<text.count), into: room)
+                    position += step.consumed
+                    switch step.state {
+                    case .failed: return true
+                    case .complete: return position < text.count || !isWhole
+                    case .open where step.produced > 0: continue
+                    case .open: return isWhole
+                    }
+                }
+                return false
+            }
+        }
     }
 
     /// Whether a body that begins like this may have the coding: gzip and zstd have a mark, the others may be anything.

@@ -1,10 +1,9 @@
 import HTTPSemantics
-import NIOCore
 
 /// Why an entry can't answer.
 public enum Unusable: UInt8, Sendable, CaseIterable {
-    case failed, status, connect, bodyNotRecorded, notModified, unresolvedRevisit, noURL, scheme, malformedURL, longURL,
-        longFields, method, repeated
+    case failed, status, connect, bodyNotRecorded, bodyTruncated, notModified, unresolvedRevisit, noURL, scheme,
+        malformedURL, longURL, longFields, method, repeated
 
     /// Behind the entry in `archive list`, in parentheses.
     public var words: String {
@@ -13,6 +12,7 @@ public enum Unusable: UInt8, Sendable, CaseIterable {
         case .status: "the status is none of a final response"
         case .connect: "CONNECT has no response to send again"
         case .bodyNotRecorded: "the body was not recorded"
+        case .bodyTruncated: "the body was not recorded to its end"
         case .notModified: "304 without the body that it stands for"
         case .unresolvedRevisit: "what it revisits is not in the archive"
         case .noURL: "it has no URL"
@@ -317,9 +317,9 @@ public struct EntryTable: Sendable {
             unusable = unusable ?? .longURL
             return ([], 0)
         }
-        do throws(TargetError) {
-            let uri = try TargetURI(absolute: ByteBuffer(bytes: repaired))
-            return (uri.withBytes { Array($0) }, uri.pathEnd)
+        do {
+            let normal = try repaired.withUnsafeBytes { try TargetURI.normalForm(of: $0) }
+            return (normal.bytes ?? repaired, normal.pathEnd)
         } catch {
             unusable = unusable ?? .malformedURL
             return ([], 0)

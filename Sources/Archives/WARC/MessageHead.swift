@@ -54,8 +54,9 @@ struct MessageHead {
         }
     }
 
-    /// The content codings, in the order in which they were put on.
-    var codings: [String] { ContentDecoder.codings(of: fields) }
+    /// The content codings, in the order in which they were put on. Names that stand for none are passed over, as browsers
+    /// do.
+    var codings: [String] { ContentDecoder.codings(of: fields).filter { !ContentCoding.mistaken.contains($0) } }
 }
 
 /// What an index needs of the head of a response.

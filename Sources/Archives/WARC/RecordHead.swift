@@ -15,8 +15,13 @@ struct RecordHead {
     var kind = Kind.other
     /// Of the block that follows; negative where it is not said.
     var contentLength = -1
-    /// Whether the record is a part of one, or has lost a part: its block is not the whole.
-    var isSegment = false
+    /// Whether the record is a part of one: its block is not the whole.
+    private(set) var isSegment = false
+    /// Whether its writer has left out the end of the block (WARC 1.1 §5.13); a revisit's block never has a body.
+    var isTruncated: Bool { hasTruncation && kind != .revisit }
+    private var hasTruncation = false
+    /// Where in the block another record begins: this one was cut, and the fields are not one record's.
+    private(set) var next: Int?
     private var targets: [FieldPlace] = []
     private(set) var id = FieldPlace.none
     private(set) var url = FieldPlace.none
@@ -42,12 +47,15 @@ struct RecordHead {
     /// - Returns: nil where they end before it does.
     init?(_ input: UnsafeRawBufferPointer) {
         var lines = HeadLines(input)
-        guard lines.next() != nil else { return nil }
+        guard var last = lines.next() else { return nil }
         var isFolded = false
+        var next: Int?
         bytes = []
         while let line = lines.next() {
             if input[line.lowerBound] == 0x20 || input[line.lowerBound] == 0x09 { isFolded = true }
+            if next == nil { next = RecordHead.start(input, last, line) }
             add(input, line)
+            last = line
         }
         guard lines.isComplete else { return nil }
         let block = input.rebased(0..<lines.position)
@@ -56,6 +64,20 @@ struct RecordHead {
         } else {
             bytes = Array(block)
         }
+        self.next = next
+    }
+
+    /// Where another record begins: at a line, or at the end of the one before it, as ``RecordScanner`` looks for them.
+    private static func start(_ input: UnsafeRawBufferPointer, _ last: Range<Int>, _ line: Range<Int>) -> Int? {
+        let version = last.upperBound - 8
+        if version >= 5, input[version + 6] == UInt8(ascii: "."),
+            RecordScanner.isRecord(input.rebased(version..<input.count))
+        {
+            return version
+        }
+        // Nearly all fields begin with `WARC-`.
+        guard line.count >= 5, input[line.lowerBound + 4] == UInt8(ascii: "/") else { return nil }
+        return input.rebased(line).begins(with: "WARC/") ? line.lowerBound : nil
     }
 
     /// A line that begins with a blank goes on with the one before it (WARC 1.1 §4).
@@ -134,7 +156,12 @@ struct RecordHead {
         case (12, _): if name.equalsIgnoringCase("content-type") { mediaType = place }
         case (14, UInt8(ascii: "h")):
             if name.equalsIgnoringCase("content-length") { contentLength = value.decimalValue ?? -1 }
-        case (14, UInt8(ascii: "d")): if name.equalsIgnoringCase("warc-record-id") { id = place }
+        case (14, UInt8(ascii: "d")):
+            if name.equalsIgnoringCase("warc-record-id") {
+                id = place
+            } else if name.equalsIgnoringCase("warc-truncated") {
+                hasTruncation = true
+            }
         case (14, UInt8(ascii: "o")): if name.equalsIgnoringCase("warc-refers-to") { refersTo = place }
         case (15, UInt8(ascii: "i")): if name.equalsIgnoringCase("warc-target-uri") { url = place }
         case (17, _): if name.equalsIgnoringCase("warc-block-digest") { blockDigest = place }

@@ -86,11 +86,37 @@ struct RecordKey: Hashable {
     /// - Returns: nil for an empty one.
     init?(digest: ArraySlice<UInt8>) {
         guard !digest.isEmpty else { return nil }
-        if let digest = RecordDigest(digest) {
+        if let key = digest.withUnsafeBytes({ RecordKey(sha1: $0) }) {
+            self = key
+        } else if let digest = RecordDigest(digest) {
             self.init(digest.value)
         } else {
             self.init(SHA256.hash(data: digest))
         }
+    }
+}
+
+extension RecordKey {
+    /// Of a digest as nearly all are written: `sha1:` and 32 letters of Base32. It takes no array.
+    private init?(sha1 digest: UnsafeRawBufferPointer) {
+        guard digest.count == 37, digest.begins(with: "sha1:"),
+            let first = RecordKey.number(base32: digest.rebased(5..<17)),
+            let second = RecordKey.number(base32: digest.rebased(17..<29)),
+            let third = RecordKey.number(base32: digest.rebased(29..<37))
+        else { return nil }
+        // 60, 60 and 40 bits.
+        self.init(high: first &<< 4 | second &>> 56, low: second &<< 8 | third &>> 32)
+    }
+
+    private static func number(base32 digits: UnsafeRawBufferPointer) -> UInt64? {
+        var number: UInt64 = 0
+        for digit in digits {
+            let letter = (digit | 0x20) &- 0x61
+            let other = digit &- 0x32
+            guard letter < 26 || other < 6 else { return nil }
+            number = number &<< 5 | UInt64(letter < 26 ? letter : other &+ 26)
+        }
+        return number
     }
 }
 

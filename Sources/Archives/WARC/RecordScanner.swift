@@ -284,10 +284,9 @@ final class RecordScanner {
             let hasMore = try source.fill(wanted)
             if let head = RecordHead(source.window) {
                 guard head.bytes.count <= RecordHead.mostBytes else { break }
-                let next = head.bytes.withUnsafeBytes { RecordScanner.findRecord($0, from: 5) }
                 let place = source.place
-                _ = try source.skip(next ?? head.bytes.count)
-                guard next != nil else { return head }
+                _ = try source.skip(head.next ?? head.bytes.count)
+                guard head.next != nil else { return head }
                 // It was cut, and another follows: their fields are not one record's.
                 try count("the record is cut short", at: place)
                 return nil
@@ -363,8 +362,8 @@ final class RecordScanner {
 
     /// Where a record begins: `WARC/` at the beginning of a line, or, behind what was cut, anywhere, if a version, the end
     /// of the line and a field follow.
-    private static func findRecord(_ bytes: UnsafeRawBufferPointer, from first: Int = 0) -> Int? {
-        var position = first
+    private static func findRecord(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var position = 0
         while position < bytes.count, let start = bytes.baseAddress.map({ $0 + position }),
             let found = memchr(start, 0x57, bytes.count - position)
         {
@@ -380,7 +379,7 @@ final class RecordScanner {
     }
 
     /// Whether bytes begin with `WARC/1.1`, the end of a line, and `WARC-`.
-    private static func isRecord(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isRecord(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.begins(with: "WARC/1."), bytes.count > 8, (0x30...0x39).contains(bytes[7]) else { return false }
         let line = bytes[8...].prefix(mostReturns + 1).drop { $0 == 0x0D }
         guard line.first == 0x0A else { return false }

@@ -7,6 +7,8 @@ struct WARCIndex {
     private(set) var requests: ContiguousArray<RecordPlace> = []
     private var pairs = RecordPairs()
     private var revisits = RecordRevisits()
+    /// The last date, and the time that it is: entries that follow each other often have the same.
+    private var date: (text: ArraySlice<UInt8>, time: Int64?) = ([], nil)
 
     /// What the scan of a response's block showed.
     private struct Response {
@@ -54,8 +56,10 @@ struct WARCIndex {
                 table.update(
                     revisit.entry, status: other.status, isPartial: other.isPartial, varies: other.varies)
             }
-            if other.unusable == .bodyNotRecorded || other.unusable == .notModified {
+            switch other.unusable {
+            case .bodyNotRecorded, .bodyTruncated, .notModified:
                 table.mark(revisit.entry, unusable: .unresolvedRevisit)
+            default: break
             }
         }
         return resolved
@@ -102,7 +106,7 @@ struct WARCIndex {
         found.isPartial = response.isPartial
         found.varies = response.varies
         found.unusable = response.unusable
-        found.time = head[head.date].flatMap { RecordTime.milliseconds($0) }
+        found.time = head[head.date].flatMap { time($0) }
         let id = head.key
         if head.kind == .revisit { found.status = response.status == 0 ? 200 : response.status }
         try contents.table.add(found, limits: limits)
@@ -112,6 +116,12 @@ struct WARCIndex {
         if let request = pairs.add(response: entry, id, concurrentTo: head.concurrentTo) {
             pair(entry, request, &contents)
         }
+    }
+
+    private mutating func time(_ text: ArraySlice<UInt8>) -> Int64? {
+        let isSame = text.withUnsafeBytes { text in date.text.withUnsafeBytes { text.equals($0) } }
+        if !isSame { date = (text, RecordTime.milliseconds(text)) }
+        return date.time
     }
 
     private mutating func addRevisit(_ entry: Int, _ head: RecordHead, _ response: Response) {
@@ -133,6 +143,7 @@ struct WARCIndex {
             if hasHead || head.isHTTP || head.kind == .revisit { response = try scanHTTP(head, scanner) }
         }
         if head.isSegment { response.unusable = response.unusable ?? .bodyNotRecorded }
+        if head.isTruncated { response.unusable = response.unusable ?? .bodyTruncated }
         return response
     }
 

@@ -174,7 +174,8 @@ struct WARCReader: ArchiveReader {
         let open = try open(place)
         var exchange = try response(open)
         // A revisit's is another record's, and of a segment there is more.
-        if open.record.head.kind == .revisit || open.record.head.isSegment {
+        let head = open.record.head
+        if head.kind == .revisit || head.isSegment || head.isTruncated {
             exchange.body.isMissing = true
             exchange.body.size = nil
         }
@@ -219,19 +220,16 @@ struct WARCReader: ArchiveReader {
         }
         var body = stream(open)
         var start: [UInt8] = []
-        while start.count < 4, try body.read(4, into: &start) {}
-        guard WARCReader.isWrong(coding, start) else { return }
+        var isMore = true
+        while start.count < ContentCoding.telling, isMore {
+            isMore = try body.read(ContentCoding.telling, into: &start)
+        }
+        guard coding.isWrong(for: start, isWhole: !isMore) else { return }
         exchange.body.codings = []
         exchange.fields.removeAll {
             $0.isNamed("content-encoding") || $0.isNamed("content-md5") || $0.isNamed("digest")
                 || $0.isNamed("content-digest")
         }
-    }
-
-    /// Whether a body that begins like this has not the coding that is put on last.
-    static func isWrong(_ coding: ContentCoding, _ start: [UInt8]) -> Bool {
-        guard coding == .gzip || coding == .zstd else { return false }
-        return !start.isEmpty && !coding.canBegin(with: start)
     }
 
     private func addRequest(_ place: RecordPlace, to exchange: inout RecordedExchange) throws(ArchiveProblem) {

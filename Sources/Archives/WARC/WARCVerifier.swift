@@ -68,8 +68,13 @@ struct WARCVerifier {
         let storedBytes = body.rest
         var codings = codings
         var start: [UInt8] = []
-        while start.count < 4, try body.read(4, into: &start) {}
-        if let coding = codings.last.flatMap({ ContentCoding(name: $0) }), WARCReader.isWrong(coding, start) {
+        var isMore = true
+        while start.count < ContentCoding.telling, isMore {
+            isMore = try body.read(ContentCoding.telling, into: &start)
+        }
+        if let coding = codings.last.flatMap({ ContentCoding(name: $0) }),
+            coding.isWrong(for: start, isWhole: !isMore)
+        {
             codings = []
         }
         try ContentDecoder.stream(

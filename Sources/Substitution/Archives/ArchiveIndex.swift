@@ -69,7 +69,7 @@ struct ArchiveIndex: Sendable {
         let unsafe: Set<String> = ["POST", "PUT", "PATCH", "DELETE"]
         changes = (0..<table.count).filter { number in
             let entry = table[number]
-            guard unsafe.contains(entry.method), entry.isUsable else { return false }
+            guard entry.method != "GET", unsafe.contains(entry.method), entry.isUsable else { return false }
             return !(entry.method == "POST" && entry.hasRequestBody && isQuery(number))
         }.map { UInt32($0) }
     }

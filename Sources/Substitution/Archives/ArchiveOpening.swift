@@ -8,10 +8,11 @@ import Synchronization
 public final class ArchiveFile: Sendable {
     private let file: OpenFile
     private let folder: FolderRoot
-    /// The files beside it that were asked for, by their paths below its folder, with their states then; nil for those
-    /// that weren't there.
-    private let siblings = Mutex<[String: String?]>([:])
-    private static let mostSiblings = 1000
+    /// The files beside it that were asked for, by their paths below its folder, with the hashes of their states then;
+    /// nil for those that weren't there.
+    private let siblings = Mutex<[String: Int?]>([:])
+    /// Of more files than these nobody is told when they change: watching one takes some 500 bytes.
+    static let mostWatched = 10_000
 
     /// Opens a file; links on the way are followed.
     ///
@@ -70,13 +71,12 @@ public final class ArchiveFile: Sendable {
     /// place: what is made of its bytes has them all of one state.
     func sibling(_ path: String) -> ArchiveBytes? {
         let opened = open(path)
-        let version = opened.map { ArchiveFile.state($0.file.identity) }
         siblings.withLock { siblings in
-            guard siblings.count < ArchiveFile.mostSiblings, siblings[path] == nil else { return }
-            siblings[path] = .some(version)
+            if siblings[path] == nil { siblings[path] = .some(opened?.file.identity.hashValue) }
         }
         guard let sibling = opened else { return nil }
-        return ArchiveBytes(count: sibling.file.identity.size, version: version) { buffer, offset in
+        let identity = sibling.file.identity
+        return ArchiveBytes(count: identity.size, version: ArchiveFile.state(identity)) { buffer, offset in
             guard let count = try? sibling.file.read(at: offset, into: buffer), ArchiveFile.isUnchanged(sibling.file)
             else { return -1 }
             return count
@@ -88,16 +88,14 @@ public final class ArchiveFile: Sendable {
         return Sibling(opened)
     }
 
-    /// The absolute paths of the first thousand files beside it that were asked for.
+    /// The absolute paths of the files beside it that were asked for, of ten thousand at most.
     var siblingPaths: [String] {
-        siblings.withLock { $0.keys.sorted() }.map { PathText.joined(folder.path, $0) }
+        siblings.withLock { $0.keys.sorted() }.prefix(ArchiveFile.mostWatched).map { PathText.joined(folder.path, $0) }
     }
 
-    /// Whether these are as they were when they were asked for first.
+    /// Whether all of these, the watched ones and the others, are as they were when they were asked for first.
     var hasSameSiblings: Bool {
-        siblings.withLock { $0 }.allSatisfy { path, state in
-            open(path).map { ArchiveFile.state($0.file.identity) } == state
-        }
+        siblings.withLock { $0 }.allSatisfy { path, state in open(path)?.file.identity.hashValue == state }
     }
 
     private final class Sibling: Sendable {

@@ -111,7 +111,7 @@ public final class MapArchive: Sendable {
     /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
     public var isIntact: Bool { isUnchanged() }
 
-    /// The files beside it that have bodies of a HAR (`_file`), as absolute paths, up to a thousand: an edit makes it
+    /// The files beside it that have bodies of a HAR (`_file`), as absolute paths, up to ten thousand: an edit makes it
     /// another archive. Those of a recording are looked at when they are asked for.
     public var siblingFiles: [String] { archive.format == .har ? file.siblingPaths : [] }
 

@@ -17,11 +17,7 @@ struct NamedArchive {
     /// - Throws: ``CommandFailure`` with status 66 where it can't be read, 65 where it is no archive or has an error.
     init(_ name: String) throws(CommandFailure) {
         let path = RecordingFolder.archive(of: name)
-        guard !RecordingFolder.isOther(name) else {
-            StandardStream.error.writeLine(
-                "\(visibleText(of: name.utf8)): error: the folder has neither substitutions.yaml nor recording.yaml")
-            throw CommandFailure(status: .noInput, message: "")
-        }
+        try RecordingFolder.refuseOther(name)
         if path != name, access(path, F_OK) != 0, errno == ENOENT {
             throw CommandFailure(status: .noInput, message: "the folder '\(name)' has no recording.yaml")
         }

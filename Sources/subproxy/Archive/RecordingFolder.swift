@@ -1,3 +1,4 @@
+import Diagnostics
 import Glibc
 
 /// A folder that is a recording.
@@ -9,8 +10,17 @@ enum RecordingFolder {
         return file("recording.yaml", in: name)
     }
 
-    /// Whether a name is that of a folder that has neither a recording nor a map.
-    static func isOther(_ name: String) -> Bool {
+    /// Refuses a folder that an archive should be, and that has neither a recording nor a map; prints why.
+    ///
+    /// - Throws: ``CommandFailure`` with status 66.
+    static func refuseOther(_ name: String) throws(CommandFailure) {
+        guard isOther(name) else { return }
+        StandardStream.error.writeLine(
+            "\(visibleText(of: name.utf8)): error: the folder has neither substitutions.yaml nor recording.yaml")
+        throw CommandFailure(status: .noInput, message: "")
+    }
+
+    private static func isOther(_ name: String) -> Bool {
         var status = stat()
         guard stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
         return access(file("recording.yaml", in: name), F_OK) != 0

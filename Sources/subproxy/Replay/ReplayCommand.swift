@@ -41,6 +41,7 @@ struct ReplayCommand: ProgramCommand {
             throw ValidationError("no archive is named, as in: replay checkout.har -- npm test")
         }
         for name in archives where name != "-" {
+            try RecordingFolder.refuseOther(name)
             guard let reason = LocalFile.unreadableReason(name, mayBeFolder: true) else { continue }
             let isCommand = command.isEmpty && name != archives.first && !name.contains(".")
             let hint = isCommand ? UsageMessage.terminatorHint("replay") : ""

@@ -34,4 +34,22 @@ struct RecordKeyTests {
             }
         }
     }
+
+    @Test("of a payload is the same for each way in which its digest is written")
+    func digests() throws {
+        func key(_ digest: String) -> RecordKey? { RecordKey(digest: Array(digest.utf8)[...]) }
+        let known = try #require(key("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"))
+        for other in [
+            "sha1:3i42h3s6nnfq2msvx7xzkyayscx5qbyj", "SHA-1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
+            "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        ] { #expect(key(other) == known, "\(other)") }
+        // Only the first 128 bits are kept, which are 25 letters and three bits.
+        for place in 5..<30 {
+            var text = Array("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
+            text[place] = text[place] == "A" ? "B" : "A"
+            #expect(key(String(text)) != known, "\(place)")
+        }
+        #expect(key("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBY1") != known)
+        #expect(key("") == nil)
+    }
 }

@@ -262,7 +262,8 @@ struct WARCDamageTests {
     func undecodable(_ isShared: Bool) throws {
         var text = WARCText()
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: "
-        text.respond("http://a.example/1", "\(head)deflate\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")
+        let chunks = "2\r\n\u{7}b\r\n0\r\n\r\n"
+        text.respond("http://a.example/1", "\(head)deflate\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)")
         text.respond("http://a.example/2", "\(head)gzip\r\n\r\nthis is none")
         text.respond("http://a.example/3", "\(head)lzma\r\n\r\nx")
         text.respond("http://a.example/4", "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 100))
