@@ -141,6 +141,9 @@ struct RedactionTests {
                 "a=1&data=REDACTED&b=%7B%7D"
             ),
             ("application/json", #"{"a":"x&token=1"}"#, #"{"a":"x&token=1"}"#),
+            ("application/json", #"{"a":"{\"password\":\"p\"}","b":1}"#, #"{"a":"REDACTED","b":1}"#),
+            ("application/json", #"["\n[{\"a\":\"{\\\"sig\\\":1}\"}]"]"#, #"["REDACTED"]"#),
+            ("application/json", #"{"a":"{\"b\":\"password\"}"}"#, #"{"a":"{\"b\":\"password\"}"}"#),
             ("multipart/form-data; boundary=b", #"{"password":"p"}"#, #"{"password":"REDACTED"}"#),
             ("multipart/form-data", "user=u&password=p", "user=u&password=REDACTED"),
             (
