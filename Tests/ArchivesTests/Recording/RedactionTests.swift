@@ -162,6 +162,21 @@ struct RedactionTests {
         #expect(String(decoding: made, as: UTF8.self) == redacted)
     }
 
+    @Test(
+        "finds the name of a part however it is written",
+        arguments: [
+            #"name="password""#, "name=password", #"NAME = "password""#, #"filename="a;name=x"; name="password""#,
+            #"filename="a\";name=x"; name="password""#, "name*=utf-8''pass%77ord", "\r\n name=\"password\"",
+            #"name="user[password]"; filename="f""#,
+        ])
+    func partNames(parameters: String) {
+        func body(_ content: String) -> String {
+            "--b\r\nA: b\r\nContent-Disposition: form-data; \(parameters)\r\nC: d\r\n\r\n\(content)\r\n--b--\r\n"
+        }
+        let made = Self.standard.requestBody(Array(body("p").utf8), type: Array("multipart/form-data; boundary=b".utf8))
+        #expect(String(decoding: made, as: UTF8.self) == body("REDACTED"))
+    }
+
     @Test("takes members out that are nested too deep to be read")
     func deep() {
         let body = String(repeating: "[", count: 100) + #"{"password":"p"}"# + String(repeating: "]", count: 100)
