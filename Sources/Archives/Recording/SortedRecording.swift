@@ -12,7 +12,7 @@ extension RecordingOrder {
     ///   - folder: the recording's.
     ///   - spans: see ``order(_:_:spans:key:)``.
     ///   - key: likewise.
-    /// - Throws: where it can't be sorted; then it is as it was.
+    /// - Throws: where it can't be sorted; then it is in its old order, or in the new one with a `~` at the ends of names.
     public static func sort(_ folder: String, spans: [Span] = [], key: ([UInt8]) -> [UInt8]) throws {
         let path = folder + "/recording.yaml"
         let source = try FileReading.contents(of: path, upTo: 1 << 30)
@@ -90,13 +90,14 @@ struct SortedList {
     ///
     /// - Parameter wanted: names that files had at first, with those that they get.
     mutating func rename(_ wanted: [(old: [UInt8], new: [UInt8])]) throws {
-        var left: [[UInt8]] = []
+        var (left, given): ([[UInt8]], [[UInt8]]) = ([], [])
         for (old, new) in wanted {
             let now = names[old] ?? old
             // One that stood aside goes back where it can't have the other name.
             guard let name = [new, old].first(where: { link(now, $0) }) else { continue }
             names[old] = name
             left.append(now)
+            given.append(name)
         }
         var text = Array(head)
         for entry in entries {
@@ -108,10 +109,11 @@ struct SortedList {
             }
             text += entry.block[written...]
         }
-        try replace(by: text)
-        for name in left {
-            if let place = place(of: name) { unlinkat(place.folder, place.name, 0) }
+        do { try replace(by: text) } catch {
+            for name in given { remove(name) }
+            throw error
         }
+        for name in left { remove(name) }
     }
 
     // MARK: Names in the list
@@ -161,6 +163,10 @@ struct SortedList {
             return name
         }
         return Array(digest.finalize())
+    }
+
+    private func remove(_ name: [UInt8]) {
+        if let place = place(of: name) { unlinkat(place.folder, place.name, 0) }
     }
 
     /// Gives a file a second name; false where the name is taken.
