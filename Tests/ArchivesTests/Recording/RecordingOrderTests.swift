@@ -337,6 +337,29 @@ struct RecordingOrderTests {
         #expect(try contents(folder.at("r/files/a.test~2/a.css")) == Array("/a.css".utf8))
     }
 
+    @Test("leaves a recording as it was whose list can't be written")
+    func failing() throws {
+        let folder = TemporaryFolder()
+        var writer = try RecordingWriter(folder: folder.at("r"))
+        for sent in ["b", "a"] {
+            var exchange = RecordedExchange()
+            exchange.url = Array("http://a.test/x".utf8)
+            exchange.method = "POST"
+            exchange.requestFields = [RecordedField("Sec-Fetch-Mode", "cors")]
+            exchange.requestBody = Array(sent.utf8)
+            try writer.append(exchange) { MemoryStream(Array("of \(sent)".utf8)) }
+        }
+        let before = try files(folder)
+        // In the place of the new list.
+        mkdir(folder.at("r/recording.yaml.recording-part"), 0o777)
+        let spans = [2, 3].map { RecordingOrder.Span(start: 1, answered: $0) }
+        #expect(throws: (any Error).self) { try RecordingOrder.sort(folder.at("r"), spans: spans, key: Self.key) }
+        #expect(try files(folder) == before)
+        rmdir(folder.at("r/recording.yaml.recording-part"))
+        try RecordingOrder.sort(folder.at("r"), spans: spans, key: Self.key)
+        #expect(try files(folder) != before)
+    }
+
     @Test("keeps navigations, clients that are no browsers, and answers of one URL in their order")
     func kept() throws {
         let requests = [
