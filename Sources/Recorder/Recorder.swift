@@ -297,7 +297,8 @@ public final class Recorder: ExchangeRecorder {
             performed.entries.append(
                 Entry(
                     bytes: packed.storedBytes, credentials: entry.credentials, host: newHost(of: packed.url),
-                    span: RecordingOrder.Span(start: packed.time, end: packed.time &+ packed.duration)))
+                    span: RecordingOrder.Span(
+                        start: Int64(clamping: packed.startedAt), answered: Int64(clamping: packed.answeredAt))))
             do throws(RecorderFailure) { try output?.append(entry) } catch { fail(error) }
         } catch {
             performed.unrecorded.append(error.rawValue)

@@ -73,7 +73,7 @@ public struct RecorderSummary: Sendable, Equatable {
     public var credentials = 0
     /// Tunnels whose bytes were passed on as they are, by `host:port`.
     public var tunnels: [String: Int] = [:]
-    /// When the entries of a folder began and ended, in their order.
+    /// When the entries of a folder began and were answered, in the order in which they were written.
     public var spans: [RecordingOrder.Span] = []
     /// Why writing has ended before its time; nil where it has not.
     public var failure: RecorderFailure?

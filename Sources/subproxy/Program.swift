@@ -63,7 +63,8 @@ enum Program {
         _ error: any Error, of root: any ParsableCommand.Type
     ) -> ExitStatus {
         guard root.exitCode(for: error) != .success else {
-            StandardStream.output.writeLine(root.fullMessage(for: error))
+            let text = root.fullMessage(for: error)
+            StandardStream.output.writeLine(root is CompletionRoot.Type ? CompletionScript.completed(text) : text)
             return .success
         }
         let message = UsageMessage.oneLine(

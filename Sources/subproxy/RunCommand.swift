@@ -32,8 +32,7 @@ struct RunCommand: ProgramCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"),
-        completion: .custom(CommandCompletion.candidates))
+        help: ArgumentHelp("The command and its arguments, behind '--'.", valueName: "command"))
     var command: [String] = []
 
     func run(in process: ProcessContext) throws -> ExitStatus {

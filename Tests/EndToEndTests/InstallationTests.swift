@@ -162,6 +162,9 @@ struct InstallationTests {
             (["record", "--mode", ""], ["once", "new_episodes", "all", "none"]),
             (["ca", "un"], ["uninstall"]), (["explain", "--me"], ["--method"]),
             (["ca", "install", "--stores", ""], ["system", "nss"]),
+            (["help", "se"], ["serve", "session"]), (["help", "ca", "un"], ["uninstall"]),
+            (["run", "--map", "a.yaml", "--", "base6"], ["base64"]),
+            (["record", "-o", "x", "--", "cat", "b"], ["b.txt"]), (["replay", "x.har", "--", "cat", "--off"], []),
         ])
     func completion(words: [String], offered: [String]) throws {
         let files = TemporaryFolder()
@@ -173,12 +176,32 @@ struct InstallationTests {
             source ./.completions
             COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*"
             COMP_POINT=${#COMP_LINE}
-            _subproxy subproxy "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
-            printf '%s\\n' "${COMPREPLY[@]}"
+            complete=$(complete -p subproxy)
+            ${complete##*-F} "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            printf '%s\\n' "${COMPREPLY[@]}" | uniq
             """
         let finished = try SubproxyProcess.run(
             ["-c", shell, "bash", "subproxy"] + words, program: "bash", folder: files.path)
         #expect(finished.output.split(separator: "\n").map(String.init) == offered, "\(finished.error)")
+    }
+
+    @Test(
+        "fish completes another command behind '--', and the names of commands behind 'help'",
+        .program("fish", of: "fish"),
+        arguments: [
+            ("help se", ["serve", "session"]), ("help ca un", ["uninstall"]), ("record -o x -- base6", ["base64"]),
+            ("run --map a.yaml -- cat b", ["b.txt"]), ("rec", ["record"]),
+        ])
+    func completionOfFish(line: String, offered: [String]) throws {
+        let files = TemporaryFolder()
+        try files.write("b.txt", "")
+        let script = try SubproxyProcess.run(["--generate-completion-script", "fish"]).output
+        try files.write(".completions", script)
+        let shell = "source .completions; complete -C $argv[1]"
+        let finished = try SubproxyProcess.run(
+            ["--no-config", "-c", shell, "subproxy \(line)"], program: "fish", folder: files.path)
+        let found = finished.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+        #expect(found == offered, "\(finished.error)")
     }
 
     // MARK: Places

@@ -275,7 +275,8 @@ extension EndToEnd {
                 #expect(made.status == 0, "\(made.output)\(made.error)")
                 #expect(
                     made.error.contains(
-                        "a frame was not shown, or did not answer, and is saved as it is without scripts: "
+                        "a frame had not loaded or did not answer, and is saved without what scripts make of it; "
+                            + "--wait 5s gives more time: "
                             + site.url("/frame.html") + "\n"))
                 let frame = try cat(name, site.url("/frame.html"))
                 #expect(frame.contains("a frame") && !frame.contains("<script"))

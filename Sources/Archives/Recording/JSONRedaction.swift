@@ -33,11 +33,13 @@ enum JSONRedaction {
     /// Where the values of members of these names stand, in their order. Several values may stand one after the other, as
     /// in JSON lines. Of a text that is JSON only as far as it goes, what stands behind the name it ends in counts too;
     /// where it is none any more, or none from the beginning, or nests too deep, names in quotes are looked for.
-    static func places(_ text: [UInt8], _ names: RedactedNames) -> [Range<Int>] {
+    ///
+    /// - Parameter depth: in how many texts of JSON it is.
+    static func places(_ text: [UInt8], _ names: RedactedNames, depth: Int = 0) -> [Range<Int>] {
         guard !names.isEmpty else { return [] }
         let first = text.first { $0 > 0x20 && $0 != 0xEF && $0 != 0xBB && $0 != 0xBF }
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return loosePlaces(text, names, from: 0) }
-        var walk = Walk(names: names)
+        var walk = Walk(names: names, depth: depth)
         var scanner = JSONScanner(ArchiveBytes(text))
         do throws(JSONError) {
             try scanner.beginning()
@@ -92,12 +94,17 @@ enum JSONRedaction {
     }
 
     private struct Walk {
+        /// In so many texts JSON is looked for.
+        static let deepest = 4
+
         let names: RedactedNames
+        /// In how many texts of JSON this one is.
+        let depth: Int
         var places: [Range<Int>] = []
         /// Where the value begins that is being passed over.
         var open: Int?
 
-        init(names: RedactedNames) { self.names = names }
+        init(names: RedactedNames, depth: Int) { (self.names, self.depth) = (names, depth) }
 
         // The scanner refuses what nests deeper than its limit.
         mutating func value(_ scanner: inout JSONScanner, _ text: [UInt8]) throws(JSONError) {
@@ -111,9 +118,21 @@ enum JSONRedaction {
                 }
             } else if try scanner.enterArray() {
                 while try scanner.nextElement() { try value(&scanner, text) }
+            } else if depth < Walk.deepest, try scanner.significant() == quote {
+                try string(&scanner, text)
             } else {
                 try scanner.skipValue()
             }
+        }
+
+        /// Takes a text out that is JSON itself and has such members, as of a request that is packed into another.
+        private mutating func string(_ scanner: inout JSONScanner, _ text: [UInt8]) throws(JSONError) {
+            let start = scanner.offset
+            guard start + 1 < text.count, "{[\\ ".utf8.contains(text[start + 1]) else { return try scanner.skipValue() }
+            guard let decoded = try scanner.string().map({ Array($0) }) else { return }
+            let first = decoded.first { $0 > 0x20 }
+            guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return }
+            if !JSONRedaction.places(decoded, names, depth: depth + 1).isEmpty { places.append(start..<scanner.offset) }
         }
 
         private mutating func pass(_ scanner: inout JSONScanner, _ text: [UInt8]) throws(JSONError) {

@@ -40,10 +40,12 @@ struct OrderedEntry: Comparable {
     /// The same for all that may be answered by one another's entries.
     let family: [UInt8]
     /// The lines that say what was asked for beside the URL, and what was answered.
-    let request: ArraySlice<UInt8>
+    var request: ArraySlice<UInt8>
     let answer: ArraySlice<UInt8>
     /// Whether its family has different answers, so that it matters behind which changes it stands.
     var isDivided = false
+    /// Its number in the order in which the heads of responses came.
+    var moment = 0
     var place = Place()
 
     init(
@@ -98,33 +100,56 @@ struct OrderedEntry: Comparable {
         if one.place != other.place { return one.place < other.place }
         if one.key != other.key { return one.key.lexicographicallyPrecedes(other.key) }
         if one.method != other.method { return one.method < other.method }
-        // Of a sequence the first comes first; where all answers are the same there is none.
-        if !one.isDivided, !one.request.elementsEqual(other.request) {
+        // Of a sequence the first comes first; where all answers are the same there is none, and what changes something
+        // is found by its body.
+        if one.changes || !one.isDivided, !one.request.elementsEqual(other.request) {
             return one.request.lexicographicallyPrecedes(other.request)
         }
-        return one.index < other.index
+        return one.moment < other.moment
     }
 
     static func == (one: OrderedEntry, other: OrderedEntry) -> Bool { one.index == other.index }
 }
 
-/// The last value of those that were noted on a path, above it or below.
+/// The greatest value of those that were noted on a path, above it or below, until some time.
 struct PathValues<Value: Comparable> {
-    private var own: [[UInt8]: Value] = [:]
-    /// With those below.
-    private var below: [[UInt8]: Value] = [:]
+    private typealias Noted = (time: Int64, greatest: Value)
 
-    mutating func add(_ value: Value, at path: [UInt8]) {
-        own[path] = max(own[path] ?? value, value)
-        for other in PathValues.above(path) + [path] { below[other] = max(below[other] ?? value, value) }
+    private var own: [[UInt8]: [Noted]] = [:]
+    /// With those below.
+    private var below: [[UInt8]: [Noted]] = [:]
+
+    /// - Parameter time: no earlier than that of the value before.
+    mutating func add(_ value: Value, at path: [UInt8], time: Int64) {
+        func note(_ list: inout [Noted]) {
+            if let last = list.last, last.greatest >= value { return }
+            list.append((time, value))
+        }
+        note(&own[path, default: []])
+        for other in PathValues.above(path) + [path] { note(&below[other, default: []]) }
     }
 
-    func last(around path: [UInt8]) -> Value? {
-        let values = PathValues.above(path).map { own[$0] } + [below[path]]
-        return values.compactMap(\.self).max()
+    func last(around path: [UInt8], until time: Int64 = .max) -> Value? {
+        let lists = PathValues.above(path).map { own[$0] } + [below[path]]
+        return lists.compactMap(\.self).compactMap { list in
+            let count = list.countBefore { $0.time <= time }
+            return count > 0 ? list[count - 1].greatest : nil
+        }.max()
     }
 
     private static func above(_ path: [UInt8]) -> [[UInt8]] {
         path.indices.filter { path[$0] == UInt8(ascii: "/") }.map { Array(path[..<$0]) }
+    }
+}
+
+extension Array {
+    /// How many elements stand before the first one for which something does not hold, where it holds for none behind.
+    func countBefore(_ holds: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

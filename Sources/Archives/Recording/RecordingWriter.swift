@@ -46,6 +46,8 @@ public struct RecordingWriter {
     private static let indentedMost = 1 << 24
     /// Larger bodies of requests are files.
     private static let inlineMost = 1 << 16
+    /// What the name of such a file has before its extension.
+    static let requestMark = ".request"
 
     /// A file that an entry names.
     private struct Known {
@@ -121,7 +123,7 @@ public struct RecordingWriter {
         if let request = exchange.requestBody, request.count > RecordingWriter.inlineMost {
             let type = Redaction.type(exchange.requestFields)
             let stream = MemoryStream(request)
-            requestFile = try store(stream, exchange, type: type, mark: ".request")
+            requestFile = try store(stream, exchange, type: type, mark: RecordingWriter.requestMark)
         }
         try add(RecordingEntry.text(exchange, place, requestBody: requestFile))
         count += 1

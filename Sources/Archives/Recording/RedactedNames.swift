@@ -173,7 +173,7 @@ struct RedactedNames: Sendable {
             RedactedNames.places(of: Array(text.utf8), in: part).first.map { ($0, $0 + text.utf8.count) }
         }
         guard let (head, start) = breaks.min(by: { $0.0 < $1.0 }) else { return Array(part) }
-        guard contains(RedactedNames.name(part[..<head])) else {
+        guard RedactedNames.names(part[..<head]).contains(where: { contains($0) }) else {
             return part[..<start]
                 + redactedBody(Array(part[start...]), boundary: nil, isForm: false, depth: depth + 1)
         }
@@ -181,19 +181,46 @@ struct RedactedNames: Sendable {
         return Array(part[..<start]) + Redaction.mark + Array(part.suffix(end))
     }
 
-    /// The value of `name` in a part's Content-Disposition.
-    private static func name(_ head: ArraySlice<UInt8>) -> [UInt8] {
-        let lines = head.split(separator: 0x0A)
-        let line = lines.first { line in
-            line.prefix(20).map(\.asciiLowercased).elementsEqual("content-disposition:".utf8)
+    /// What a part's Content-Disposition says to be its name (RFC 7578 §4.2), in `name*` too, which may stand in several
+    /// lines.
+    private static func names(_ head: ArraySlice<UInt8>) -> [[UInt8]] {
+        var line: [UInt8] = []
+        for next in head.split(separator: 0x0A) {
+            if let first = next.first, first == 0x20 || first == 0x09 {
+                line += next
+            } else if isDisposition(line) {
+                break
+            } else {
+                line = Array(next)
+            }
         }
-        guard let line else { return [] }
-        for part in line.split(separator: UInt8(ascii: ";")).dropFirst() {
-            let part = part.drop { $0 == 0x20 || $0 == 0x09 }
-            guard part.prefix(5).map(\.asciiLowercased).elementsEqual("name=".utf8) else { continue }
-            return part.dropFirst(5).filter { $0 != UInt8(ascii: "\"") && $0 > 0x20 }
+        guard isDisposition(line) else { return [] }
+        return parameters(line).compactMap { part in
+            guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+            let name = part[..<equals].filter { $0 > 0x20 }.map(\.asciiLowercased)
+            let value = part[(equals + 1)...].filter { $0 != UInt8(ascii: "\"") && $0 > 0x20 }
+            if name.elementsEqual("name".utf8) { return value }
+            guard name.elementsEqual("name*".utf8) else { return nil }
+            return value.lastIndex(of: UInt8(ascii: "'")).map { decoded(value[($0 + 1)...]) }
         }
-        return []
+    }
+
+    private static func isDisposition(_ line: [UInt8]) -> Bool {
+        line.prefix(20).map(\.asciiLowercased).elementsEqual("content-disposition:".utf8)
+    }
+
+    /// What stands behind each semicolon that is in no quotes.
+    private static func parameters(_ line: [UInt8]) -> [ArraySlice<UInt8>] {
+        var parts: [ArraySlice<UInt8>] = []
+        var (start, isQuoted, isEscaped) = (0, false, false)
+        for (index, byte) in line.enumerated() {
+            if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
+            guard byte == UInt8(ascii: ";"), !isQuoted else { continue }
+            parts.append(line[start..<index])
+            start = index + 1
+        }
+        return Array((parts + [line[start...]]).dropFirst())
     }
 
     /// What stands before, between and behind the places of a text.

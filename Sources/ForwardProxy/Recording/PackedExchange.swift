@@ -24,6 +24,9 @@ public struct PackedExchange: Sendable {
     public var time: Int64 = 0
     /// How long it took, in milliseconds.
     public var duration: Int64 = 0
+    /// When it began, and when the head of its response came, by the clock that never steps back: nanoseconds.
+    public var startedAt: UInt64 = 0
+    public var answeredAt: UInt64 = 0
 
     /// - Parameter asked: the URL that the client has asked for.
     init(_ head: RequestHead, asked: TargetURI) {

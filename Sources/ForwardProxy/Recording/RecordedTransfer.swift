@@ -21,7 +21,6 @@ final class RecordedTransfer: OriginTransport, OriginSink {
     /// Nil from the end on. Not weak: see ``ForwardExchange``.
     private var sink: (any OriginSink)?
     private var exchange: PackedExchange
-    private let startedAt: UInt64
 
     private var requestBody: [UInt8]?
     private var requestHasEnded = false
@@ -65,7 +64,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         room = LoopCalls(loop.eventLoop)
         requestBody = hasBody ? [] : nil
         requestHasEnded = !hasBody
-        startedAt = monotonicNanoseconds()
+        self.exchange.startedAt = monotonicNanoseconds()
     }
 
     // MARK: OriginTransport
@@ -138,6 +137,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
 
     func originSentHead(_ head: ResponseHead) {
         hasHead = true
+        exchange.answeredAt = monotonicNanoseconds()
         exchange.setResponse(head)
         switch head.framing(for: exchange.isHead ? .head : .get) {
         case .none: announced = 0
@@ -215,7 +215,7 @@ final class RecordedTransfer: OriginTransport, OriginSink {
         bytesTaken.close()
         exchange.requestBody = requestHasEnded ? requestBody : nil
         exchange.storedBytes = count
-        exchange.duration = Int64(clamping: (monotonicNanoseconds() &- startedAt) / 1_000_000)
+        exchange.duration = Int64(clamping: (monotonicNanoseconds() &- exchange.startedAt) / 1_000_000)
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         return recorder.record(exchange, body: pieces) { [room] in
             room.call { bound.value.goOn() }

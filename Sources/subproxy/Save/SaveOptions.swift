@@ -60,7 +60,7 @@ struct SaveOptions: ParsableArguments {
         transform: OptionValue.count(0...100_000))
     var maxScrolls: Int?
 
-    @Flag(help: "Save the page whatever its status is.")
+    @Flag(help: "Save the page whatever its status is; without it 400 and above is an error.")
     var anyStatus = false
 
     @Flag(help: "Don't freeze the page: save what was loaded, scripts and all. Not for .mhtml and .webarchive.")

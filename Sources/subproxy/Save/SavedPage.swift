@@ -101,10 +101,18 @@ struct SavedPage {
 
     /// For standard error.
     var remarks: [String] {
-        late.map { url in
-            "subproxy: warning: a frame was not shown, or did not answer, and is saved as it is without scripts: "
-                + visibleText(of: url.utf8)
-        } + (errors.isEmpty ? [] : [errorsLine])
+        (late.isEmpty ? [] : [SavedPage.lateLine(late)]) + (errors.isEmpty ? [] : [errorsLine])
+    }
+
+    /// Says which frames were not frozen with the page, and what helps.
+    static func lateLine(_ urls: [String]) -> String {
+        let shown = urls.prefix(5).map { visibleText(of: $0.utf8) }
+        let more = urls.count > shown.count ? ", and \(urls.count - shown.count) more" : ""
+        let one = urls.count == 1
+        return "subproxy: warning: when the page was frozen, "
+            + "\(one ? "a frame" : "\(urls.count) frames") had not loaded or "
+            + "did not answer, and \(one ? "is" : "are") saved without what scripts make of \(one ? "it" : "them"); "
+            + "--wait 5s gives more time: \(shown.joined(separator: ", "))\(more)"
     }
 
     private var errorsLine: String {

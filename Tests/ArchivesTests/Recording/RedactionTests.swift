@@ -141,6 +141,9 @@ struct RedactionTests {
                 "a=1&data=REDACTED&b=%7B%7D"
             ),
             ("application/json", #"{"a":"x&token=1"}"#, #"{"a":"x&token=1"}"#),
+            ("application/json", #"{"a":"{\"password\":\"p\"}","b":1}"#, #"{"a":"REDACTED","b":1}"#),
+            ("application/json", #"["\n[{\"a\":\"{\\\"sig\\\":1}\"}]"]"#, #"["REDACTED"]"#),
+            ("application/json", #"{"a":"{\"b\":\"password\"}"}"#, #"{"a":"{\"b\":\"password\"}"}"#),
             ("multipart/form-data; boundary=b", #"{"password":"p"}"#, #"{"password":"REDACTED"}"#),
             ("multipart/form-data", "user=u&password=p", "user=u&password=REDACTED"),
             (
@@ -157,6 +160,21 @@ struct RedactionTests {
     func bodies(type: String, body: String, redacted: String) {
         let made = Self.standard.requestBody(Array(body.utf8), type: Array(type.utf8))
         #expect(String(decoding: made, as: UTF8.self) == redacted)
+    }
+
+    @Test(
+        "finds the name of a part however it is written",
+        arguments: [
+            #"name="password""#, "name=password", #"NAME = "password""#, #"filename="a;name=x"; name="password""#,
+            #"filename="a\";name=x"; name="password""#, "name*=utf-8''pass%77ord", "\r\n name=\"password\"",
+            #"name="user[password]"; filename="f""#,
+        ])
+    func partNames(parameters: String) {
+        func body(_ content: String) -> String {
+            "--b\r\nA: b\r\nContent-Disposition: form-data; \(parameters)\r\nC: d\r\n\r\n\(content)\r\n--b--\r\n"
+        }
+        let made = Self.standard.requestBody(Array(body("p").utf8), type: Array("multipart/form-data; boundary=b".utf8))
+        #expect(String(decoding: made, as: UTF8.self) == body("REDACTED"))
     }
 
     @Test("takes members out that are nested too deep to be read")
