@@ -82,7 +82,7 @@ struct MapStorage: Sendable {
         var identity: UInt64 = 0
     }
 
-    /// A host of `intercept`, and where it stands: `substitutions.yaml:3`.
+    /// A host of `intercept`, and where it stands: `maps/substitutions.yaml:3`.
     struct Intercepted: Sendable {
         var host: String
         var position: String
