@@ -10,18 +10,18 @@ extension SubstitutionMap {
     ///   - limit: how many are reported with their places; the others are counted. The default is 20.
     public func checkExpressions(_ intercepted: InterceptedHosts, limit: Int = 20) -> [MapDiagnostic] {
         let found = storage.expressions.compactMap { entry in
-            SecureHosts(entry.expression).unseen(intercepted).map { (record: Int(entry.record), message: $0) }
+            SecureHosts(entry.expression).unseen(intercepted).map { (entry: entry, message: $0) }
         }
         var excerpts = RuleExcerpts(self)
-        var messages = found.prefix(limit).map { entry in
-            let record = storage.records[entry.record]
+        var messages = found.prefix(limit).map { entry, message in
+            let number = Int(entry.record)
+            let record = storage.records[number]
             let file = storage.files[Int(record.file)].name
-            let place = excerpts.place(of: Array(storage.arena[record.keyRange]), in: entry.record).place
-            return MapDiagnostic(
-                Diagnostic(.warning, entry.message, file: file, span: place.span), source: place.text)
+            let place = excerpts.place(of: Array(storage.arena[record.keyRange]), in: number, since: entry.line).place
+            return MapDiagnostic(Diagnostic(.warning, message, file: file, span: place.span), source: place.text)
         }
         if let next = found.dropFirst(limit).first {
-            let file = storage.files[Int(storage.records[next.record].file)].name
+            let file = storage.files[Int(storage.records[Int(next.entry.record)].file)].name
             let words = "of \(found.count - limit) further expressions the hosts are not decrypted either"
             messages.append(MapDiagnostic(Diagnostic(.warning, words, file: file), source: nil))
         }

@@ -68,6 +68,8 @@ struct MapStorage: Sendable {
     struct Expression: Sendable {
         var expression: LinearExpression
         var record: UInt32
+        /// The line of the key, where the first rule of a list stands below it.
+        var line: UInt32
     }
 
     /// The answers of a rule that has several: records that no key leads to.
