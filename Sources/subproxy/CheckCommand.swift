@@ -32,6 +32,7 @@ struct CheckCommand: ProgramCommand {
         // A folder that is mapped to a file was noticed already where a map has it.
         let places = messages.filter(\.isError).map(\.place)
         messages += files?.diagnostics.filter { !places.contains($0.place) } ?? []
+        messages += result.map.map { $0.checkExpressions(InterceptedHosts($0)) } ?? []
         messages += result.map?.checkTemplates() ?? []
         messages += result.map?.checkDatabases() ?? []
         messages += result.map?.checkArchives() ?? []

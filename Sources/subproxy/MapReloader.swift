@@ -55,7 +55,7 @@ final class MapReloader: Sendable {
         }
     }
 
-    /// Looks in the background whether the files exist that the maps name, and who can change the maps.
+    /// Looks in the background whether the files exist that the maps name, who can change the maps, and the like.
     func lookAtFiles() { queue.async { self.warnOfFiles(self.server.map) } }
 
     /// Asks for a reload, which happens soon on another thread.
@@ -122,12 +122,13 @@ final class MapReloader: Sendable {
         state.withLock(\.watcher)?.update(paths: paths)
     }
 
-    /// Says who else can change the maps, and which files do not exist; a map may be right before its files are there,
-    /// so this stops nothing.
+    /// Says who else can change the maps, which expressions see no https URL, and which files do not exist; a map may be
+    /// right before its files are there, so this stops nothing.
     ///
     /// A look at the files of a large map takes nearly as long as loading it did, and nobody waits for that.
     private func warnOfFiles(_ map: SubstitutionMap) {
         for warning in ownership.warnings(of: map.changeableFiles) { messages.logger.warning("\(warning)") }
+        for message in map.checkExpressions(server.intercepted(by: map)) { messages.report(message) }
         idle.run { [messages] in MapReloader.warnOfMissingFiles(map, messages) }
     }
 

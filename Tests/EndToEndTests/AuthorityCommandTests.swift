@@ -115,7 +115,8 @@ struct AuthorityCommandTests {
             "m.yaml", line.hasPrefix("intercept") ? "# A comment.\n\(line)\n\(rules)" : "\(rules)  \(line)\n")
         let answer = try user.ca(["install", "--stores", "nss", "--only-mapped", "--map", map])
         #expect(answer.status == 65)
-        for text in [place, "every name that ends in \(domain)", advice] {
+        // The map's name stands there as it was given.
+        for text in ["\(user.folder.path)/\(place)", "every name that ends in \(domain)", advice] {
             #expect(answer.error.contains(text), "\(answer.error)")
         }
         #expect(!user.exists(".local"))

@@ -516,6 +516,23 @@ struct RunCommandTests {
         #expect(finished.error.contains("names that are not UTF-8 can't be read"))
     }
 
+    @Test("check and serve warn of a regular expression for https, of which nothing is decrypted")
+    func undecrypted() throws {
+        let folder = TemporaryFolder()
+        try folder.write("m.yaml", "substitutions:\n  ~^https://a\\.test/: { text: x }\n")
+        let warning = "m.yaml:2:3: warning: the tunnels to a.test are not decrypted"
+        let finished = try SubproxyProcess.run(["check", "m.yaml"], folder: folder.path)
+        #expect(finished.status == 0)
+        #expect(finished.error.hasPrefix(warning))
+        #expect(try SubproxyProcess.run(["check", "--strict", "m.yaml"], folder: folder.path).status == 1)
+        let proxy = try SubproxyProcess(["--map", "m.yaml", "--listen", "127.0.0.1:0"], folder: folder.path)
+        #expect(try proxy.errorLine(containing: warning) != nil)
+        proxy.send(SIGTERM)
+        #expect(try proxy.finish().status == 0)
+        try folder.write("m.yaml", "intercept: [a.test]\nsubstitutions:\n  ~^https://a\\.test/: { text: x }\n")
+        #expect(try SubproxyProcess.run(["check", "--strict", "m.yaml"], folder: folder.path).status == 0)
+    }
+
     @Test("check takes a symbolic link for the error that it is, and serve starts all the same")
     func links() throws {
         let folder = TemporaryFolder()

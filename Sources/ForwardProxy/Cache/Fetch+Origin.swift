@@ -97,8 +97,9 @@ extension Fetch {
 
     /// The origin gave no response.
     private func failed(_ failure: ProxyError) {
-        // A bad certificate is told in any case, and never passed over with what is stored.
-        if let selected = plan.selected, !failure.isUnverified,
+        // A bad certificate, and an address that may not be reached, are told in any case, and never passed over with what
+        // is stored: stale-if-error is for what would be 500, 502, 503 or 504 (RFC 5861 §4).
+        if let selected = plan.selected, !failure.isUnverified, !failure.isRefusal,
             standIn(selected, after: failure.isUnreachable ? .unreachable : .noResponse)
         {
             return

@@ -6,7 +6,8 @@ import Substitution
 public struct ProxyError: Error, Sendable, Equatable {
     /// The status code of the response.
     public var status: Int
-    /// The error type of RFC 9209 §2.3, or empty where none fits: then no Proxy-Status is sent.
+    /// The error type of RFC 9209 §2.3. Empty for a 404 that the map asks for (`missing: 404`): then Proxy-Status has its
+    /// details alone, and `save` takes the response for one that was wanted.
     public var type: StaticString
     /// What failed, one sentence.
     public var failure: String
@@ -34,7 +35,7 @@ public struct ProxyError: Error, Sendable, Equatable {
     public var retryAfter: Int?
 
     public init(
-        status: Int, type: StaticString = "", failure: String, advice: String, isRefusal: Bool = false
+        status: Int, type: StaticString, failure: String, advice: String, isRefusal: Bool = false
     ) {
         self.status = status
         self.type = type

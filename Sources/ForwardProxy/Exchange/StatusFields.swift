@@ -54,9 +54,11 @@ enum StatusFields {
 
     /// `Proxy-Status: subproxy; error=connection_refused; details="…"`.
     static func writeError(_ error: ProxyError, to lines: inout ByteBuffer) {
-        guard error.type.utf8CodeUnitCount > 0 else { return }
-        lines.writeStaticString("Proxy-Status: subproxy; error=")
-        lines.writeStaticString(error.type)
+        lines.writeStaticString("Proxy-Status: subproxy")
+        if error.type.utf8CodeUnitCount > 0 {
+            lines.writeStaticString("; error=")
+            lines.writeStaticString(error.type)
+        }
         lines.writeStaticString("; details=")
         writeString(error.failure, to: &lines)
         lines.writeStaticString("\r\n")

@@ -129,7 +129,7 @@ extension ProxyError {
     /// The file does not exist, and the rule says `missing: 404`, or nothing can have that name.
     static func noSuchFile(rule: String) -> ProxyError {
         ProxyError(
-            status: 404, failure: "The rule at \(rule) has no file for this URL.",
+            status: 404, type: "", failure: "The rule at \(rule) has no file for this URL.",
             advice: "Create the file below the map's root.", isRefusal: true)
     }
 }

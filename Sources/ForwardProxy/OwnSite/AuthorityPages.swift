@@ -42,7 +42,7 @@ extension LoopContext {
 
 extension ProxyError {
     fileprivate static let nothingDecrypted = ProxyError(
-        status: 404,
+        status: 404, type: "http_request_error",
         failure: "The map names no https host, so nothing is decrypted and there is no certificate authority to trust.",
         advice: "Add a rule for an https URL, or `intercept`, to the map.", isRefusal: true)
 }

@@ -100,6 +100,11 @@ public final class ProxyServer: Sendable {
     /// The map in force.
     public var map: SubstitutionMap { state.withLockedValue(\.map) }
 
+    /// The hosts whose tunnels a map, or an option, has decrypted; also those that another option takes out again.
+    public func intercepted(by map: SubstitutionMap) -> InterceptedHosts {
+        InterceptedHosts(map, also: core.configuration.decrypted)
+    }
+
     /// How many connections of clients have come so far, those that were refused among them.
     public var acceptedConnections: Int { core.counters.accepted.load(ordering: .relaxed) }
 

@@ -266,17 +266,21 @@ final class TemplateExchange: Exchange {
         case .answer(let answer, _):
             fail(
                 ProxyError(
-                    status: answer.status, failure: "\(use.rule.position): \(answer.reason)",
+                    status: answer.status,
+                    type: answer.status < 500 ? "http_request_error" : "proxy_internal_error",
+                    failure: "\(use.rule.position): \(answer.reason)",
                     advice: "See the template's 'sql' in the map."))
         case .missing:
             fail(
                 ProxyError(
-                    status: 502, failure: "\(use.rule.position): \(database.name) does not exist",
+                    status: 502, type: "proxy_configuration_error",
+                    failure: "\(use.rule.position): \(database.name) does not exist",
                     advice: "Make the database, or name a 'seed' that makes it."))
         case .refused(let why):
             fail(
                 ProxyError(
-                    status: 403, failure: "\(use.rule.position): \(database.name): \(why)",
+                    status: 403, type: "http_request_denied",
+                    failure: "\(use.rule.position): \(database.name): \(why)",
                     advice: "Databases are files below the map's root.", isRefusal: true))
         }
     }
@@ -415,7 +419,8 @@ final class TemplateExchange: Exchange {
     private func show(_ rendering: String) {
         let lines = rendering.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         var shown = ProxyError(
-            status: 500, failure: lines.first ?? "", advice: "Mend the template: an edit shows in the next request.")
+            status: 500, type: "proxy_configuration_error", failure: lines.first ?? "",
+            advice: "Mend the template: an edit shows in the next request.")
         shown.excerpt = Array(lines.dropFirst())
         fail(shown)
     }
@@ -432,7 +437,7 @@ final class TemplateExchange: Exchange {
 extension ProxyError {
     fileprivate static func bodyTooLarge(_ limit: Int) -> ProxyError {
         ProxyError(
-            status: 413, failure: "The request's body has more than \(limit) bytes.",
+            status: 413, type: "http_request_error", failure: "The request's body has more than \(limit) bytes.",
             advice: "'limits: { body: … }' of the rule allows more.", isRefusal: true)
     }
 }

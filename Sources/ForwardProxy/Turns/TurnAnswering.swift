@@ -56,7 +56,8 @@ extension LoopContext {
 extension ProxyError {
     fileprivate static func originHasFailed(rule: String) -> ProxyError {
         ProxyError(
-            status: 502, failure: "The origin has failed, and the answer that \(rule) has in turn is the origin's.",
+            status: 502, type: "destination_unavailable",
+            failure: "The origin has failed, and the answer that \(rule) has in turn is the origin's.",
             advice: "Let another source than 'forward' answer there.")
     }
 }

@@ -122,7 +122,9 @@ final class MapBuilder {
         } else if let expression = key.expression {
             compiled = storage.expressions.count
             storage.expressions.append(
-                MapStorage.Expression(expression: expression, record: UInt32(truncatingIfNeeded: first)))
+                MapStorage.Expression(
+                    expression: expression, record: UInt32(truncatingIfNeeded: first),
+                    line: UInt32(truncatingIfNeeded: span.start.line)))
         }
         keys.append(
             Key(

@@ -111,15 +111,18 @@ struct RuleExcerpts {
 
     /// Where a part of a rule's text stands, as above.
     ///
-    /// - Parameter offset: bytes of the part that stand before the place.
+    /// - Parameters:
+    ///   - offset: bytes of the part that stand before the place.
+    ///   - line: the line that the text begins on, if that is not the rule's own line.
     /// - Returns: the place, and whether it is that of the part: else it is where the rule begins.
     mutating func place(
-        of wanted: [UInt8], from offset: Int? = nil, in index: Int
+        of wanted: [UInt8], from offset: Int? = nil, in index: Int, since line: UInt32? = nil
     ) -> (place: (span: TextSpan, text: [UInt8]?), isFound: Bool) {
         let record = map.storage.records[index]
         let source = source(record.file)
-        var mark = TextMark(line: Int(record.line), column: 1, offset: 0)
-        let start = RuleExcerpts.offset(ofLine: Int(record.line), source)
+        let line = Int(line ?? record.line)
+        var mark = TextMark(line: line, column: 1, offset: 0)
+        let start = RuleExcerpts.offset(ofLine: line, source)
         guard start < source.count else { return ((TextSpan(at: mark), nil), false) }
         // The rule's text ends where the next one's begins.
         var last = Int(record.line) + 1
@@ -141,7 +144,7 @@ struct RuleExcerpts {
         let lineEnd = source[target...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? source.count
         let lines = source[start..<max(start, lineStart)].count { $0 == 0x0A }
         let column = 1 + source[lineStart..<target].count { $0 & 0xC0 != 0x80 }
-        mark = TextMark(line: Int(record.line) + lines, column: column, offset: target - lineStart)
+        mark = TextMark(line: line + lines, column: column, offset: target - lineStart)
         let length = position == nil ? lineEnd - target : offset == nil ? wanted.count : 0
         let end = TextMark(line: mark.line, column: mark.column, offset: mark.offset + length)
         return ((TextSpan(start: mark, end: end), Array(source[lineStart..<lineEnd])), position != nil)

@@ -54,7 +54,9 @@ struct MapFileReader {
             case .documentStart, .documentEnd: continue
             case .streamEnd(let span):
                 if seen.isEmpty, !diagnostics.hasErrors {
-                    diagnostics.error("the map is empty; \(expected)", at: TextSpan(at: .start))
+                    diagnostics.error(
+                        "the map is empty; \(expected). 'substitutions: {}' is a map without rules",
+                        at: TextSpan(at: .start))
                 } else if !diagnostics.hasErrors, !seen.contains(where: { $0.name != "root" && $0.name != "defaults" })
                 {
                     diagnostics.error("there are no 'substitutions' here; \(expected)", at: TextSpan(at: span.start))

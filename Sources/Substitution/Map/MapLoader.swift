@@ -202,7 +202,7 @@ struct MapLoader {
         indexer.index(keys, &builder.storage, found)
         for (host, line) in reader.intercept where !intercept.contains(where: { $0.host == host }) {
             intercept.append(
-                MapStorage.Intercepted(host: host, position: "\(PathText.lastComponent(file.name)):\(line)"))
+                MapStorage.Intercepted(host: host, position: "\(file.name):\(line)"))
         }
         let folder = isStream ? "" : PathText.folder(of: file.name)
         for named in reader.archives { open(named, folder: folder, found) }

@@ -68,6 +68,8 @@ struct MapStorage: Sendable {
     struct Expression: Sendable {
         var expression: LinearExpression
         var record: UInt32
+        /// The line of the key, where the first rule of a list stands below it.
+        var line: UInt32
     }
 
     /// The answers of a rule that has several: records that no key leads to.
@@ -82,7 +84,7 @@ struct MapStorage: Sendable {
         var identity: UInt64 = 0
     }
 
-    /// A host of `intercept`, and where it stands: `substitutions.yaml:3`.
+    /// A host of `intercept`, and where it stands: `maps/substitutions.yaml:3`.
     struct Intercepted: Sendable {
         var host: String
         var position: String

@@ -1,3 +1,4 @@
+import Archives
 import HTTPSemantics
 
 /// A host that a rule names.
@@ -46,17 +47,18 @@ extension SubstitutionMap {
         return ofRules + storage.archives.flatMap(\.hosts).filter { seen.insert($0).inserted }
     }
 
-    /// Where the map first has a host decrypted, as `substitutions.yaml:12`; nil where it doesn't. Looks at all rules.
+    /// Where the map first has a host decrypted, as messages about maps say it, with the file's name as its user wrote it:
+    /// `maps/substitutions.yaml:12`; nil where it doesn't. Looks at all rules.
     ///
     /// - Parameter host: as ``InterceptedHosts/names`` and ``InterceptedHosts/patternTexts`` have it.
     public func positionOfInterception(of host: String) -> String? {
         for rule in rules where rule.kind != .expression {
             let parts = rule.key.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
             guard parts.count >= 3, let named = NamedHost("\(parts[0])//\(parts[2])") else { continue }
-            if named.scheme == "https", named.host == host { return rule.position }
+            if named.scheme == "https", named.host == host { return "\(rule.mapFile):\(rule.location.line)" }
         }
         return storage.intercepted.first { $0.host == host }?.position
-            ?? storage.archives.first { $0.hosts.contains { $0.scheme == "https" && $0.host == host } }?.shortName
+            ?? storage.archives.first { $0.hosts.contains { $0.scheme == "https" && $0.host == host } }?.archive.name
     }
 
     /// Whether the map has regular expressions, which may match any host.

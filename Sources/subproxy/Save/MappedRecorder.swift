@@ -24,8 +24,7 @@ final class MappedRecorder: ExchangeRecorder {
     /// Whether it is this program's own answer to a failure (RFC 9209 §2.1.1).
     private func isFailure(_ exchange: PackedExchange) -> Bool {
         guard exchange.status >= 400, let value = exchange.exchange().value("proxy-status") else { return false }
-        let text = String(decoding: value, as: UTF8.self)
-        return text.hasPrefix("subproxy;") && text.contains("error=")
+        return String(decoding: value, as: UTF8.self).hasPrefix("subproxy; error=")
     }
 
     func makeSpool(for exchange: PackedExchange) -> any BodySpool { recorder.makeSpool(for: exchange) }

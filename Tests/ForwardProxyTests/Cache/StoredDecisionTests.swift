@@ -1,6 +1,7 @@
 import HTTPCaching
 import HTTPSemantics
 import NIOCore
+import ProxyTestKit
 import Testing
 
 @testable import ForwardProxy
@@ -100,5 +101,49 @@ struct StoredDecisionTests {
             case .refuse(let error): "refuse \(error.status)"
             }
         #expect(found == row.expected)
+    }
+}
+
+@Suite("Origins that may not be reached")
+struct RefusedOriginTests {
+    @Test(
+        "what is stored does not stand in for an origin whose address has become one that may not be reached",
+        arguments: ["stale-if-error=600", "public", "must-revalidate", "no-cache"])
+    func refused(_ directive: String) throws {
+        let origin = try ScriptedOrigin(fields: "", body: "from the origin")
+        let clock = TestClock()
+        let proxy = try TestProxy {
+            $0.allowsPrivateForLocal = false
+            $0.cache.clock = clock.read
+        }
+        let url = "http://127.0.0.1:\(origin.port)/"
+        try store("stored", "max-age=5, \(directive)", for: url, in: proxy)
+        if directive != "no-cache" { #expect(try proxy.exchange("GET", url).body == "stored") }
+        clock.advance(seconds: 6)
+        let response = try proxy.exchange("GET", url)
+        #expect(response.status == 403)
+        #expect(response.field("Proxy-Status")?.hasPrefix("subproxy; error=destination_ip_prohibited") == true)
+        #expect(origin.requests.isEmpty)
+    }
+
+    /// Stores a response as if the origin had given it.
+    private func store(_ body: String, _ directives: String, for url: String, in proxy: TestProxy) throws {
+        let uri = try TargetURI(url)
+        proxy.server.onEachLoop { loop in
+            guard let cache = loop.proxy.cache else { return }
+            var fields = FieldSection()
+            fields.append(name: "Cache-Control".utf8, value: directives.utf8)
+            fields.append(name: "ETag".utf8, value: #""1""#.utf8)
+            let now = loop.cacheInstant()
+            let request = CacheRequest(method: .get, fields: FieldSection(), hasContent: false)
+            let verdict = Storing.verdict(
+                request, target: uri,
+                OriginResponse(status: 200, reason: ByteBuffer(), fields: fields, requestedAt: now, receivedAt: now),
+                policy: cache.policy)
+            guard case .store(let stored) = verdict else { return }
+            let key = CacheKey(uri)
+            cache.insert(
+                stored, [ByteBuffer(string: body)], key: key, for: request, epoch: cache.store.epoch(for: key))
+        }
     }
 }

@@ -4,21 +4,16 @@ import Testing
 
 /// Faulty and large maps: a clear error, or a load that ends.
 struct MapChecklistTests {
+    private static let empty =
+        "1:1: error: the map is empty; a map is a mapping with 'substitutions', from URLs to what answers them. "
+        + "'substitutions: {}' is a map without rules"
+
     @Test(
         "a text that is no map at all is one clear error",
         arguments: [
-            (
-                "",
-                "1:1: error: the map is empty; a map is a mapping with 'substitutions', from URLs to what answers them"
-            ),
-            (
-                "# only\n# comments\n",
-                "1:1: error: the map is empty; a map is a mapping with 'substitutions', from URLs to what answers them"
-            ),
-            (
-                "null",
-                "1:1: error: the map is empty; a map is a mapping with 'substitutions', from URLs to what answers them"
-            ),
+            ("", empty),
+            ("# only\n# comments\n", empty),
+            ("null", empty),
             (
                 "- a\n- b",
                 "1:1: error: a map is a mapping with 'substitutions', from URLs to what answers them, not a list"
@@ -36,6 +31,12 @@ struct MapChecklistTests {
         ])
     func noMap(_ text: String, _ expected: String) {
         #expect(headlines(text) == [expected])
+    }
+
+    @Test("what the error of an empty map names is a map without rules, and without a warning")
+    func noRules() throws {
+        #expect(headlines("substitutions: {}") == [])
+        #expect(try map("substitutions: {}").ruleCount == 0)
     }
 
     @Test(

@@ -50,6 +50,6 @@ struct ConsoleFile: Sendable {
 
 extension ProxyError {
     fileprivate static let noSuchFile = ProxyError(
-        status: 404, failure: "The proxy's own pages have no such file.",
+        status: 404, type: "http_request_error", failure: "The proxy's own pages have no such file.",
         advice: "Load the page anew: it may be that of another version.", isRefusal: true)
 }
