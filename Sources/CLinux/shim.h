@@ -97,22 +97,17 @@ static inline int linux_state(int directory, const char *path, int flags, struct
     return 0;
 }
 
-// The state of what a path leads to, as far as the kernel has it in memory: it is neither read from a disk nor asked
-// for over a network. -EAGAIN where that would be needed, -EINVAL before Linux 5.12, which knows nothing of
-// RESOLVE_CACHED. The flags are those of open(2) beside O_PATH.
-static inline int linux_cached_state(
-    int directory, const char *path, int flags, uint64_t resolve, struct linux_file_state *state) {
+// Opens what a path leads to, as far as the kernel has it in memory, so that its state can be asked for: it is neither read
+// from a disk nor asked for over a network. -EAGAIN where that would be needed, -EINVAL before Linux 5.12, which knows
+// nothing of RESOLVE_CACHED. The flags are those of open(2) beside O_PATH.
+static inline int linux_open_cached(int directory, const char *path, int flags, uint64_t resolve) {
     const uint64_t resolve_cached = 0x20;
-    const int empty_path = 0x1000;
     struct open_how how = {
         .flags = (uint64_t)(unsigned int)(linux_o_path | flags), .mode = 0, .resolve = resolve | resolve_cached};
     long descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
     // A rename anywhere in the file system makes the kernel give a look up that it had begun: asked again, it answers.
     if (descriptor < 0 && errno == EAGAIN) descriptor = syscall(SYS_openat2, directory, path, &how, sizeof how);
-    if (descriptor < 0) return -errno;
-    int result = linux_state((int)descriptor, "", empty_path, state);
-    close((int)descriptor);
-    return result;
+    return descriptor < 0 ? -errno : (int)descriptor;
 }
 
 // When what stands at a path was made (statx(2), STATX_BTIME), in nanoseconds since 1970; 0 where the file system does not

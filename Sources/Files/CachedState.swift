@@ -16,15 +16,32 @@ enum CachedState {
         _ path: UnsafePointer<CChar>, in directory: CInt, flags: CInt = O_NOFOLLOW,
         resolve: UInt64 = linux_resolve_strictly_beneath()
     ) -> FileIdentity? {
+        guard let descriptor = open(path, in: directory, flags: flags, resolve: resolve) else { return nil }
+        defer { close(descriptor) }
+        return of(descriptor)
+    }
+
+    /// Opens what stands at a path, to ask for its state and for nothing else (O_PATH); nil where the kernel would have
+    /// to wait for it, or there is nothing.
+    static func open(
+        _ path: UnsafePointer<CChar>, in directory: CInt, flags: CInt = O_NOFOLLOW,
+        resolve: UInt64 = linux_resolve_strictly_beneath()
+    ) -> CInt? {
         guard isSupported.load(ordering: .relaxed) else { return nil }
-        var state = linux_file_state()
-        switch -linux_cached_state(directory, path, flags | O_CLOEXEC, resolve, &state) {
-        case 0: return FileIdentity(state)
-        case EINVAL, ENOSYS, EPERM:
-            isSupported.store(false, ordering: .relaxed)
-            return nil
-        default: return nil
+        let descriptor = linux_open_cached(directory, path, flags | O_CLOEXEC, resolve)
+        if descriptor >= 0 { return descriptor }
+        switch -descriptor {
+        case EINVAL, ENOSYS, EPERM: isSupported.store(false, ordering: .relaxed)
+        default: break
         }
+        return nil
+    }
+
+    /// The state of what is open, which never waits: the kernel has in memory what a descriptor stands for.
+    static func of(_ descriptor: CInt) -> FileIdentity? {
+        let emptyPath: CInt = 0x1000
+        var state = linux_file_state()
+        return linux_state(descriptor, "", emptyPath, &state) == 0 ? FileIdentity(state) : nil
     }
 
     /// How long the kernel is taken to have in memory what a look has found there: 1 s.
@@ -33,6 +50,11 @@ enum CachedState {
     /// folder's look does. It waits for the disk only where the kernel has dropped what it had within that second.
     static let staysFor: UInt64 = 1_000_000_000
 
+    /// How long a file is asked by its descriptor before its path is followed again: 10 s.
+    ///
+    /// Its folder tells of every change of what a name leads to but one: something that is mounted over the file.
+    static let leadsThereFor: UInt64 = 10_000_000_000
+
     /// The state of a name that is longer than a path by a suffix.
     ///
     /// - Parameter wasThereLately: whether the kernel had it in memory ``staysFor`` ago or later, so that it need not
@@ -40,6 +62,21 @@ enum CachedState {
     static func of(
         _ path: [UInt8], suffix: StaticString, in directory: CInt, wasThereLately: Bool
     ) -> FileIdentity? {
+        withName(path, suffix: suffix) { name in
+            guard wasThereLately else { return of(name, in: directory) }
+            var state = linux_file_state()
+            return linux_state(directory, name, 0, &state) == 0 ? FileIdentity(state) : nil
+        }
+    }
+
+    /// As ``open(_:in:flags:resolve:)``.
+    static func open(_ path: [UInt8], in directory: CInt) -> CInt? {
+        withName(path, suffix: "") { open($0, in: directory) }
+    }
+
+    private static func withName<Result>(
+        _ path: [UInt8], suffix: StaticString, _ body: (UnsafePointer<CChar>) -> Result?
+    ) -> Result? {
         let length = path.count &+ suffix.utf8CodeUnitCount
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length &+ 1) { name in
             guard let start = name.baseAddress else { return nil }
@@ -49,9 +86,7 @@ enum CachedState {
                 UnsafeMutableRawBufferPointer(rebasing: bytes[path.count...]).copyBytes(from: $0)
             }
             bytes[length] = 0
-            guard wasThereLately else { return of(start, in: directory) }
-            var state = linux_file_state()
-            return linux_state(directory, start, 0, &state) == 0 ? FileIdentity(state) : nil
+            return body(start)
         }
     }
 }

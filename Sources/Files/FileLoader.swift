@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 import HTTPSemantics
 import NIOCore
 
@@ -6,13 +7,19 @@ import NIOCore
 struct FileLoader: Sendable {
     let bodies: FileBodyReader
     /// Room for bodies that the kernel sends by itself.
-    let places: SealedPlaces
+    let places: DescriptorPlaces
+    /// Room for files that are asked for their state by a descriptor.
+    let looks: DescriptorPlaces
     /// Wall-clock nanoseconds.
     let now: @Sendable () -> UInt64
 
-    init(bodies: FileBodyReader, places: SealedPlaces = SealedPlaces(), now: @escaping @Sendable () -> UInt64) {
+    init(
+        bodies: FileBodyReader, places: DescriptorPlaces = .forContents(), looks: DescriptorPlaces = .forLooks(),
+        now: @escaping @Sendable () -> UInt64
+    ) {
         self.bodies = bodies
         self.places = places
+        self.looks = looks
         self.now = now
     }
 
@@ -61,7 +68,7 @@ struct FileLoader: Sendable {
             root: root, path: path.bytes, mode: mode, variants: reading.variants, seen: reading.seen,
             isSettled: reading.isSettled, outdated: outdated,
             folder: isLocal && isOfOneDevice ? root.knownFolder(of: path) : nil,
-            names: names.flatMap { $0.isSettled(at: reading.start) ? $0 : nil })
+            names: names.flatMap { $0.isSettled(at: reading.start) ? $0 : nil }, looks: looks)
     }
 
     /// Whether the path still leads to the file, and the file and its siblings are as they were read.
@@ -89,17 +96,31 @@ struct FileLoader: Sendable {
         guard loaded.isSettled, let look = loaded.folder?.look(at: now), loaded.hasNames(of: look.identity) else {
             return nil
         }
-        // A sibling that was not there would have changed the folder.
+        // A sibling that was not there would have changed the folder, and so would another file in this one's place.
+        if let descriptor = loaded.descriptor(at: now) {
+            return CachedState.of(descriptor) == loaded.identity ? look.time : nil
+        }
         let root = look.root.descriptor
         let wasThereLately = loaded.wasInKernel(at: now)
-        func state(_ suffix: StaticString) -> FileIdentity? {
-            CachedState.of(loaded.path, suffix: suffix, in: root, wasThereLately: wasThereLately)
-        }
-        guard let identity = loaded.identity, state("") == identity,
-            loaded.siblings.allSatisfy({ state($0) == $1 })
+        guard let identity = loaded.identity,
+            loaded.siblings.allSatisfy({ suffix, identity in
+                CachedState.of(loaded.path, suffix: suffix, in: root, wasThereLately: wasThereLately) == identity
+            }),
+            wasThereLately
+                ? CachedState.of(loaded.path, suffix: "", in: root, wasThereLately: true) == identity
+                : isFound(loaded, as: identity, in: root)
         else { return nil }
         if !wasThereLately { loaded.noteInKernel(at: now) }
         return look.time
+    }
+
+    /// Whether a path leads to a state of a file. The descriptor that this takes is kept for the next looks, where there
+    /// is room and it tells all: encoded siblings are looked at by their paths.
+    private func isFound(_ loaded: LoadedFile, as identity: FileIdentity, in root: CInt) -> Bool {
+        guard let descriptor = CachedState.open(loaded.path, in: root) else { return false }
+        let isSame = CachedState.of(descriptor) == identity
+        if !isSame || !loaded.siblings.isEmpty || !loaded.hold(descriptor) { close(descriptor) }
+        return isSame
     }
 
     /// What has been read so far.

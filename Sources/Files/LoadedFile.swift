@@ -1,3 +1,4 @@
+import Glibc
 public import HTTPSemantics
 public import NIOCore
 import Synchronization
@@ -33,12 +34,17 @@ public final class LoadedFile: Sendable {
     private let use = Atomic<Bool>(false)
     /// Monotonic nanoseconds: when the kernel last said that it has the files' states in memory; 0 before.
     private let inKernel = Atomic<UInt64>(0)
+    /// What looks ask for the file's state (O_PATH); -1 before there is one. It is the file's own, whatever is done to its
+    /// name, and keeps its number from being another's.
+    private let descriptor = Atomic<CInt>(-1)
+    private let looks: DescriptorPlaces?
 
     init(
         root: FolderRoot, path: [UInt8], mode: RetentionMode, variants: [FileVariant], seen: [FileIdentity?],
         isSettled: Bool, outdated: [FileIdentity] = [], folder: KnownFolder? = nil, names: FileIdentity? = nil,
-        note: MadeNote? = nil
+        note: MadeNote? = nil, looks: DescriptorPlaces? = nil
     ) {
+        self.looks = looks
         self.note = note
         self.outdated = outdated
         identity = seen.first ?? nil
@@ -53,6 +59,13 @@ public final class LoadedFile: Sendable {
         self.variants = variants
         self.seen = seen
         self.isSettled = isSettled
+    }
+
+    deinit {
+        let descriptor = descriptor.load(ordering: .relaxed)
+        guard descriptor >= 0 else { return }
+        close(descriptor)
+        looks?.giveBack()
     }
 
     /// Which file this is a state of.
@@ -70,6 +83,23 @@ public final class LoadedFile: Sendable {
     func wasInKernel(at now: UInt64) -> Bool {
         let time = inKernel.load(ordering: .relaxed)
         return time != 0 && now >= time && now &- time < CachedState.staysFor
+    }
+
+    /// What the file is asked for its state by; nil where its path is to be followed.
+    func descriptor(at now: UInt64) -> CInt? {
+        let descriptor = descriptor.load(ordering: .relaxed)
+        let time = inKernel.load(ordering: .relaxed)
+        return descriptor >= 0 && now >= time && now &- time < CachedState.leadsThereFor ? descriptor : nil
+    }
+
+    /// Keeps a descriptor of the file, and closes it in the end.
+    ///
+    /// - Returns: whether it does: there may be one already, or no room.
+    func hold(_ opened: CInt) -> Bool {
+        guard descriptor.load(ordering: .relaxed) < 0, let looks, looks.take() else { return false }
+        if descriptor.compareExchange(expected: -1, desired: opened, ordering: .relaxed).exchanged { return true }
+        looks.giveBack()
+        return false
     }
 
     /// Notes that the kernel had the files' states in memory at a time, in monotonic nanoseconds.
@@ -122,7 +152,7 @@ public final class LoadedFile: Sendable {
         }
         return LoadedFile(
             root: root, path: path, mode: mode, variants: shared, seen: seen, isSettled: isSettled, outdated: outdated,
-            folder: folder, names: names.withLock { $0 }, note: note)
+            folder: folder, names: names.withLock { $0 }, note: note, looks: looks)
     }
 }
 

@@ -29,11 +29,12 @@ public final class RetainedFiles: Sendable {
 
     init(
         limits: RetentionLimits, now: @escaping @Sendable () -> UInt64,
-        onEvict: @escaping @Sendable (FileKey) -> Void, read: @escaping PositionedRead
+        onEvict: @escaping @Sendable (FileKey) -> Void, read: @escaping PositionedRead,
+        looks: DescriptorPlaces = .forLooks()
     ) {
         self.limits = limits
         self.onEvict = onEvict
-        loader = FileLoader(bodies: FileBodyReader(limit: limits.file, read: read), now: now)
+        loader = FileLoader(bodies: FileBodyReader(limit: limits.file, read: read), looks: looks, now: now)
         state = Mutex(State(memory: limits.memory))
     }
 

@@ -10,7 +10,7 @@ public final class SealedContent: Sendable {
     public let descriptor: CInt
     public let count: Int
 
-    private let places: SealedPlaces
+    private let places: DescriptorPlaces
 
     /// The smallest content that is kept so, in bytes. Below it the system call that sends it beside the head costs
     /// what the copy does.
@@ -19,7 +19,7 @@ public final class SealedContent: Sendable {
     static let overhead = 8 << 10
 
     /// Takes the descriptor and the place over.
-    private init(_ descriptor: CInt, count: Int, _ places: SealedPlaces) {
+    private init(_ descriptor: CInt, count: Int, _ places: DescriptorPlaces) {
         self.descriptor = descriptor
         self.count = count
         self.places = places
@@ -34,7 +34,7 @@ public final class SealedContent: Sendable {
     ///
     /// - Returns: nil where there is no place, or the system has no descriptor or memory for it: the bytes are kept as
     ///   they are then.
-    static func make(_ bytes: ByteBuffer, _ places: SealedPlaces) -> (sealed: SealedContent, bytes: ByteBuffer)? {
+    static func make(_ bytes: ByteBuffer, _ places: DescriptorPlaces) -> (sealed: SealedContent, bytes: ByteBuffer)? {
         guard bytes.readableBytes >= smallest, places.take() else { return nil }
         let descriptor = linux_memfd()
         guard descriptor >= 0 else {
@@ -64,26 +64,4 @@ public final class SealedContent: Sendable {
             return true
         }
     }
-}
-
-/// How many sealed contents there may be at a time: each takes a descriptor, of which connections need theirs.
-final class SealedPlaces: Sendable {
-    private let free: Atomic<Int>
-
-    init(_ count: Int) { free = Atomic(count) }
-
-    /// A sixteenth of the descriptors that the process may have, at most 256.
-    convenience init() {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        self.init(Int(min(limit.rlim_cur / 16, 256)))
-    }
-
-    func take() -> Bool {
-        if free.subtract(1, ordering: .relaxed).newValue >= 0 { return true }
-        giveBack()
-        return false
-    }
-
-    func giveBack() { free.add(1, ordering: .relaxed) }
 }

@@ -1,4 +1,3 @@
-import Glibc
 public import HTTPSemantics
 import NIOCore
 
@@ -25,20 +24,6 @@ extension StoreKey {
         self.init(bytes)
     }
 
-    /// Calls `body` with the bytes of the key of a target URI where they stand in it already: where what goes to the
-    /// origin is in normal form.
-    @inline(__always)
-    public static func withBytes<Result>(
-        of target: TargetURI, _ body: (UnsafeRawBufferPointer) -> Result
-    ) -> Result? {
-        target.withBytes { normalised in
-            target.rawPathAndQuery.withUnsafeReadableBytes { path in
-                guard path.count == normalised.count &- target.pathStart, let start = normalised.baseAddress,
-                    let received = path.baseAddress
-                else { return nil }
-                let isSame = memcmp(start + target.pathStart, received, path.count) == 0
-                return isSame ? body(normalised) : nil
-            }
-        }
-    }
+    /// Whether the key of a target URI consists of its bytes: where what goes to the origin is in normal form.
+    public static func consists(ofBytesOf target: TargetURI) -> Bool { target.hasNormalPathAndQuery }
 }

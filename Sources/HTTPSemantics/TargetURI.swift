@@ -66,6 +66,14 @@ public struct TargetURI: Sendable {
             ?? ByteBuffer()
     }
 
+    /// Whether path and query were received as they stand in ``bytes``.
+    public var hasNormalPathAndQuery: Bool {
+        guard let raw else { return true }
+        return raw.withUnsafeReadableBytes { raw in
+            withBytes { UnsafeRawBufferPointer(rebasing: $0[pathStart...]).equals(raw) }
+        }
+    }
+
     /// The same URI with `/` for an empty path: the root page, whatever the method.
     public var ofRootPage: TargetURI {
         var uri = self

@@ -40,12 +40,49 @@ struct CachedStateTests {
         } while sandbox.identity(".").changed == before
     }
 
-    @Test("What is unchanged is known to be, without an open descriptor more")
+    private func store(places: Int) -> RetainedFiles {
+        RetainedFiles(
+            limits: RetentionLimits(memory: 1 << 20, file: 1 << 16), now: clock.read, onEvict: { _ in },
+            read: systemRead, looks: DescriptorPlaces(places))
+    }
+
+    @Test("What is unchanged is known to be, with one descriptor more, which goes with the file")
     func unchanged() throws {
-        let file = try store.load(sandbox.root, "a/d/f".bytes)
-        #expect(store.glance(at: file, now: 5 * Self.second) == 5 * Self.second)
-        #expect(store.glance(at: file, now: 6 * Self.second) == 6 * Self.second)
-        #expect(sandbox.openDescriptors == 1, "the root's own")
+        let root = sandbox.root
+        do {
+            let store = store(places: 1)
+            let file = try store.load(root, "a/d/f".bytes)
+            #expect(sandbox.openDescriptors == 1, "the root's own")
+            for time in [5, 6, 16, 17] as [UInt64] {
+                #expect(store.glance(at: file, now: time * Self.second) == time * Self.second)
+                #expect(sandbox.openDescriptors == 2)
+            }
+        }
+        #expect(sandbox.openDescriptors == 1)
+    }
+
+    @Test("Without room for a descriptor it is known too, and a file that goes gives its room to another")
+    func room() throws {
+        let root = sandbox.root
+        let store = store(places: 1)
+        var file: LoadedFile? = try store.load(root, "a/d/f".bytes)
+        #expect(file.flatMap { store.glance(at: $0, now: Self.second) } != nil)
+        sandbox.write("new", to: "a/e")
+        let third = try store.load(root, "a/e".bytes)
+        #expect(store.glance(at: third, now: Self.second) != nil)
+        #expect(third.descriptor(at: Self.second) == nil)
+        file = nil
+        sandbox.remove("a/d/f")
+        #expect(throws: FileRefusal.notFound) { try store.load(root, "a/d/f".bytes) }
+        #expect(store.glance(at: third, now: 3 * Self.second) != nil)
+        #expect(third.descriptor(at: 3 * Self.second) != nil)
+    }
+
+    @Test("A file with an encoded sibling is looked at by its path")
+    func siblingsByPath() throws {
+        let file = try store.load(sandbox.root, "a/d/g".bytes)
+        #expect(store.glance(at: file, now: Self.second) != nil)
+        #expect(file.descriptor(at: Self.second) == nil)
     }
 
     @Test("One look at a folder serves its files for ten milliseconds, and they are known since then")
@@ -104,17 +141,34 @@ struct CachedStateTests {
         }
     }
 
-    /// In the second case the kernel has to promise again not to wait.
-    @Test(
-        "An edit shows, in the file or on the way to it", arguments: Edit.allCases,
-        [CachedState.staysFor - 1, CachedState.staysFor])
-    func edits(_ edit: Edit, after time: UInt64) throws {
+    /// How a file is asked for its state: by a descriptor of its own, or where there is no room for one by its path, for
+    /// which the kernel has to promise not to wait, or has done so lately.
+    enum Way: CaseIterable {
+        case descriptor, pathAfterDescriptor, pathLately, path
+
+        var since: UInt64 {
+            switch self {
+            case .descriptor: CachedState.leadsThereFor - 1
+            case .pathAfterDescriptor: CachedState.leadsThereFor
+            case .pathLately: CachedState.staysFor - 1
+            case .path: CachedState.staysFor
+            }
+        }
+    }
+
+    @Test("An edit shows, in the file or on the way to it", arguments: Edit.allCases, Way.allCases)
+    func edits(_ edit: Edit, _ way: Way) throws {
+        let isHeld = way == .descriptor || way == .pathAfterDescriptor
+        let store = store(places: isHeld ? 1 : 0)
         let file = try store.load(sandbox.root, "a/d/f".bytes)
         #expect(store.glance(at: file, now: Self.second) != nil)
-        #expect(file.wasInKernel(at: Self.second + time) == (time < CachedState.staysFor))
+        #expect((file.descriptor(at: Self.second) != nil) == isHeld)
+        let later = Self.second + way.since
+        #expect((file.descriptor(at: later) != nil) == (way == .descriptor))
+        #expect(file.wasInKernel(at: later) == (way == .pathLately))
         passTick()
         perform(edit)
-        #expect(store.glance(at: file, now: Self.second + time) == nil)
+        #expect(store.glance(at: file, now: later) == nil)
         #expect(store.recheck(file).name.hasPrefix(edit.expected), "\(store.recheck(file).name)")
     }
 

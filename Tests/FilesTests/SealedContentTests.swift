@@ -12,7 +12,7 @@ struct SealedContentTests {
         (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) }
     }
 
-    private func load(_ content: [UInt8], places: SealedPlaces = SealedPlaces()) throws -> FileVariant {
+    private func load(_ content: [UInt8], places: DescriptorPlaces = .forContents()) throws -> FileVariant {
         sandbox.write(content, to: "f")
         let loader = FileLoader(
             bodies: FileBodyReader(limit: 1 << 22, read: systemRead), places: places, now: clock.read)
@@ -54,7 +54,7 @@ struct SealedContentTests {
         arguments: [600_000, 1 << 20, (2 << 20) + 5, 3_000_000, 4 << 20])
     func largePages(count: Int) throws {
         let content = Self.content(count)
-        let made = try #require(SealedContent.make(ByteBuffer(bytes: content), SealedPlaces()))
+        let made = try #require(SealedContent.make(ByteBuffer(bytes: content), .forContents()))
         #expect(made.bytes == ByteBuffer(bytes: content))
         #expect(sent(made.sealed) == content)
         var status = stat()
@@ -67,7 +67,7 @@ struct SealedContentTests {
     @Test("A buffer of sealed content that is written to, or grows, is a copy")
     func copies() throws {
         let content = Self.content(100_000)
-        let made = try #require(SealedContent.make(ByteBuffer(bytes: content), SealedPlaces()))
+        let made = try #require(SealedContent.make(ByteBuffer(bytes: content), .forContents()))
         var bytes = made.bytes
         bytes.setInteger(UInt8(1), at: 0)
         bytes.setInteger(UInt8(1), at: 50_000)
@@ -81,7 +81,7 @@ struct SealedContentTests {
     @Test("The bytes outlive the descriptor, and a buffer that nobody shares may be written to")
     func lifetime() throws {
         let content = Self.content(100_000)
-        var bytes = try #require(SealedContent.make(ByteBuffer(bytes: content), SealedPlaces())).bytes
+        var bytes = try #require(SealedContent.make(ByteBuffer(bytes: content), .forContents())).bytes
         #expect(bytes == ByteBuffer(bytes: content))
         bytes.setInteger(content[7] &+ 1, at: 7)
         bytes.writeBytes(content)
@@ -91,7 +91,7 @@ struct SealedContentTests {
 
     @Test("Where all places are taken, content is kept without; a place is given back with its content")
     func places() throws {
-        let places = SealedPlaces(1)
+        let places = DescriptorPlaces(1)
         var first: FileVariant? = try load(Self.content(70_000), places: places)
         #expect(first?.sealed != nil)
         let second = try load(Self.content(80_000), places: places)

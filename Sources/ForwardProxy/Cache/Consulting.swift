@@ -39,14 +39,31 @@ extension LoopContext {
     @inline(__always)
     func answerFromStore(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> Bool {
         let head = request.head
-        guard proxy.cache != nil, head.method == .get || head.method == .head, !request.hasBody,
-            client.takesSerialisedResponse, head.fields.present.isDisjoint(with: LoopContext.storedParticular),
-            client.isLocal || proxy.configuration.allowsPrivateForRemote,
-            let ready = stored.find(uri, head.fields, head.version), ready.answersPlainRequests,
+        guard proxy.cache != nil, isPlain(request, client), let ready = stored.find(uri, head.fields, head.version),
+            send(ready, request, client)
+        else { return false }
+        ready.entry.noteUse()
+        return true
+    }
+
+    /// Whether a request for a stored response asks for nothing in particular, so that the ready bytes are its answer.
+    @inline(__always)
+    private func isPlain(_ request: Request, _ client: any ExchangeClient) -> Bool {
+        let head = request.head
+        return (head.method == .get || head.method == .head) && !request.hasBody && client.takesSerialisedResponse
+            && head.fields.present.isDisjoint(with: LoopContext.storedParticular)
+            && (client.isLocal || proxy.configuration.allowsPrivateForRemote)
+    }
+
+    /// Sends the ready bytes of a stored response to a plain request that selects it.
+    ///
+    /// - Returns: whether they are its answer; else nothing was sent.
+    @inline(__always)
+    private func send(_ ready: ReadyStored, _ request: Request, _ client: any ExchangeClient) -> Bool {
+        guard ready.answersPlainRequests,
             request.isHead || ready.representation.size <= StoredExchange.threshold,
             let age = ready.freshAge(at: proxy.configuration.cache.clock())
         else { return false }
-        ready.entry.noteUse()
         client.record?.outcome = .stored
         client.record?.status = ready.status
         client.record?.bodyBytes = request.isHead ? 0 : ready.representation.size
@@ -180,6 +197,7 @@ extension LoopContext {
         let ready = stored.ready(
             entry, key, identity: proxy.identity, policy: proxy.cache?.policy ?? CachePolicy(),
             siblings: { proxy.cache?.store.entries(for: key) ?? [] })
+        if case .hit(nil) = use, isPlain(request, client), send(ready, request, client) { return nil }
         let metadata = entry.metadata
         let age = metadata.currentAge(at: now)
         let tail: ByteBuffer

@@ -29,7 +29,8 @@ final class StoredTable {
     /// The response that a request gets of those which are ready; nil where that is not certain.
     @inline(__always)
     func find(_ target: TargetURI, _ request: FieldSection, _ version: HTTPVersion) -> ReadyStored? {
-        CacheKey.withBytes(of: target) { bytes -> ReadyStored? in
+        guard CacheKey.consists(ofBytesOf: target) else { return nil }
+        return target.withBytes { bytes -> ReadyStored? in
             guard let ready = byKey[CacheKey.fingerprint(of: bytes)]?.ready else { return nil }
             if ready.count == 1 { return ready[0].answers(bytes, request, version) ? ready[0] : nil }
             var found: ReadyStored?
@@ -39,7 +40,7 @@ final class StoredTable {
                 found = candidate
             }
             return found
-        } ?? nil
+        }
     }
 
     /// What is ready of a stored response, made where it is not.

@@ -39,7 +39,7 @@ struct KnownTargets {
     }
 
     /// Places at first and at the most, how many of them stand for one hash, and how long a target may be in bytes.
-    /// Where as many targets were not found as there are places, these are doubled.
+    /// Where a quarter as many targets were not found as there are places, these are doubled.
     private static let capacity = 256
     private static let largestCapacity = 65_536
     private static let ways = 4
@@ -90,7 +90,7 @@ struct KnownTargets {
         guard seen[group] == hash else {
             if seen[group] != 0 { missed &+= 1 }
             seen[group] = hash
-            if missed >= places.count, places.count &* 2 <= largest { grow() }
+            if missed >= places.count / 4, places.count &* 2 <= largest { grow() }
             return
         }
         let made = Target(target, url: url, place: answer, number: number)

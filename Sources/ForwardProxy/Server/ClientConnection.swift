@@ -327,8 +327,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     }
 
     func finishRecord() {
-        guard let record else { return }
-        self.record = nil
+        guard let record = record.take() else { return }
         loop.finish(record, client: address)
     }
 
