@@ -99,6 +99,8 @@ public final class RunningBinary: Sendable {
     }
 
     /// The open descriptors: each number with what it is, such as `17 socket:[4711]`.
+    ///
+    /// Without those that retained files are looked at by, of which each file has one from its second look on.
     public var openDescriptors: [String] {
         guard let folder = opendir("/proc/\(process.identifier)/fd") else { return [] }
         defer { closedir(folder) }
@@ -110,9 +112,22 @@ public final class RunningBinary: Sendable {
             var target = [CChar](repeating: 0, count: 4096)
             let count = readlink("/proc/\(process.identifier)/fd/\(name)", &target, target.count)
             guard count >= 0 else { continue }
-            targets.append(name + " " + String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            let text = String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if text.hasPrefix("/"), isForLooks(name) { continue }
+            targets.append(name + " " + text)
         }
         return targets.sorted()
+    }
+
+    /// Whether a descriptor is of a file, and good for asking for its state alone (O_PATH).
+    private func isForLooks(_ descriptor: String) -> Bool {
+        var status = stat()
+        guard stat("/proc/\(process.identifier)/fd/\(descriptor)", &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let line = RunningBinary.contents(of: "/proc/\(process.identifier)/fdinfo/\(descriptor)")
+                .split(separator: "\n").first(where: { $0.hasPrefix("flags:") }),
+            let flags = Int(line.dropFirst(6).filter { $0.isNumber }, radix: 8)
+        else { return false }
+        return flags & 0o10000000 != 0
     }
 
     /// Opens a connection to the proxy.

@@ -160,11 +160,10 @@ extension EndToEnd {
             origin.stop()
             let other = try ScriptedOrigin(fields: "Connection: close\r\n", body: "forwarded")
             // A client that was gone before its address was asked for counts as one of another machine, and the
-            // transfers of those have a thread of their own, with four descriptors. A mapped file that is looked at keeps
-            // the descriptor of the look.
+            // transfers of those have a thread of their own, with four descriptors.
             let bound = Footprint(
                 residentBytes: before.residentBytes,
-                openDescriptors: before.openDescriptors + [String](repeating: "of a thread or file", count: 5))
+                openDescriptors: before.openDescriptors + [String](repeating: "of the second thread", count: 4))
             let after = try binary.settle(to: bound, memory: 32 * mebibyte) {
                 let response = try binary.get("http://127.0.0.1:\(other.port)/")
                 #expect(response.text == "forwarded")
