@@ -10,8 +10,8 @@ final class DescriptorPlaces: Sendable {
     /// For sealed contents: a sixteenth of the descriptors that the process may have, at most 256.
     static func forContents() -> DescriptorPlaces { DescriptorPlaces(min(limit / 16, 256)) }
 
-    /// For looks at files: half of the descriptors that the process may have beyond 4096.
-    static func forLooks() -> DescriptorPlaces { DescriptorPlaces(max(0, limit - 4096) / 2) }
+    /// For looks at files: a quarter of the descriptors that the process may have beyond 4096.
+    static func forLooks() -> DescriptorPlaces { DescriptorPlaces(max(0, limit - 4096) / 4) }
 
     private static var limit: Int {
         var limit = rlimit()

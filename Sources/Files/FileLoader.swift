@@ -119,7 +119,7 @@ struct FileLoader: Sendable {
     private func isFound(_ loaded: LoadedFile, as identity: FileIdentity, in root: CInt) -> Bool {
         guard let descriptor = CachedState.open(loaded.path, in: root) else { return false }
         let isSame = CachedState.of(descriptor) == identity
-        if !isSame || !loaded.siblings.isEmpty || !loaded.hold(descriptor) { close(descriptor) }
+        if !isSame || !loaded.isInMemory || !loaded.siblings.isEmpty || !loaded.hold(descriptor) { close(descriptor) }
         return isSame
     }
 

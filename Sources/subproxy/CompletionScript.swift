@@ -112,7 +112,7 @@ enum CompletionScript {
             string replace -r '^(?s:.*?)\\s--\\s+' '' -- (commandline -pc | string collect)
         end
 
-        complete -c 'subproxy' -n '__subproxy_command >/dev/null' -fka '(complete -C (__subproxy_command | string collect))'
+        complete -c 'subproxy' -n '__subproxy_command >/dev/null' -fka '(complete --do-complete=(__subproxy_command | string collect))'
         \(arms { line, names in
             "complete -c 'subproxy' -n 'test (commandline -opc | string join \" \") = \"subproxy \(line)\"' -fa '\(names)'\n"
         })

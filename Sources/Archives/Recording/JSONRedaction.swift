@@ -20,7 +20,7 @@ enum JSONRedaction {
     static func isJSON(_ text: [UInt8]) -> Bool {
         let first = text.first { $0 > 0x20 && $0 != 0xEF && $0 != 0xBB && $0 != 0xBF }
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return false }
-        var scanner = JSONScanner(ArchiveBytes(text))
+        var scanner = JSONScanner(ArchiveBytes(text), room: text.count)
         do throws(JSONError) {
             try scanner.beginning()
             while try !scanner.isAtEnd() { try scanner.skipValue() }
@@ -40,7 +40,7 @@ enum JSONRedaction {
         let first = text.first { $0 > 0x20 && $0 != 0xEF && $0 != 0xBB && $0 != 0xBF }
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return loosePlaces(text, names, from: 0) }
         var walk = Walk(names: names, depth: depth)
-        var scanner = JSONScanner(ArchiveBytes(text))
+        var scanner = JSONScanner(ArchiveBytes(text), room: text.count)
         do throws(JSONError) {
             try scanner.beginning()
             while try !scanner.isAtEnd() { try walk.value(&scanner, text) }

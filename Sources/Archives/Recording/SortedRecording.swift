@@ -145,8 +145,10 @@ struct SortedList {
     // MARK: Files
 
     /// Nil where a folder on the way to a file is none, or a link.
-    private func place(of name: [UInt8]) -> RecordingPlace? {
-        guard case .place(let place) = try? RecordingPlace.find(name, in: root, making: nil) else { return nil }
+    ///
+    /// - Parameter mode: that of folders that are made; nil where none is to be.
+    private func place(of name: [UInt8], making mode: mode_t? = nil) -> RecordingPlace? {
+        guard case .place(let place) = try? RecordingPlace.find(name, in: root, making: mode) else { return nil }
         return place
     }
 
@@ -165,13 +167,25 @@ struct SortedList {
         return Array(digest.finalize())
     }
 
+    /// Removes a file, and the folders below that of all files that have become empty.
     private func remove(_ name: [UInt8]) {
-        if let place = place(of: name) { unlinkat(place.folder, place.name, 0) }
+        guard let place = place(of: name) else { return }
+        unlinkat(place.folder, place.name, 0)
+        var folder = name[...]
+        while let end = folder.lastIndex(of: UInt8(ascii: "/")) {
+            folder = folder[..<end]
+            guard folder.contains(UInt8(ascii: "/")), let place = self.place(of: Array(folder)),
+                unlinkat(place.folder, place.name, AT_REMOVEDIR) == 0
+            else { return }
+        }
     }
 
-    /// Gives a file a second name; false where the name is taken.
+    /// Gives a file a second name, in a folder that is made if there is none; false where the name is taken.
     private func link(_ old: [UInt8], _ new: [UInt8]) -> Bool {
-        guard let from = place(of: old), let to = place(of: new) else { return false }
+        var status = stat()
+        guard fstat(root, &status) == 0, let from = place(of: old),
+            let to = place(of: new, making: status.st_mode & 0o777)
+        else { return false }
         return linkat(from.folder, from.name, to.folder, to.name, 0) == 0
     }
 

@@ -143,9 +143,14 @@ struct WARCIndex {
             if hasHead || head.isHTTP || head.kind == .revisit { response = try scanHTTP(head, scanner) }
         }
         if head.isSegment { response.unusable = response.unusable ?? .bodyNotRecorded }
-        if head.isTruncated { response.unusable = response.unusable ?? .bodyTruncated }
+        if head.isTruncated, !WARCIndex.needsNoBody(response.status) {
+            response.unusable = response.unusable ?? .bodyTruncated
+        }
         return response
     }
+
+    /// Whether a response says all by its fields: one that leads to another URL, or has no content.
+    static func needsNoBody(_ status: Int) -> Bool { [204, 301, 302, 303, 307, 308].contains(status) }
 
     private func scanHTTP(_ head: RecordHead, _ scanner: RecordScanner) throws(ArchiveProblem) -> Response {
         var response = Response(status: 0, hasHead: scanner.rest > 0)

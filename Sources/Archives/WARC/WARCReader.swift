@@ -175,7 +175,7 @@ struct WARCReader: ArchiveReader {
         var exchange = try response(open)
         // A revisit's is another record's, and of a segment there is more.
         let head = open.record.head
-        if head.kind == .revisit || head.isSegment || head.isTruncated {
+        if head.kind == .revisit || head.isSegment || (head.isTruncated && !WARCIndex.needsNoBody(exchange.status)) {
             exchange.body.isMissing = true
             exchange.body.size = nil
         }

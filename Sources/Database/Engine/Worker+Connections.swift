@@ -77,7 +77,7 @@ extension Worker {
         guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else {
             throw .problem(.foreignLog(database.file.name))
         }
-        if database.hasLog(ofOtherThan: born) { database.endOpenings(number, over: nil) }
+        if database.hasLog(ofOtherThan: born, number: number) { database.endOpenings(number, over: nil) }
         let opening = try begin(guardian)
         do throws(SQLiteError) {
             var isFrozen = false

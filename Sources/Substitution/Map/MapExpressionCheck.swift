@@ -10,7 +10,10 @@ extension SubstitutionMap {
     ///   - limit: how many are reported with their places; the others are counted. The default is 20.
     public func checkExpressions(_ intercepted: InterceptedHosts, limit: Int = 20) -> [MapDiagnostic] {
         let found = storage.expressions.compactMap { entry in
-            SecureHosts(entry.expression).unseen(intercepted).map { (entry: entry, message: $0) }
+            let key = storage.arena[storage.records[Int(entry.record)].keyRange]
+            return SecureHosts(entry.expression, key: Array(key)).unseen(intercepted).map {
+                (entry: entry, message: $0)
+            }
         }
         var excerpts = RuleExcerpts(self)
         var messages = found.prefix(limit).map { entry, message in
@@ -36,8 +39,10 @@ private struct SecureHosts {
     /// What further hosts begin with.
     private var beginnings: [String] = []
 
-    init(_ expression: LinearExpression) {
+    /// - Parameter key: as it is written in the map.
+    init(_ expression: LinearExpression, key: [UInt8]) {
         let prefixes = expression.literalPrefixes
+        guard !prefixes.isEmpty || SecureHosts.beginsWithScheme(key) else { return }
         for text in prefixes.isEmpty ? expression.requiredLiterals : prefixes {
             guard let mark = text.firstRange(of: "://".utf8) else { continue }
             let scheme = text[..<mark.lowerBound]
@@ -50,6 +55,17 @@ private struct SecureHosts {
                 beginnings.append(String(authority.prefix { $0 != ":" }))
             }
         }
+    }
+
+    /// Whether the first "://" of an expression is behind the URL's own scheme: what is before it has nothing of a path,
+    /// a query or a host.
+    private static func beginsWithScheme(_ key: [UInt8]) -> Bool {
+        guard let mark = key.firstRange(of: "://".utf8) else { return false }
+        var before = key[..<mark.lowerBound]
+        if let optional = before.firstRange(of: "https?".utf8) {
+            before = before[..<optional.lowerBound] + before[optional.upperBound...]
+        }
+        return !before.contains { "/=?&.".utf8.contains($0) }
     }
 
     /// What is to be told if not all of them are decrypted; else nil.

@@ -162,6 +162,14 @@ struct RedactionTests {
         #expect(String(decoding: made, as: UTF8.self) == redacted)
     }
 
+    @Test("takes out a long text in JSON too")
+    func longText() {
+        let filler = String(repeating: "x", count: 300_000)
+        let body = #"{"a":"{\"filler\":\"\#(filler)\",\"password\":\"p\"}","b":1}"#
+        let made = Self.standard.requestBody(Array(body.utf8), type: Array("application/json".utf8))
+        #expect(String(decoding: made, as: UTF8.self) == #"{"a":"REDACTED","b":1}"#)
+    }
+
     @Test(
         "finds the name of a part however it is written",
         arguments: [

@@ -195,6 +195,16 @@ struct WARCReaderTests {
         #expect(try read.body(3) == "body")
     }
 
+    @Test("a truncated redirect, whose body nobody needs, is whole", arguments: forms)
+    func truncatedRedirect(_ form: String) throws {
+        var text = WARCText()
+        let head = "HTTP/1.1 301 Moved Permanently\r\nLocation: /2\r\n\r\n"
+        text.respond("http://a.example/1", with: ["WARC-Truncated: disconnect"], head)
+        let read = try read(text, form)
+        #expect(read.lines == ["GET 301 http://a.example/1"])
+        #expect(try !read.archive.exchange(0).body.isMissing)
+    }
+
     @Test("resolves revisits by record, by URI and date, and by digest", arguments: forms)
     func revisits(_ form: String) throws {
         let digest = "WARC-Payload-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"

@@ -342,7 +342,7 @@ final class Folder: Sendable {
         var rule = DatabaseRule()
         rule.statement = DatabaseRule.Statement(
             sql: "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT count(*) FROM n")
-        (rule.limits.time, rule.limits.wait) = (20_000_000_000, 20_000_000_000)
+        (rule.limits.time, rule.limits.wait) = (600_000_000_000, 600_000_000_000)
         let request = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
         let ended = Mutex(0)
         let count = ReaderDuty.maximumCount
