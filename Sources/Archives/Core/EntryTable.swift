@@ -49,7 +49,8 @@ public struct FoundEntry: Sendable {
     public var status = 200
     /// Why it can't answer, where the reader knows. What the URL says against it, ``EntryTable`` finds out.
     public var unusable: Unusable?
-    /// Whether it is a part (206) that is not the whole: it answers the same Range alone.
+    /// Whether it is a part (206) that is not the whole: it answers the same Range alone. One whose range was not there
+    /// (416) does so in any case.
     public var isPartial = false
     public var hasRequestBody = false
     /// Whether the recorded response has a Vary field: its names are read when it is needed.
@@ -206,7 +207,8 @@ public struct EntryTable: Sendable {
                 urlLength: UInt32(clamping: normal.bytes.count), pathEnd: UInt32(clamping: normal.pathEnd),
                 status: UInt16(clamping: found.status), method: UInt8(clamping: number ?? 0),
                 unusable: unusable?.rawValue ?? .max,
-                flags: (found.isPartial ? 1 : 0) | (found.hasRequestBody ? 2 : 0) | (found.varies ? 4 : 0)))
+                flags: EntryTable.partialFlag(found.status, found.isPartial) | (found.hasRequestBody ? 2 : 0)
+                    | (found.varies ? 4 : 0)))
         arena += normal.bytes
         if unusable == nil { usableCount += 1 }
     }
@@ -282,10 +284,12 @@ public struct EntryTable: Sendable {
         records[index].method = UInt8(clamping: number)
     }
 
+    private static func partialFlag(_ status: Int, _ isPartial: Bool) -> UInt8 { isPartial || status == 416 ? 1 : 0 }
+
     /// What the response of an entry says, where only another entry tells.
     mutating func update(_ index: Int, status: Int, isPartial: Bool, varies: Bool) {
         records[index].status = UInt16(clamping: status)
-        records[index].flags = records[index].flags & 2 | (isPartial ? 1 : 0) | (varies ? 4 : 0)
+        records[index].flags = records[index].flags & 2 | EntryTable.partialFlag(status, isPartial) | (varies ? 4 : 0)
         if !(200...999).contains(status) { mark(index, unusable: .status) }
     }
 

@@ -172,7 +172,9 @@ private struct MissLook {
         var found: String?
         forEachOfURL { place in
             let entry = archive.table.found(byURL: place)
-            let words = entry.isPartial ? "only a part of it was recorded" : "it was recorded for HEAD alone"
+            let part =
+                entry.status == 416 ? "only a range that it lacks was recorded" : "only a part of it was recorded"
+            let words = entry.isPartial ? part : "it was recorded for HEAD alone"
             found = "\(archive.position(archive.table.index(ofURL: place))): \(entry.unusable?.words ?? words)"
             return false
         }

@@ -231,6 +231,23 @@ struct ArchiveMatchingTests {
         #expect(try stage.find("https://a.example/film") == "miss not recorded")
     }
 
+    @Test("A range that a response lacks was recorded for requests for that range alone")
+    func rangesBeyond() throws {
+        let beyond = Recorded("https://a.example/film", status: 416).with(
+            fields: [("Range", "bytes=9-"), ("Accept", "*/*")], answer: [("Content-Range", "bytes */5")])
+        let stage = try ArchiveStage([beyond, Recorded("https://a.example/film")])
+        let same = [("Range", "bytes=0-1"), ("Accept", "*/*")]
+        #expect(try stage.find("https://a.example/film", fields: [("Accept", "*/*")]) == "#2")
+        #expect(try stage.find("https://a.example/film", fields: same) == "#2")
+        let alone = try ArchiveStage([beyond])
+        #expect(try alone.find("https://a.example/film", fields: [("Range", "bytes=9-")]) == "#1")
+        #expect(try alone.find("https://a.example/film") == "miss not recorded")
+        let miss = alone.map.archiveMiss(
+            try TargetURI("https://a.example/film"), method: RequestMethod(.get),
+            of: try #require(alone.map.archives.first))
+        #expect(miss.unusable?.contains("a.har#1: only a range that it lacks was recorded") == true)
+    }
+
     @Test("An archive that can't be opened says why in the system's words")
     func unopened() {
         let name = "/" + String(repeating: "a", count: 5000) + ".har"
