@@ -57,7 +57,7 @@ enum FreezeScript {
         const marks = new Map(), blobImages = new Map(), closedRoots = new Map();
         const shadowOf = element => shadowRootOf(element) ?? closedRoots.get(element) ?? null;
         let scripts = 0, headCopy = null, bodyCopy = null, bodyHasSheets = false;
-        const largestBlob = 64 << 20;
+        const largestBlob = 64 << 20, deepestBlob = 4;
 
         // URLs
 
@@ -442,10 +442,14 @@ enum FreezeScript {
         \#(cleaning)
         \#(document)
         const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
-        const blobData = async url => {
+        const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
+        const blobData = async (url, depth) => {
           try {
-            const blob = await (await fetch(url)).blob();
+            let blob = await (await fetch(url)).blob();
             if (blob.size > largestBlob) return null;
+            // A style sheet or a drawing may name others.
+            if (/^text\/css|^image\/svg\+xml/i.test(blob.type) && depth < deepestBlob)
+              blob = new Blob([await withoutBlobs(await blob.text(), depth + 1)], { type: blob.type });
             const bytes = new Uint8Array(await blob.arrayBuffer());
             let binary = '';
             for (let at = 0; at < bytes.length; at += 0x8000)
@@ -455,7 +459,11 @@ enum FreezeScript {
             return blobImages.has(url) ? pictureOf(blobImages.get(url)) : null;
           }
         };
-        const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
+        const withoutBlobs = async (text, depth) => {
+          const data = new Map();
+          for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url, depth));
+          return text.replace(blobURL, url => data.get(url) ?? url);
+        };
         return {
           mark: (element, kind, value, type) => { marks.set(element, { kind, value, type }); },
           shadow: root => { closedRoots.set(hostOf(root), root); },
@@ -472,9 +480,7 @@ enum FreezeScript {
             if (!root) return { ...result, markup: '', isEmpty: true };
             const text = settled(markup());
             if (text === null) return { ...result, isUnwritable: true };
-            const data = new Map();
-            for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url));
-            result.markup = text.replace(blobURL, url => data.get(url) ?? url).toWellFormed();
+            result.markup = (await withoutBlobs(text, 0)).toWellFormed();
             result.scripts = scripts;
             return result;
           },
