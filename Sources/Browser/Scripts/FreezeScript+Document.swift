@@ -61,6 +61,7 @@ extension FreezeScript {
           return text;
         };
         const markup = () => {
+          keepStates(document);
           const copy = elementCopy(root, false)?.node;
           if (!copy) return isXML ? `<html xmlns="${html}"/>` : '<!DOCTYPE html><meta charset=utf-8>';
           fill(root, copy);

@@ -374,6 +374,7 @@ enum FreezeScript {
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
           const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
           copyAttributes(name, isHTML, copy);
+          addStates(element, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
             append(copy, makeText(inert, absoluteCSS(styleContent(element, copy))));
             return { node: copy, inside: null };
@@ -407,6 +408,7 @@ enum FreezeScript {
           return { node: copy, inside: element };
         };
         const shadowCopy = (shadow, pending) => {
+          keepStates(shadow);
           const copy = makeElement(inert, 'template');
           copy.setAttribute('shadowrootmode', shadow.mode === 'closed' ? 'closed' : 'open');
           if (shadow.delegatesFocus) copy.setAttribute('shadowrootdelegatesfocus', '');
@@ -439,6 +441,7 @@ enum FreezeScript {
           }
         };
 
+        \#(states)
         \#(cleaning)
         \#(document)
         const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';

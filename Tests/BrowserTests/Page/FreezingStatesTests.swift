@@ -7,6 +7,51 @@ extension BrowserTests.Freezing {
     /// What scripts have brought about, and nothing in the tree says.
     @Suite("what the tree does not say")
     struct States {
+        @Test("styles of custom elements that are defined: their own, those of what they hold, and in shadow roots")
+        func definedElements() throws {
+            let page = """
+                <!doctype html><title>Defined</title>
+                <style>
+                my-card:not(:defined) { visibility: hidden }
+                @media screen { my-row:not(:defined) > span { display: none } }
+                my-box:defined { color: rgb(0, 128, 0) }
+                my-nest { &:not(:defined) { opacity: 0 } }
+                my-late:not(:defined) { color: rgb(0, 0, 255) }
+                [is]:not(:defined) { opacity: .5 }
+                </style>
+                <link rel=stylesheet href=sheet.css>
+                <my-card id=card>card</my-card><my-row><span id=span>row</span></my-row><my-box id=box>box</my-box>
+                <my-nest id=nest>nest</my-nest><my-late id=late>late</my-late><my-link id=link>link</my-link>
+                <button is=my-button id=button>button</button><my-host id=host></my-host>
+                <script>
+                for (const name of ['card', 'row', 'box', 'nest', 'link'])
+                  customElements.define('my-' + name, class extends HTMLElement {});
+                customElements.define('my-button', class extends HTMLButtonElement {}, { extends: 'button' });
+                customElements.define('my-host', class extends HTMLElement {
+                  constructor() {
+                    super();
+                    this.attachShadow({ mode: 'open' }).innerHTML =
+                      '<style>my-card:not(:defined) { display: none }</style><my-card>inside</my-card>';
+                  }
+                });
+                </script>
+                """
+            let sheet = "my-link:not(:defined) { position: absolute; left: -9999px }"
+            let frozen = try Frozen(Site(["/": .init(page), "/sheet.css": .init(sheet, "text/css")]))
+            func style(_ element: String, _ name: String) throws -> String {
+                try frozen.text("getComputedStyle(\(element)).\(name)")
+            }
+            #expect(try style("card", "visibility") == "visible")
+            #expect(try style("span", "display") == "inline")
+            #expect(try style("box", "color") == "rgb(0, 128, 0)")
+            #expect(try style("nest", "opacity") == "1")
+            #expect(try style("late", "color") == "rgb(0, 0, 255)")
+            #expect(try style("document.getElementById('link')", "position") == "static")
+            #expect(try style("button", "opacity") == "1")
+            #expect(try style("host.shadowRoot.querySelector('my-card')", "display") == "inline")
+            #expect(try frozen.text("late.getAttribute('style') ?? 'none'") == "none")
+        }
+
         @Test("blobs that style sheets and drawings in blobs name")
         func nestedBlobs() throws {
             let page = """

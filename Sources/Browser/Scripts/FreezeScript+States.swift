@@ -1,0 +1,79 @@
+extension FreezeScript {
+    /// The part of the script that writes into styles and elements what scripts have brought about and the tree does not
+    /// say: that custom elements are defined.
+    static let states =
+        #"""
+        // What the tree does not say
+
+        // The styles that elements have by scripts alone: names and values.
+        const kept = new Map();
+        const keepStyle = (element, names) => {
+          const computed = getComputedStyle(element);
+          if (!kept.has(element)) kept.set(element, new Map());
+          for (const name of names) {
+            const value = computed.getPropertyValue(name);
+            if (value !== '') kept.get(element).set(name, value);
+          }
+        };
+        const addStates = (element, copy) => {
+          const styles = kept.get(element);
+          if (!styles) return;
+          const written = copy.getAttribute('style') ?? '';
+          copy.setAttribute('style', (written ? written + ';' : '')
+            + absoluteCSS(Array.from(styles, ([name, value]) => `${name}:${value} !important`).join(';')));
+        };
+        const inRoot = (scope, name, ...rest) =>
+          (scope instanceof Document ? Document : ShadowRoot).prototype[name].apply(scope, rest);
+        const sheetsOf = scope => scope instanceof Document ? getter(Document, 'styleSheets')(scope) : scope.styleSheets;
+
+        // Without scripts no custom element is defined, and many a sheet hides those that are not (HTML, the selector
+        // :defined). The rules that hold for other elements then: selectors and declarations.
+        const definedRules = scope => {
+          const found = [], pending = [...Array.from(sheetsOf(scope)), ...(adoptedOf(scope) ?? [])].map(sheet => [sheet, null]);
+          while (pending.length > 0) {
+            const [holder, outer] = pending.pop();
+            let selector = outer;
+            if (holder instanceof CSSStyleRule) {
+              selector = outer ? holder.selectorText.replaceAll('&', `:is(${outer})`) : holder.selectorText;
+            }
+            if (selector && holder.style && /:defined/i.test(selector)) found.push([selector, Array.from(holder.style)]);
+            try {
+              const inner = holder instanceof CSSImportRule ? holder.styleSheet?.cssRules : holder.cssRules;
+              for (const rule of inner ?? []) pending.push([rule, selector]);
+            } catch {
+              // A sheet of another origin, which no script may read.
+            }
+          }
+          return found;
+        };
+        const definedNames = scope => {
+          const names = new Set();
+          for (const element of inRoot(scope, 'querySelectorAll', ':defined')) {
+            if (namespaceOf(element) !== html) continue;
+            if (localName(element).includes('-')) names.add(CSS.escape(localName(element)));
+            else if (attribute(element, 'is') !== null) names.add('[is]');
+          }
+          return Array.from(names);
+        };
+        const keepDefined = scope => {
+          const names = definedNames(scope);
+          if (names.length === 0) return;
+          for (const [selector, properties] of definedRules(scope)) {
+            try {
+              const now = new Set(inRoot(scope, 'querySelectorAll', selector));
+              const later = new Set(inRoot(scope, 'querySelectorAll',
+                selector.replace(/:defined(?![\w-])/gi, `$&:not(${names.join()})`)));
+              for (const element of now) if (!later.has(element)) keepStyle(element, properties);
+              for (const element of later) if (!now.has(element)) keepStyle(element, properties);
+            } catch {
+              // A selector that only its own place makes one.
+            }
+          }
+        };
+
+        const keepStates = scope => {
+          keepDefined(scope);
+        };
+
+        """#
+}
