@@ -1,6 +1,6 @@
 extension FreezeScript {
     /// The part of the script that writes into styles and elements what scripts have brought about and the tree does not
-    /// say: that custom elements are defined.
+    /// say: that custom elements are defined, and where animations have come to.
     static let states =
         #"""
         // What the tree does not say
@@ -71,8 +71,22 @@ extension FreezeScript {
           }
         };
 
+        // Animations of style sheets run again in the copy; those of scripts don't (Web Animations).
+        const cssName = name => name === 'cssFloat' ? 'float' : name === 'cssOffset' ? 'offset'
+          : name.startsWith('--') ? name : name.replace(/^webkit/, 'Webkit').replace(/[A-Z]/g, letter => '-' + letter.toLowerCase());
+        const keepAnimations = scope => {
+          for (const animation of inRoot(scope, 'getAnimations')) {
+            if (animation instanceof CSSAnimation || animation instanceof CSSTransition) continue;
+            const effect = animation.effect;
+            if (!(effect instanceof KeyframeEffect) || !effect.target || effect.pseudoElement) continue;
+            const names = effect.getKeyframes().flatMap(frame => Object.keys(frame))
+              .filter(name => !['offset', 'computedOffset', 'easing', 'composite'].includes(name));
+            keepStyle(effect.target, new Set(names.map(cssName)));
+          }
+        };
         const keepStates = scope => {
           keepDefined(scope);
+          keepAnimations(scope);
         };
 
         """#

@@ -52,6 +52,40 @@ extension BrowserTests.Freezing {
             #expect(try frozen.text("late.getAttribute('style') ?? 'none'") == "none")
         }
 
+        @Test("animations that scripts have made, where they have come to")
+        func animations() throws {
+            let page = """
+                <!doctype html><title>Animated</title>
+                <style>#faded { opacity: 0 } #sheet { animation: appear 1ms forwards; opacity: 0 }
+                @keyframes appear { to { opacity: 1 } }</style>
+                <p id=faded>faded in</p><p id=moved style="color: blue">moved</p><p id=gone>gone</p><p id=sheet>by a sheet</p>
+                <div id=host></div><svg width=20 height=20><rect id=drawn width=20 height=20 /></svg>
+                <script>
+                const end = (element, ...frames) => element.animate(frames, { duration: 1, fill: 'forwards' });
+                end(faded, { opacity: 0 }, { opacity: 1 });
+                end(moved, { transform: 'none', '--made': '1px' }, { transform: 'translateX(100px)', backgroundColor: 'lime', '--made': '7px' });
+                gone.animate([{ opacity: 0 }, { opacity: .2 }], 1);
+                end(drawn, { fill: 'black' }, { fill: 'lime' });
+                const root = host.attachShadow({ mode: 'open' });
+                root.innerHTML = '<style>p { opacity: 0 }</style><p>inside</p>';
+                end(root.querySelector('p'), { opacity: 0 }, { opacity: 1 });
+                </script>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            func style(_ element: String, _ name: String) throws -> String {
+                try frozen.text("getComputedStyle(\(element)).getPropertyValue('\(name)')")
+            }
+            #expect(try style("faded", "opacity") == "1")
+            #expect(try style("moved", "transform") == "matrix(1, 0, 0, 1, 100, 0)")
+            #expect(try style("moved", "background-color") == "rgb(0, 255, 0)")
+            #expect(try style("moved", "color") == "rgb(0, 0, 255)")
+            #expect(try style("moved", "--made") == "7px")
+            #expect(try style("gone", "opacity") == "1")
+            #expect(try style("drawn", "fill") == "rgb(0, 255, 0)")
+            #expect(try style("host.shadowRoot.querySelector('p')", "opacity") == "1")
+            #expect(try frozen.text("sheet.getAttribute('style') ?? 'none'") == "none")
+        }
+
         @Test("blobs that style sheets and drawings in blobs name")
         func nestedBlobs() throws {
             let page = """
