@@ -1,6 +1,6 @@
 extension FreezeScript {
     /// The part of the script that writes into styles and elements what scripts have brought about and the tree does not
-    /// say: that custom elements are defined, and where animations have come to.
+    /// say: that custom elements are defined, where animations have come to, and that nothing of a list is chosen.
     static let states =
         #"""
         // What the tree does not say
@@ -87,6 +87,17 @@ extension FreezeScript {
         const keepStates = scope => {
           keepDefined(scope);
           keepAnimations(scope);
+        };
+
+        // A list that shows one line shows its first where none is chosen, unless one without a text is (HTML, the
+        // selectedness setting algorithm).
+        const unchosen = new Set();
+        const isUnchosen = element => !element.multiple && element.size <= 1 && element.selectedIndex === -1
+          && element.options.length > 0;
+        const noChoice = () => {
+          const option = makeElement(inert, 'option');
+          for (const name of ['selected', 'hidden']) option.setAttribute(name, '');
+          return option;
         };
 
         """#

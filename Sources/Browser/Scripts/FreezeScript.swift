@@ -387,6 +387,7 @@ enum FreezeScript {
           case 'video': video(element, copy); break;
           case 'input': input(element, copy); break;
           case 'option': setFlag(copy, 'selected', element.selected); break;
+          case 'select': if (isUnchosen(element)) unchosen.add(copy); break;
           case 'iframe': case 'frame': case 'object': case 'embed': frame(element, copy, name); break;
           case 'link': if (!linkIsWanted(element, copy)) return null; break;
           case 'style':
@@ -438,6 +439,7 @@ enum FreezeScript {
               }
             }
             for (const style of styles) append(target, style);
+            if (unchosen.has(target)) append(target, noChoice());
           }
         };
 

@@ -86,6 +86,23 @@ extension BrowserTests.Freezing {
             #expect(try frozen.text("sheet.getAttribute('style') ?? 'none'") == "none")
         }
 
+        @Test("lists of which nothing is chosen")
+        func choices() throws {
+            let page = """
+                <!doctype html><title>Choices</title>
+                <select id=none><option>a<option>b</select><select id=one><option>a<option>b</select>
+                <select id=many multiple><option>a</select><select id=long size=3><option>a</select><select id=empty></select>
+                <script>none.selectedIndex = -1; one.selectedIndex = 1</script>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            #expect(try frozen.text("none.value") == "")
+            #expect(try frozen.text("one.value") == "b")
+            #expect(
+                try frozen.text("[none, one, many, document.getElementById('long'), empty].map(e => e.length).join()")
+                    == "3,2,1,1,0")
+            #expect(try frozen.text("getComputedStyle(none.options[2]).display") == "none")
+        }
+
         @Test("blobs that style sheets and drawings in blobs name")
         func nestedBlobs() throws {
             let page = """
