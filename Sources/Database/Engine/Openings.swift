@@ -140,7 +140,9 @@ extension Openings.Opening {
         }
         guard log.pages > 0 else { return false }
         if !header.isOfLog || header.pageSize != log.pageSize { return true }
-        guard changes == nil, let pages = header.pageCount else { return false }
+        // Whoever writes to the first page counts on from what it reads there, once.
+        if let changes { return changes &- header.changes > 1 }
+        guard let pages = header.pageCount else { return false }
         // SQLite takes it for damaged where there are more, and adds pages in the wrong place where there are less. The
         // latter can be a file that is longer than its pages.
         return pages > log.pages || pages < log.pages && log.frames == 0
