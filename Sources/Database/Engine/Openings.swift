@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import Synchronization
 
@@ -104,7 +105,7 @@ extension Openings.Opening {
             if case .beforeLog(let changes) = origin {
                 // Such a log has been left by a program that could not write its first frame.
                 if before.salts == 0, LogIdentity(ofFile: path + "-wal", evenEmpty: false) != nil { return false }
-                if isOther(header, before, identity, connection, changes) {
+                if isOther(header, before, identity, connection, changes, at: path) {
                     // What is read while somebody writes it is part of one and part of the other.
                     if isSuspect { return true }
                     isSuspect = true
@@ -124,7 +125,7 @@ extension Openings.Opening {
     /// - Parameter changes: the count of changes of the first page that the log has first; nil where it has none.
     private func isOther(
         _ header: SQLiteFileHeader, _ log: SQLiteLogProgress, _ identity: LogIdentity, _ connection: SQLiteConnection,
-        _ changes: UInt32?
+        _ changes: UInt32?, at path: String
     ) -> Bool {
         if let base = openings.base.withLock({ $0 }), base.log == identity {
             guard base.header != header else { return false }
@@ -145,6 +146,8 @@ extension Openings.Opening {
         guard let pages = header.pageCount else { return false }
         // SQLite takes it for damaged where there are more, and adds pages in the wrong place where there are less. The
         // latter can be a file that is longer than its pages.
-        return pages > log.pages || pages < log.pages && log.frames == 0
+        if pages > log.pages || pages < log.pages && log.frames == 0 { return true }
+        var status = stat()
+        return lstat(path, &status) == 0 && Int64(status.st_size) < Int64(log.pages) * Int64(log.pageSize)
     }
 }
