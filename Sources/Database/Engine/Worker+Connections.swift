@@ -65,7 +65,7 @@ extension Worker {
                 do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
             }
             if try isKnown(opened, guardian) { return opened.session }
-            if opened.isWrittenOver { database.endOpenings(opened.opening.number, over: opened.path) }
+            closeFile()
             // It may have waited for somebody's commit.
             do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
         }
@@ -91,6 +91,7 @@ extension Worker {
             noteChange()
             return session
         } catch {
+            if error == .copiedOver { database.endOpenings(opening.number, over: path) }
             // Another program has kept the index of the file before.
             let isOfIndex = isForeign && error.name == "SQLITE_CORRUPT"
             throw .problem(isOfIndex ? .foreignLog(database.file.name) : problem(error, guardian))
@@ -117,8 +118,11 @@ extension Worker {
 
     /// Closes the connection to the file.
     func closeFile() {
+        if let opened, !isOutdated, opened.isWrittenOver {
+            database.endOpenings(opened.opening.number, over: opened.path)
+        }
         // The last connection that writes moves the log into the file, which may be another one by now.
-        if let opened, isOutdated || opened.writes && opened.isWrittenOver { opened.session.connection.keepsLog() }
+        if let opened, isOutdated { opened.session.connection.keepsLog() }
         opened = nil
     }
 
@@ -173,8 +177,14 @@ extension Worker {
         connection.companion = opening
         connection.waitsForLock = { guardian.waitsForLock($0) }
         connection.goesOn = { guardian.goesOn() }
-        // Nothing is read before the first statement.
-        _ = try connection.integer("PRAGMA schema_version")
+        do throws(SQLiteError) {
+            // Nothing is read before the first statement.
+            _ = try connection.integer("PRAGMA schema_version")
+        } catch {
+            // By the index that the other connections have, a file with more pages is damaged.
+            let mayBeCopy = !error.isLock && !error.isInterrupt && opening.hasSeenLog
+            throw mayBeCopy && opening.isWrittenOver(connection, at: path) ? .copiedOver : error
+        }
         return connection
     }
 
