@@ -170,4 +170,6 @@ final class OpenedFile {
 extension SQLiteError {
     /// Another file was copied over it, and has to be opened anew.
     static let copiedOver = SQLiteError(code: schemaCode, message: "another file was copied over it")
+    /// Another file came to its place while it was opened.
+    static let movedOver = SQLiteError(code: schemaCode, message: "another file was moved to its place")
 }

@@ -81,7 +81,7 @@ extension Worker {
         let opening = try begin(guardian)
         do throws(SQLiteError) {
             var isFrozen = false
-            let connection = try connect(path, writes: writes, opening, guardian, &isFrozen)
+            let connection = try connect(path, look.identity, writes: writes, opening, guardian, &isFrozen)
             let session = try Session(connection, name: database.file.name)
             session.guardian = guardian
             defer { session.guardian = nil }
@@ -146,16 +146,17 @@ extension Worker {
 
     /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.
     private func connect(
-        _ path: String, writes: Bool, _ opening: Openings.Opening, _ guardian: Guardian, _ isFrozen: inout Bool
+        _ path: String, _ identity: DatabaseFileIdentity, writes: Bool, _ opening: Openings.Opening,
+        _ guardian: Guardian, _ isFrozen: inout Bool
     ) throws(SQLiteError) -> SQLiteConnection {
         do throws(SQLiteError) {
             do throws(SQLiteError) {
-                return try connect(path, writes ? .readWrite : .readOnly, opening, guardian)
+                return try connect(path, identity, writes ? .readWrite : .readOnly, opening, guardian)
             } catch {
                 // Who reads takes back what a program has left half done, as every program does that may write.
                 guard error.isOfHotJournal, database.writes == .file else { throw error }
-                _ = try connect(path, .readWrite, opening, guardian)
-                return try connect(path, .readOnly, opening, guardian)
+                _ = try connect(path, identity, .readWrite, opening, guardian)
+                return try connect(path, identity, .readOnly, opening, guardian)
             }
         } catch {
             // Which of the two it is depends on whether the file itself may be written.
@@ -171,12 +172,16 @@ extension Worker {
     }
 
     private func connect(
-        _ path: String, _ mode: SQLiteConnection.Mode, _ opening: Openings.Opening, _ guardian: Guardian
+        _ path: String, _ identity: DatabaseFileIdentity, _ mode: SQLiteConnection.Mode, _ opening: Openings.Opening,
+        _ guardian: Guardian
     ) throws(SQLiteError) -> SQLiteConnection {
         let connection = try SQLiteConnection(path, mode: mode)
         connection.companion = opening
         connection.waitsForLock = { guardian.waitsForLock($0) }
         connection.goesOn = { guardian.goesOn() }
+        // The file is open, and its log isn't: with connections to two files at once the index of their log would be cut
+        // short under one of them. The locks on it are the process's (fcntl_locking(2)).
+        guard (try? database.file.look())?.identity == identity else { throw .movedOver }
         do throws(SQLiteError) {
             // Nothing is read before the first statement.
             _ = try connection.integer("PRAGMA schema_version")

@@ -1,5 +1,6 @@
 import Glibc
 import SQLite
+import Synchronization
 import Testing
 
 @testable import Database
@@ -95,10 +96,11 @@ struct ReplacedFileTests {
         if isAsked {
             for _ in 0..<2 {
                 let answer = await database.ask(.get, "t/1")
-                #expect(answer.status == 502 && answer.body.contains("remove shop.db-wal and shop.db-shm"), "\(answer)")
+                #expect(answer.status == 502, "\(answer)")
+                #expect(answer.body.contains("remove shop.db-shm, and then shop.db-wal"))
                 #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).status == 502)
             }
-            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+            for suffix in ["-shm", "-wal"] { unlink(path + suffix) }
             #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"after"}"#)
         }
         database.close()
@@ -121,10 +123,11 @@ struct ReplacedFileTests {
         copy()
         for _ in 0..<2 {
             let answer = await database.ask(.get, "t/1")
-            #expect(answer.status == 502 && answer.body.contains("remove shop.db-wal and shop.db-shm"), "\(answer)")
+            #expect(answer.status == 502, "\(answer)")
+            #expect(answer.body.contains("remove shop.db-shm, and then shop.db-wal"))
             #expect(await database.ask(.patch, "t/1", #"{"a":"z"}"#).status == 502)
         }
-        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        for suffix in ["-shm", "-wal"] { unlink(path + suffix) }
         #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"after"}"#)
         #expect(bytes(path) == bytes(source))
     }
@@ -197,6 +200,24 @@ struct ReplacedFileTests {
         #expect(database.openings.current == 0)
     }
 
+    @Test("A file that is moved to its place between the look at it and its opening shares no log with the one before")
+    func movedMeanwhile() async throws {
+        try make(path, "before")
+        try make(source, "after", pages: 20)
+        let file = MovedFile(plain: PlainFile(location: path), source: source)
+        let database = Database(
+            file, writes: .file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 })
+        defer { database.close() }
+        // The thread that reads has the first one open when the one that writes opens its own.
+        #expect(await database.ask(.get, "t/1").body.contains("before"))
+        file.isArmed.store(true, ordering: .relaxed)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        let isArmed = file.isArmed.load(ordering: .relaxed)
+        #expect(!isArmed)
+        #expect(try SQLiteConnection(path, mode: .readWrite).integer("SELECT count(*) FROM filling") == 1)
+    }
+
     @Test(
         "A query that goes on is ended and asked of the file that took the place of its own",
         arguments: [false, true])
@@ -243,5 +264,27 @@ struct ReplacedFileTests {
             former.removeLast()
         }
         #expect(openings.begin()?.number == 1)
+    }
+}
+
+/// A file in whose place another one comes when it is to be opened.
+private final class MovedFile: DatabaseFile {
+    let isArmed = Atomic<Bool>(false)
+    private let plain: PlainFile
+    private let source: String
+
+    init(plain: PlainFile, source: String) {
+        self.plain = plain
+        self.source = source
+    }
+
+    var name: String { plain.name }
+
+    func look() throws(DatabaseFileProblem) -> DatabaseFileLook { try plain.look() }
+
+    func path() throws(DatabaseFileProblem) -> String {
+        let path = try plain.path()
+        if isArmed.exchange(false, ordering: .relaxed) { #expect(rename(source, path) == 0) }
+        return path
     }
 }
