@@ -73,12 +73,14 @@ extension Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let born = look.identity.born(at: path)
+        if database.hasLog(ofOtherThan: born, number: number) { database.endOpenings(number, over: nil) }
+        // The last connection to a file that was moved away takes its log with it. What is left of one then stays until
+        // somebody removes it.
+        let opening = try begin(guardian)
         let isForeign = database.isForeign(log: LogIdentity(ofFile: path + "-wal"), of: born)
         guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else {
             throw .problem(.foreignLog(database.file.name))
         }
-        if database.hasLog(ofOtherThan: born, number: number) { database.endOpenings(number, over: nil) }
-        let opening = try begin(guardian)
         do throws(SQLiteError) {
             var isFrozen = false
             let connection = try connect(path, look.identity, writes: writes, opening, guardian, &isFrozen)
@@ -121,8 +123,11 @@ extension Worker {
         if let opened, !isOutdated, opened.isWrittenOver {
             database.endOpenings(opened.opening.number, over: opened.path)
         }
-        // The last connection that writes moves the log into the file, which may be another one by now.
-        if let opened, isOutdated { opened.session.connection.keepsLog() }
+        // The last connection that writes moves the log into the file, which may have been written over. One that was moved
+        // away is still what the log belongs to.
+        if let opened, isOutdated, (try? database.file.look())?.identity == opened.identity {
+            opened.session.connection.keepsLog()
+        }
         opened = nil
     }
 
