@@ -117,12 +117,13 @@ static bool read_frame(
 // The pages of frames stand in the wal-index: 4062 of them in its first part, behind 136 bytes, and 4096 in each other.
 HIDDEN int subproxy_sqlite_find_in_log(
     sqlite3 *database, const struct subproxy_sqlite_log_progress *progress, const void *header, uint32_t *changes) {
-    enum { FIRST = 4062, REST = 4096 };
+    enum { FIRST = 4062, REST = 4096, MOST = 4096 };
     sqlite3_file *file = NULL, *log = log_file(database);
     if (!has_file(database, &file) || log == NULL) return SUBPROXY_SQLITE_UNTOLD;
     int part = -1;
     const uint32_t volatile *pages = NULL;
     bool has_first_page = false;
+    int count_of_first_pages = 0;
     for (uint32_t frame = progress->frames; frame > 0; frame--) {
         uint32_t place = frame <= FIRST ? frame - 1 : (frame - FIRST - 1) % REST;
         int number = frame <= FIRST ? 0 : (int)(1 + (frame - FIRST - 1) / REST);
@@ -138,7 +139,9 @@ HIDDEN int subproxy_sqlite_find_in_log(
         if (!read_frame(log, frame, progress, bytes, FILE_HEADER) || memcmp(bytes, first_page, sizeof first_page) != 0)
             return SUBPROXY_SQLITE_UNTOLD;
         if (memcmp(bytes + FRAME_HEADER, header, FILE_HEADER) == 0) return SUBPROXY_SQLITE_LOG;
-        if (frame <= progress->copied) return SUBPROXY_SQLITE_NOWHERE;
+        // A checkpoint leaves a page out, and counts its frames, where somebody still reads a state before its last frame.
+        if (frame <= progress->copied) return has_first_page ? SUBPROXY_SQLITE_UNTOLD : SUBPROXY_SQLITE_NOWHERE;
+        if (++count_of_first_pages > MOST) return SUBPROXY_SQLITE_UNTOLD;
         has_first_page = true;
         const unsigned char *count = bytes + FRAME_HEADER + 24;
         *changes = (uint32_t)count[0] << 24 | (uint32_t)count[1] << 16 | (uint32_t)count[2] << 8 | count[3];

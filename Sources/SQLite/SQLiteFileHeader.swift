@@ -64,7 +64,7 @@ public enum SQLiteHeaderOrigin: Sendable, Equatable {
     ///
     /// - Parameter changes: the count of changes of the earliest that the log has; nil where it has none.
     case beforeLog(changes: UInt32?)
-    /// Not from SQLite: the last first page that the log has put into the file begins otherwise.
+    /// Not from SQLite: the last first page of the log is in the file, and begins otherwise.
     case nowhere
 }
 

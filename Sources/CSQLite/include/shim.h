@@ -41,7 +41,7 @@ bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_
 
 // Where the header of a database's file can come from.
 enum {
-    // The log can't be read.
+    // The log can't be read, has too many first pages, or has them on both sides of what is in the file.
     SUBPROXY_SQLITE_UNTOLD,
     // A frame of the log that is in the file, or comes to it.
     SUBPROXY_SQLITE_LOG,
@@ -49,7 +49,7 @@ enum {
     SUBPROXY_SQLITE_BEFORE_LOG,
     // From before the log, which has no first page.
     SUBPROXY_SQLITE_OUTSIDE_LOG,
-    // Not from SQLite: the first page that the log has put into the file has another.
+    // Not from SQLite: the last first page of the log is in the file, and has another.
     SUBPROXY_SQLITE_NOWHERE
 };
 

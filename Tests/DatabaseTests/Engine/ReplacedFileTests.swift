@@ -218,6 +218,25 @@ struct ReplacedFileTests {
         #expect(try SQLiteConnection(path, mode: .readWrite).integer("SELECT count(*) FROM filling") == 1)
     }
 
+    @Test("A file whose first page a checkpoint has left out, as somebody reads, is no other file")
+    func checkpointBesideReader() async throws {
+        try make(path, "before")
+        let database = await opened("x")
+        defer { database.close() }
+        try run("INSERT INTO filling VALUES (zeroblob(60000))")
+        let other = try SQLiteConnection(path, mode: .readWrite)
+        for statement in ["BEGIN", "SELECT count(*) FROM filling"] {
+            let statement = try other.prepare(statement)
+            while try statement.step() {}
+        }
+        try run("INSERT INTO filling VALUES (zeroblob(60000))")
+        try run("PRAGMA wal_checkpoint(PASSIVE)")
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        #expect(database.openings.current == 0)
+    }
+
     @Test(
         "A query that goes on is ended and asked of the file that took the place of its own",
         arguments: [false, true])
