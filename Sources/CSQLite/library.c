@@ -139,8 +139,9 @@ HIDDEN int subproxy_sqlite_find_in_log(
         if (!read_frame(log, frame, progress, bytes, FILE_HEADER) || memcmp(bytes, first_page, sizeof first_page) != 0)
             return SUBPROXY_SQLITE_UNTOLD;
         if (memcmp(bytes + FRAME_HEADER, header, FILE_HEADER) == 0) return SUBPROXY_SQLITE_LOG;
-        // A checkpoint leaves a page out, and counts its frames, where somebody still reads a state before its last frame.
-        if (frame <= progress->copied) return has_first_page ? SUBPROXY_SQLITE_UNTOLD : SUBPROXY_SQLITE_NOWHERE;
+        // A checkpoint leaves a page out, and counts its frames, where somebody still reads a state before its last frame:
+        // then the file has an earlier first page, of the log or from before it.
+        if (frame <= progress->copied && !has_first_page) return SUBPROXY_SQLITE_NOWHERE;
         if (++count_of_first_pages > MOST) return SUBPROXY_SQLITE_UNTOLD;
         has_first_page = true;
         const unsigned char *count = bytes + FRAME_HEADER + 24;

@@ -41,7 +41,7 @@ bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_
 
 // Where the header of a database's file can come from.
 enum {
-    // The log can't be read, has too many first pages, or has them on both sides of what is in the file.
+    // The log can't be read, or has too many first pages.
     SUBPROXY_SQLITE_UNTOLD,
     // A frame of the log that is in the file, or comes to it.
     SUBPROXY_SQLITE_LOG,
