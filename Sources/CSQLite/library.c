@@ -6,6 +6,7 @@
 #include <lazy_library.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HIDDEN SUBPROXY_HIDDEN
 
@@ -59,21 +60,108 @@ HIDDEN bool subproxy_sqlite_read_file(sqlite3 *database, void *bytes, int count)
     return code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ;
 }
 
-// Three words of the wal-index (https://sqlite.org/walformat.html, "The WAL-Index File Format"), which is in the memory of
-// every connection that has read from such a database.
+// A part of the wal-index (https://sqlite.org/walformat.html, "The WAL-Index File Format"), which is in the memory of
+// every connection that has read from a database in WAL mode.
+static const uint32_t volatile *index_part(sqlite3_file *file, int number) {
+    if (file->pMethods->iVersion < 2 || file->pMethods->xShmMap == NULL) return NULL;
+    void volatile *part = NULL;
+    // Not to be extended: what isn't there stays so.
+    int code = file->pMethods->xShmMap(file, number, 32768, 0, &part);
+    return code == SQLITE_OK || code == SQLITE_READONLY ? part : NULL;
+}
+
 HIDDEN bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_progress *progress) {
     sqlite3_file *file = NULL;
-    if (!has_file(database, &file) || file->pMethods->iVersion < 2 || file->pMethods->xShmMap == NULL) return false;
-    void volatile *index = NULL;
-    // Not to be extended: what isn't there stays so.
-    int code = file->pMethods->xShmMap(file, 0, 32768, 0, &index);
-    if ((code != SQLITE_OK && code != SQLITE_READONLY) || index == NULL) return false;
-    const uint32_t volatile *words = index;
-    if (__atomic_load_n(&words[0], __ATOMIC_RELAXED) != 3007000) return false;
-    progress->frames = __atomic_load_n(&words[4], __ATOMIC_RELAXED);
+    if (!has_file(database, &file)) return false;
+    const uint32_t volatile *words = index_part(file, 0);
+    if (words == NULL) return false;
+    // Whoever commits writes the second of two copies, and then the first.
+    uint32_t header[12];
+    bool is_whole = false;
+    for (int attempt = 0; !is_whole && attempt < 1000; attempt++) {
+        is_whole = true;
+        for (int i = 0; i < 12; i++) header[i] = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
+        for (int i = 0; i < 12; i++) is_whole &= header[i] == __atomic_load_n(&words[12 + i], __ATOMIC_ACQUIRE);
+    }
+    if (!is_whole || header[0] != 3007000) return false;
+    uint16_t size;
+    memcpy(&size, (const char *)header + 14, sizeof size);
+    progress->page_size = size == 1 ? 65536 : size;
+    progress->commits = header[2];
+    progress->frames = header[4];
+    progress->pages = header[5];
+    memcpy(&progress->salts, &header[8], sizeof progress->salts);
     progress->copied = __atomic_load_n(&words[24], __ATOMIC_ACQUIRE);
     progress->tried = __atomic_load_n(&words[32], __ATOMIC_ACQUIRE);
     return true;
+}
+
+enum { FRAME_HEADER = 24, FILE_HEADER = 100 };
+
+static sqlite3_file *log_file(sqlite3 *database) {
+    sqlite3_file *log = NULL;
+    if (library.file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK) return NULL;
+    return log != NULL && log->pMethods != NULL ? log : NULL;
+}
+
+// Reads a frame's header, and the beginning of its page; false where there is none of this log.
+static bool read_frame(
+    sqlite3_file *log, uint32_t frame, const struct subproxy_sqlite_log_progress *progress, unsigned char *bytes,
+    int count) {
+    enum { LOG_HEADER = 32 };
+    sqlite3_int64 offset = LOG_HEADER + (sqlite3_int64)(frame - 1) * (FRAME_HEADER + (sqlite3_int64)progress->page_size);
+    return log->pMethods->xRead(log, bytes, FRAME_HEADER + count, offset) == SQLITE_OK &&
+        memcmp(bytes + 8, &progress->salts, sizeof progress->salts) == 0;
+}
+
+// The pages of frames stand in the wal-index: 4062 of them in its first part, behind 136 bytes, and 4096 in each other.
+HIDDEN int subproxy_sqlite_find_in_log(
+    sqlite3 *database, const struct subproxy_sqlite_log_progress *progress, const void *header, uint32_t *changes) {
+    enum { FIRST = 4062, REST = 4096, MOST = 4096 };
+    sqlite3_file *file = NULL, *log = log_file(database);
+    if (!has_file(database, &file) || log == NULL) return SUBPROXY_SQLITE_UNTOLD;
+    int part = -1;
+    const uint32_t volatile *pages = NULL;
+    bool has_first_page = false;
+    int count_of_first_pages = 0;
+    for (uint32_t frame = progress->frames; frame > 0; frame--) {
+        uint32_t place = frame <= FIRST ? frame - 1 : (frame - FIRST - 1) % REST;
+        int number = frame <= FIRST ? 0 : (int)(1 + (frame - FIRST - 1) / REST);
+        if (number != part) {
+            pages = index_part(file, number);
+            if (pages == NULL) return SUBPROXY_SQLITE_UNTOLD;
+            if (number == 0) pages += 34;
+            part = number;
+        }
+        if (__atomic_load_n(&pages[place], __ATOMIC_RELAXED) != 1) continue;
+        unsigned char bytes[FRAME_HEADER + FILE_HEADER];
+        static const unsigned char first_page[4] = {0, 0, 0, 1};
+        if (!read_frame(log, frame, progress, bytes, FILE_HEADER) || memcmp(bytes, first_page, sizeof first_page) != 0)
+            return SUBPROXY_SQLITE_UNTOLD;
+        if (memcmp(bytes + FRAME_HEADER, header, FILE_HEADER) == 0) return SUBPROXY_SQLITE_LOG;
+        // A checkpoint leaves a page out, and counts its frames, where somebody still reads a state before its last frame:
+        // then the file has an earlier first page, of the log or from before it.
+        if (frame <= progress->copied && !has_first_page) return SUBPROXY_SQLITE_NOWHERE;
+        if (++count_of_first_pages > MOST) return SUBPROXY_SQLITE_UNTOLD;
+        has_first_page = true;
+        const unsigned char *count = bytes + FRAME_HEADER + 24;
+        *changes = (uint32_t)count[0] << 24 | (uint32_t)count[1] << 16 | (uint32_t)count[2] << 8 | count[3];
+    }
+    return has_first_page ? SUBPROXY_SQLITE_BEFORE_LOG : SUBPROXY_SQLITE_OUTSIDE_LOG;
+}
+
+HIDDEN sqlite3_int64 subproxy_sqlite_count_commits(
+    sqlite3 *database, const struct subproxy_sqlite_log_progress *progress, uint32_t limit) {
+    sqlite3_file *log = log_file(database);
+    if (log == NULL || progress->frames > limit) return -1;
+    sqlite3_int64 commits = 0;
+    for (uint32_t frame = 1; frame <= progress->frames; frame++) {
+        unsigned char bytes[FRAME_HEADER];
+        if (!read_frame(log, frame, progress, bytes, 0)) return -1;
+        // The last frame of a commit has the size of the database.
+        commits += (bytes[4] | bytes[5] | bytes[6] | bytes[7]) != 0;
+    }
+    return commits;
 }
 
 HIDDEN int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, const char *system) {

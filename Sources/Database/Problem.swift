@@ -74,7 +74,7 @@ public struct Problem: Error, Sendable, Equatable {
     static func foreignLog(_ name: String) -> Problem {
         Problem(
             502, "database error",
-            "\(name) is another file now, and \(name)-wal is that of the one before: remove \(name)-wal and \(name)-shm"
+            "\(name) is another file now, and \(name)-wal is that of the one before: remove \(name)-shm, and then \(name)-wal"
         )
     }
 

@@ -1,7 +1,12 @@
+import Glibc
+import Synchronization
 public import Testing
 
 /// Runs each test on a thread of its own instead of on the few of the cooperative pool, which tests that wait for
 /// sockets and processes would block.
+///
+/// As many run at once as keep the processors busy: where all of two hundred begin at once, each with processes of its
+/// own, none of them gets far within the time that others wait for it.
 public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
     /// Suites give it to their tests.
     public var isRecursive: Bool { true }
@@ -12,7 +17,48 @@ public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
+        try await withTaskExecutorPreference(ThreadExecutor.shared) {
+            await TestTurns.shared.begin()
+            defer { TestTurns.shared.end() }
+            try await function()
+        }
+    }
+}
+
+/// Lets so many tests run at once, and the others wait, first come, first served.
+final class TestTurns: Sendable {
+    static let shared = TestTurns(4 * max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))))
+
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ count: Int) { state = Mutex(State(free: count)) }
+
+    func begin() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.free == 0 else {
+                    state.free -= 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    func end() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.free += 1
+            return nil
+        }
+        next?.resume()
     }
 }
 

@@ -201,14 +201,7 @@ public final class SQLiteConnection {
     public var logProgress: SQLiteLogProgress? {
         var progress = subproxy_sqlite_log_progress()
         guard subproxy_sqlite_log_progress(pointer, &progress) else { return nil }
-        return SQLiteLogProgress(frames: progress.frames, copied: progress.copied, tried: progress.tried)
-    }
-
-    /// How the main database's file begins, whatever the log has; nil where it can't be read.
-    public var fileHeader: SQLiteFileHeader? {
-        var bytes = [UInt8](repeating: 0, count: SQLiteFileHeader.length)
-        guard subproxy_sqlite_read_file(pointer, &bytes, CInt(bytes.count)) else { return nil }
-        return SQLiteFileHeader(bytes)
+        return SQLiteLogProgress(progress)
     }
 
     /// Copies another connection's main database over this one's, page by page.
@@ -303,16 +296,6 @@ public final class SQLiteConnection {
                 return connection.waitsForLock?(Int(count)) ?? false ? 1 : 0
             }, context)
     }
-}
-
-/// How far the log of a database in WAL mode has been copied into its file.
-public struct SQLiteLogProgress: Sendable, Equatable {
-    /// Frames that the log has: pages that were written.
-    public let frames: UInt32
-    /// Those that are in the file. Where all are, SQLite writes to the file no more before the next commit.
-    public let copied: UInt32
-    /// Those that the last checkpoint has begun to copy.
-    public let tried: UInt32
 }
 
 /// What a statement is about to do, as an authorizer is asked (https://sqlite.org/c3ref/c_alter_table.html).

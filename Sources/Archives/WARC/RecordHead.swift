@@ -23,6 +23,8 @@ struct RecordHead {
     /// Where in the block another record begins: this one was cut, and the fields are not one record's.
     private(set) var next: Int?
     private var targets: [FieldPlace] = []
+    /// Records that one may name as written at once with it; an index keeps each, so that further ones don't count.
+    private static let maximumTargets = 16
     private(set) var id = FieldPlace.none
     private(set) var url = FieldPlace.none
     private(set) var date = FieldPlace.none
@@ -165,7 +167,11 @@ struct RecordHead {
         case (14, UInt8(ascii: "o")): if name.equalsIgnoringCase("warc-refers-to") { refersTo = place }
         case (15, UInt8(ascii: "i")): if name.equalsIgnoringCase("warc-target-uri") { url = place }
         case (17, _): if name.equalsIgnoringCase("warc-block-digest") { blockDigest = place }
-        case (18, _): if name.equalsIgnoringCase("warc-concurrent-to") { targets.append(place) }
+        case (18, _):
+            guard targets.count < RecordHead.maximumTargets, name.equalsIgnoringCase("warc-concurrent-to") else {
+                break
+            }
+            targets.append(place)
         case (19, UInt8(ascii: "t")): if name.equalsIgnoringCase("warc-payload-digest") { payloadDigest = place }
         case (19, UInt8(ascii: "e")): if name.equalsIgnoringCase("warc-refers-to-date") { refersToDate = place }
         case (19, UInt8(ascii: "r")): if name.equalsIgnoringCase("warc-segment-number") { isSegment = true }

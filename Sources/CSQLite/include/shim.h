@@ -25,11 +25,42 @@ struct subproxy_sqlite_log_progress {
     uint32_t copied;
     // Those that the last checkpoint has begun to copy.
     uint32_t tried;
+    // Pages of the database, by its last commit; 0 where the log has had none.
+    uint32_t pages;
+    // Bytes of a page.
+    uint32_t page_size;
+    // Another number with each beginning of the log; 0 before the first frame of the first one.
+    uint64_t salts;
+    // Commits, counted over all beginnings of the log, from an unknown number on.
+    uint32_t commits;
 };
 
 // Looks how far it is; false where that can't be told. To be asked of a connection that has read from the database in WAL
 // mode, never of another: it would get an index.
 bool subproxy_sqlite_log_progress(sqlite3 *database, struct subproxy_sqlite_log_progress *progress);
+
+// Where the header of a database's file can come from.
+enum {
+    // The log can't be read, or has too many first pages.
+    SUBPROXY_SQLITE_UNTOLD,
+    // A frame of the log that is in the file, or comes to it.
+    SUBPROXY_SQLITE_LOG,
+    // From before the log: no first page of it is in the file, though it has some.
+    SUBPROXY_SQLITE_BEFORE_LOG,
+    // From before the log, which has no first page.
+    SUBPROXY_SQLITE_OUTSIDE_LOG,
+    // Not from SQLite: the last first page of the log is in the file, and has another.
+    SUBPROXY_SQLITE_NOWHERE
+};
+
+// Looks for the header of a file, of 100 bytes, in the first pages of its log. For SUBPROXY_SQLITE_BEFORE_LOG the count
+// of changes is set that the earliest of them has.
+int subproxy_sqlite_find_in_log(
+    sqlite3 *database, const struct subproxy_sqlite_log_progress *progress, const void *header, uint32_t *changes);
+
+// Counts the commits that are in the log; -1 where it can't be read, or has more frames than are to be read.
+sqlite3_int64 subproxy_sqlite_count_commits(
+    sqlite3 *database, const struct subproxy_sqlite_log_progress *progress, uint32_t limit);
 
 // Reads the beginning of the main database's file, past the log; false where it can't be read. What is behind its end is 0.
 bool subproxy_sqlite_read_file(sqlite3 *database, void *bytes, int count);

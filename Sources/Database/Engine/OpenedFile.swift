@@ -16,6 +16,7 @@ import SQLite
 /// A file that was copied there can be at another count of changes too. SQLite drops the pages that it has then, but goes
 /// on with the schema that it has, where both have the same PRAGMA schema_version: it would read columns and tables of
 /// one as those of the other. So the schema is compared whenever the data have changed and the file was written to.
+/// With a log, so is the file's beginning with what the log can have made of it.
 final class OpenedFile {
     let session: Session
     let identity: DatabaseFileIdentity
@@ -37,12 +38,11 @@ final class OpenedFile {
     private var log: SQLiteLogProgress?
     /// The schema that SQLite has.
     private var schema: SchemaMark
-    /// How the file itself began, when its stamp was taken.
-    private var header: SQLiteFileHeader?
 
     /// - Parameters:
     ///   - session: a connection that has just been opened.
     ///   - look: how the file looked before that.
+    /// - Throws: What SQLite says; ``SQLiteError/copiedOver``.
     init(
         _ session: Session, _ file: any DatabaseFile, at path: String, _ look: DatabaseFileLook, writes: Bool,
         isFrozen: Bool, opening: Openings.Opening
@@ -56,17 +56,19 @@ final class OpenedFile {
         identity = look.identity
         born = look.identity.born(at: path)
         stamp = look.stamp
-        (dataVersion, schema) = try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
-            (try session.own(.dataVersion) ?? 0, try session.schemaMark)
+        (dataVersion, schema, log) = try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
+            let known = (try session.own(.dataVersion) ?? 0, try session.schemaMark)
+            let log = isFrozen ? nil : try? session.logProgress
+            // The connections before this one know more than it can see.
+            if log != nil, opening.isWrittenOver(session.connection, at: path) { throw .copiedOver }
+            return (known.0, known.1, log)
         }
-        header = session.connection.fileHeader
-        log = progress
     }
 
     /// Asks for the data's version, within a transaction.
     ///
     /// - Returns: whether somebody else has changed the data since it was last asked.
-    /// - Throws: What SQLite says; SQLITE_SCHEMA where the file has to be opened anew.
+    /// - Throws: What SQLite says; ``SQLiteError/copiedOver``.
     func hasChanged() throws(SQLiteError) -> Bool {
         let version = try session.own(.dataVersion) ?? 0
         guard version != dataVersion else { return false }
@@ -77,17 +79,20 @@ final class OpenedFile {
         if !mayDiffer { mayDiffer = try session.own(.schemaVersion) != schema.version }
         if mayDiffer {
             let mark = try session.schemaMark
-            guard mark == schema || mark.version != schema.version else {
-                throw SQLiteError(code: SQLiteError.schemaCode, message: "another file was copied over it")
-            }
+            guard mark == schema || mark.version != schema.version else { throw .copiedOver }
             schema = mark
+        }
+        if let look, look.identity == identity {
+            if let progress, look.stamp != stamp || progress.salts != log?.salts,
+                opening.isWrittenOver(session.connection, at: path)
+            {
+                throw .copiedOver
+            }
+            stamp = look.stamp
+            log = progress
         }
         dataVersion = version
         session.schemaMayBeOld = true
-        guard let look, look.identity == identity else { return true }
-        stamp = look.stamp
-        header = session.connection.fileHeader
-        log = progress
         return true
     }
 
@@ -99,8 +104,9 @@ final class OpenedFile {
     /// - Parameter log: how far its log is in it, looked at before.
     private func take(log: SQLiteLogProgress?) {
         guard let look = try? file.look(), look.identity == identity else { return }
+        // The next request finds that out.
+        if log != nil, opening.isWrittenOver(session.connection, at: path) { return }
         stamp = look.stamp
-        header = session.connection.fileHeader
         self.log = log
     }
 
@@ -116,7 +122,8 @@ final class OpenedFile {
             }
             let progress = self.progress
             guard let look = try? file.look(), look.identity == identity else { return false }
-            return look.stamp == stamp || isBeingCopied(progress)
+            if look.stamp == stamp { return true }
+            return isBeingCopied(progress) && !opening.isWrittenOver(session.connection, at: path)
         }
     }
 
@@ -137,22 +144,12 @@ final class OpenedFile {
         }
         do throws(SQLiteError) {
             return try session.transaction(.begin, failure: { $0 }) { () throws(SQLiteError) in
-                let version = try session.own(.schemaVersion) ?? 0
-                guard let progress, let found = session.connection.fileHeader else { return false }
-                if progress.copied < progress.frames {
-                    return progress == log && progress.tried == progress.copied && found != header
-                }
-                // All of the log is in the file, and stays so while this reads.
-                let pages = try session.own("PRAGMA main.page_count")
-                let (size, free) = (
-                    try session.own("PRAGMA main.page_size"), try session.own("PRAGMA main.freelist_count")
-                )
-                return !found.isOfLog || found.schemaVersion != version || found.pageSize != size
-                    || found.freePages != free || found.pageCount ?? pages != pages
+                _ = try session.own(.dataVersion)
+                return opening.isWrittenOver(session.connection, at: path)
             }
         } catch {
             // By the index there are fewer pages than by the file.
-            return error.name == "SQLITE_CORRUPT"
+            return error.name == "SQLITE_CORRUPT" || opening.isWrittenOver(session.connection, at: path)
         }
     }
 
@@ -161,9 +158,18 @@ final class OpenedFile {
     func hasCommitted() {
         guard let before = log else { return take(log: nil) }
         let progress = session.connection.logProgress
-        guard let progress, progress.copied == before.copied, progress.tried == before.tried else {
+        guard let progress, progress.salts == before.salts, progress.copied == before.copied,
+            progress.tried == before.tried
+        else {
             return take(log: progress)
         }
         log = progress
     }
+}
+
+extension SQLiteError {
+    /// Another file was copied over it, and has to be opened anew.
+    static let copiedOver = SQLiteError(code: schemaCode, message: "another file was copied over it")
+    /// Another file came to its place while it was opened.
+    static let movedOver = SQLiteError(code: schemaCode, message: "another file was moved to its place")
 }

@@ -65,7 +65,7 @@ extension Worker {
                 do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
             }
             if try isKnown(opened, guardian) { return opened.session }
-            if opened.isWrittenOver { database.endOpenings(opened.opening.number, over: opened.path) }
+            closeFile()
             // It may have waited for somebody's commit.
             do throws(DatabaseFileProblem) { look = try database.file.look() } catch { throw failure(error) }
         }
@@ -73,15 +73,17 @@ extension Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let born = look.identity.born(at: path)
+        if database.hasLog(ofOtherThan: born, number: number) { database.endOpenings(number, over: nil) }
+        // The last connection to a file that was moved away takes its log with it. What is left of one then stays until
+        // somebody removes it.
+        let opening = try begin(guardian)
         let isForeign = database.isForeign(log: LogIdentity(ofFile: path + "-wal"), of: born)
         guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else {
             throw .problem(.foreignLog(database.file.name))
         }
-        if database.hasLog(ofOtherThan: born, number: number) { database.endOpenings(number, over: nil) }
-        let opening = try begin(guardian)
         do throws(SQLiteError) {
             var isFrozen = false
-            let connection = try connect(path, writes: writes, opening, guardian, &isFrozen)
+            let connection = try connect(path, look.identity, writes: writes, opening, guardian, &isFrozen)
             let session = try Session(connection, name: database.file.name)
             session.guardian = guardian
             defer { session.guardian = nil }
@@ -91,6 +93,7 @@ extension Worker {
             noteChange()
             return session
         } catch {
+            if error == .copiedOver { database.endOpenings(opening.number, over: path) }
             // Another program has kept the index of the file before.
             let isOfIndex = isForeign && error.name == "SQLITE_CORRUPT"
             throw .problem(isOfIndex ? .foreignLog(database.file.name) : problem(error, guardian))
@@ -117,8 +120,14 @@ extension Worker {
 
     /// Closes the connection to the file.
     func closeFile() {
-        // The last connection that writes moves the log into the file, which may be another one by now.
-        if let opened, isOutdated || opened.writes && opened.isWrittenOver { opened.session.connection.keepsLog() }
+        if let opened, !isOutdated, opened.isWrittenOver {
+            database.endOpenings(opened.opening.number, over: opened.path)
+        }
+        // The last connection that writes moves the log into the file, which may have been written over. One that was moved
+        // away is still what the log belongs to.
+        if let opened, isOutdated, (try? database.file.look())?.identity == opened.identity {
+            opened.session.connection.keepsLog()
+        }
         opened = nil
     }
 
@@ -142,16 +151,17 @@ extension Worker {
 
     /// Opens the file; one that can't be opened because its folder can't be written is read as it lies.
     private func connect(
-        _ path: String, writes: Bool, _ opening: Openings.Opening, _ guardian: Guardian, _ isFrozen: inout Bool
+        _ path: String, _ identity: DatabaseFileIdentity, writes: Bool, _ opening: Openings.Opening,
+        _ guardian: Guardian, _ isFrozen: inout Bool
     ) throws(SQLiteError) -> SQLiteConnection {
         do throws(SQLiteError) {
             do throws(SQLiteError) {
-                return try connect(path, writes ? .readWrite : .readOnly, opening, guardian)
+                return try connect(path, identity, writes ? .readWrite : .readOnly, opening, guardian)
             } catch {
                 // Who reads takes back what a program has left half done, as every program does that may write.
                 guard error.isOfHotJournal, database.writes == .file else { throw error }
-                _ = try connect(path, .readWrite, opening, guardian)
-                return try connect(path, .readOnly, opening, guardian)
+                _ = try connect(path, identity, .readWrite, opening, guardian)
+                return try connect(path, identity, .readOnly, opening, guardian)
             }
         } catch {
             // Which of the two it is depends on whether the file itself may be written.
@@ -167,14 +177,24 @@ extension Worker {
     }
 
     private func connect(
-        _ path: String, _ mode: SQLiteConnection.Mode, _ opening: Openings.Opening, _ guardian: Guardian
+        _ path: String, _ identity: DatabaseFileIdentity, _ mode: SQLiteConnection.Mode, _ opening: Openings.Opening,
+        _ guardian: Guardian
     ) throws(SQLiteError) -> SQLiteConnection {
         let connection = try SQLiteConnection(path, mode: mode)
         connection.companion = opening
         connection.waitsForLock = { guardian.waitsForLock($0) }
         connection.goesOn = { guardian.goesOn() }
-        // Nothing is read before the first statement.
-        _ = try connection.integer("PRAGMA schema_version")
+        // The file is open, and its log isn't: with connections to two files at once the index of their log would be cut
+        // short under one of them. The locks on it are the process's (fcntl_locking(2)).
+        guard (try? database.file.look())?.identity == identity else { throw .movedOver }
+        do throws(SQLiteError) {
+            // Nothing is read before the first statement.
+            _ = try connection.integer("PRAGMA schema_version")
+        } catch {
+            // By the index that the other connections have, a file with more pages is damaged.
+            let mayBeCopy = !error.isLock && !error.isInterrupt && opening.hasSeenLog
+            throw mayBeCopy && opening.isWrittenOver(connection, at: path) ? .copiedOver : error
+        }
         return connection
     }
 

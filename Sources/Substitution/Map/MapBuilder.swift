@@ -80,7 +80,8 @@ final class MapBuilder {
     func refusedRule(_ span: TextSpan) -> RuleBody {
         var options = GivenOptions()
         options.query = .exact
-        return RuleBody(source: .file, text: .range(0..<0), options: number(of: options), line: span.start.line)
+        // As if its file's name had captures: no file is looked for. No map with such a rule ever answers.
+        return RuleBody(source: .file, text: .template(0), options: number(of: options), line: span.start.line)
     }
 
     /// Adds a key with its rules, for both schemes of a `//` key.

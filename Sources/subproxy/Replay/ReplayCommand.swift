@@ -167,7 +167,9 @@ struct ReplayOptions: ParsableArguments {
     @Flag(help: "Open the archive's first page in Chromium, with a profile of its own, and end when that is closed.")
     var open = false
 
-    @Option(help: ArgumentHelp("The page that --open opens.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Open this page instead of the archive's first one; --open may be left out.", valueName: "url"))
     var page: String?
 
     @Flag(help: "Let the browser run without its sandbox, as root has to.")

@@ -287,8 +287,6 @@ private final class Program: @unchecked Sendable {
         defer { database.close() }
         #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"old a","b":"old b"}"#)
         try copy(source)
-        // So that the data have another version with a log too.
-        try make(path, commits: 1)
         #expect(await database.ask(.get, "t/1").body == #"{"id":1,"b":"new b","a":"new a"}"#)
         #expect(file.openings == 2)
     }

@@ -1,5 +1,6 @@
 import Glibc
 import SQLite
+import Synchronization
 import Testing
 
 @testable import Database
@@ -95,15 +96,93 @@ struct ReplacedFileTests {
         if isAsked {
             for _ in 0..<2 {
                 let answer = await database.ask(.get, "t/1")
-                #expect(answer.status == 502 && answer.body.contains("remove shop.db-wal and shop.db-shm"), "\(answer)")
+                #expect(answer.status == 502, "\(answer)")
+                #expect(answer.body.contains("remove shop.db-shm, and then shop.db-wal"))
                 #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).status == 502)
             }
-            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+            for suffix in ["-shm", "-wal"] { unlink(path + suffix) }
             #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"after"}"#)
         }
         database.close()
         for _ in 0..<3000 where database.threadCount > 0 { usleep(10_000) }
         #expect(bytes(path) == bytes(source))
+    }
+
+    @Test(
+        "A copy is told that follows a commit which nobody has read",
+        arguments: ["UPDATE t SET a = 'y'", "INSERT INTO filling VALUES (zeroblob(9000))"], [false, true])
+    func copiedAfterCommit(commit: String, hasOld: Bool) async throws {
+        try make(path, "before")
+        let database = await opened("x")
+        defer { database.close() }
+        // The log has what is in the file, or begins anew.
+        if hasOld { try run("PRAGMA wal_checkpoint(PASSIVE)") }
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        try make(source, "after", pages: 3)
+        try run(commit)
+        copy()
+        for _ in 0..<2 {
+            let answer = await database.ask(.get, "t/1")
+            #expect(answer.status == 502, "\(answer)")
+            #expect(answer.body.contains("remove shop.db-shm, and then shop.db-wal"))
+            #expect(await database.ask(.patch, "t/1", #"{"a":"z"}"#).status == 502)
+        }
+        for suffix in ["-shm", "-wal"] { unlink(path + suffix) }
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"after"}"#)
+        #expect(bytes(path) == bytes(source))
+    }
+
+    @Test("A shorter copy is told though a checkpoint and the commit behind it are unread")
+    func copiedAfterCheckpoint() async throws {
+        try make(path, "before", pages: 20)
+        let database = await opened("x")
+        defer { database.close() }
+        try make(source, "after", pages: 3)
+        for statement in ["CREATE TABLE u(a)", "PRAGMA wal_checkpoint(FULL)", "UPDATE t SET a = 'y'"] {
+            try run(statement)
+        }
+        copy()
+        #expect(await database.ask(.get, "t/1").status == 502)
+        #expect(bytes(path) == bytes(source))
+    }
+
+    @Test("Checkpoints, commits and VACUUM of another program are no copy, in any order")
+    func noCopy() async throws {
+        try make(path, "before", pages: 5)
+        let database = await opened("x")
+        defer { database.close() }
+        let others = [
+            try SQLiteConnection(path, mode: .readWrite), try SQLiteConnection(path, mode: .readWrite),
+        ]
+        let steps = [
+            "INSERT INTO filling VALUES (zeroblob(9000))", "PRAGMA wal_checkpoint(PASSIVE)", "UPDATE t SET a = 'y'",
+            "PRAGMA wal_checkpoint(TRUNCATE)", "DELETE FROM filling", "VACUUM", "PRAGMA wal_checkpoint(RESTART)",
+            "CREATE TABLE IF NOT EXISTS u(a)", "PRAGMA user_version=7", "DROP TABLE IF EXISTS u", "BEGIN", "COMMIT",
+        ]
+        var random: UInt32 = 1
+        var isBegun = false
+        for number in 1...600 {
+            random = random &* 1_664_525 &+ 1_013_904_223
+            let step = steps[Int(random >> 16) % steps.count]
+            if step == "BEGIN" || step == "COMMIT" {
+                guard (step == "BEGIN") != isBegun else { continue }
+                isBegun.toggle()
+            }
+            let statement = try others[isBegun || step == "COMMIT" ? 0 : number % 3 / 2].prepare(step)
+            do throws(SQLiteError) {
+                while try statement.step() {}
+            } catch {
+                // VACUUM and checkpoints are refused within a transaction.
+                #expect(isBegun, "\(error)")
+            }
+            if random >> 30 == 0 { continue }
+            if !isBegun, random >> 29 & 1 == 0 {
+                #expect(await database.ask(.patch, "t/1", "{\"a\":\(number)}").status == 200, "\(number): \(step)")
+            }
+            let answer = await database.ask(.get, "t/1")
+            #expect(answer.status == 200, "\(number): \(step): \(answer)")
+        }
+        #expect(database.openings.current == 0)
     }
 
     @Test("A log stays that of a file whose times alone have changed")
@@ -121,8 +200,47 @@ struct ReplacedFileTests {
         #expect(database.openings.current == 0)
     }
 
-    @Test("A query that goes on is ended and asked of the file that took the place of its own")
-    func running() async throws {
+    @Test("A file that is moved to its place between the look at it and its opening shares no log with the one before")
+    func movedMeanwhile() async throws {
+        try make(path, "before")
+        try make(source, "after", pages: 20)
+        let file = MovedFile(plain: PlainFile(location: path), source: source)
+        let database = Database(
+            file, writes: .file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 })
+        defer { database.close() }
+        // The thread that reads has the first one open when the one that writes opens its own.
+        #expect(await database.ask(.get, "t/1").body.contains("before"))
+        file.isArmed.store(true, ordering: .relaxed)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        let isArmed = file.isArmed.load(ordering: .relaxed)
+        #expect(!isArmed)
+        #expect(try SQLiteConnection(path, mode: .readWrite).integer("SELECT count(*) FROM filling") == 1)
+    }
+
+    @Test("A file whose first page a checkpoint has left out, as somebody reads, is no other file")
+    func checkpointBesideReader() async throws {
+        try make(path, "before")
+        let database = await opened("x")
+        defer { database.close() }
+        try run("INSERT INTO filling VALUES (zeroblob(60000))")
+        let other = try SQLiteConnection(path, mode: .readWrite)
+        for statement in ["BEGIN", "SELECT count(*) FROM filling"] {
+            let statement = try other.prepare(statement)
+            while try statement.step() {}
+        }
+        try run("INSERT INTO filling VALUES (zeroblob(60000))")
+        try run("PRAGMA wal_checkpoint(PASSIVE)")
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"x"}"#)
+        #expect(await database.ask(.patch, "t/1", #"{"a":"y"}"#).body == #"{"id":1,"a":"y"}"#)
+        #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"y"}"#)
+        #expect(database.openings.current == 0)
+    }
+
+    @Test(
+        "A query that goes on is ended and asked of the file that took the place of its own",
+        arguments: [false, true])
+    func running(isCopied: Bool) async throws {
         try make(path, "before")
         let database = await opened("1000000000000")
         defer { database.close() }
@@ -135,8 +253,8 @@ struct ReplacedFileTests {
                   SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < (SELECT CAST(a AS INTEGER) FROM t WHERE id = 1))
                 SELECT count(*) AS n FROM n
                 """)
-        rule.limits.time = 600_000_000_000
-        rule.limits.wait = 600_000_000_000
+        rule.limits.time = 60_000_000_000
+        rule.limits.wait = 60_000_000_000
         let made = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
         let body = await withCheckedContinuation { (done: CheckedContinuation<String, Never>) in
             database.submit(made) { result in
@@ -146,7 +264,7 @@ struct ReplacedFileTests {
             Task {
                 // Another thread answers this one, so that the query has begun.
                 _ = await database.ask(.get, "t/1")
-                #expect(rename(source, path) == 0)
+                if isCopied { copy() } else { #expect(rename(source, path) == 0) }
                 #expect(await database.ask(.get, "t/1").body == #"{"id":1,"a":"3"}"#)
             }
         }
@@ -165,5 +283,27 @@ struct ReplacedFileTests {
             former.removeLast()
         }
         #expect(openings.begin()?.number == 1)
+    }
+}
+
+/// A file in whose place another one comes when it is to be opened.
+private final class MovedFile: DatabaseFile {
+    let isArmed = Atomic<Bool>(false)
+    private let plain: PlainFile
+    private let source: String
+
+    init(plain: PlainFile, source: String) {
+        self.plain = plain
+        self.source = source
+    }
+
+    var name: String { plain.name }
+
+    func look() throws(DatabaseFileProblem) -> DatabaseFileLook { try plain.look() }
+
+    func path() throws(DatabaseFileProblem) -> String {
+        let path = try plain.path()
+        if isArmed.exchange(false, ordering: .relaxed) { #expect(rename(source, path) == 0) }
+        return path
     }
 }

@@ -120,6 +120,15 @@ struct MapFileCheckTests {
         #expect(check(rules + "root: {\n") == nil)
     }
 
+    @Test("no file is looked for where a rule with an error names none")
+    func withoutName() throws {
+        let rules = ["{ text: 1 }", "{ file: \"http://x/\" }", "{ answers: [] }", "{ stauts: 1 }", "\"\"", "/"]
+        let lines = rules.enumerated().map { "  http://h/\($0.offset): \($0.element)\n" }
+        let result = loadFiles(["substitutions.yaml": "substitutions:\n" + lines.joined()], existing: [:])
+        #expect(result.diagnostics.count == rules.count)
+        #expect(result.remainder?.checkFiles().diagnostics.isEmpty == true)
+    }
+
     @Test("a symbolic link, and a path through one, is an error for the check and none for loading")
     func links() throws {
         let folder = TemporaryFolder()
