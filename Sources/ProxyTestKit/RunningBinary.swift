@@ -88,6 +88,11 @@ public final class RunningBinary: Sendable {
         return (processorSeconds - used) / (Clock.seconds - start)
     }
 
+    /// Whether the process has a file in its memory whose path contains `name`.
+    public func hasMapped(_ name: String) -> Bool {
+        RunningBinary.contents(of: "/proc/\(process.identifier)/maps").contains(name)
+    }
+
     /// How many descriptors are open.
     public var descriptorCount: Int {
         guard let folder = opendir("/proc/\(process.identifier)/fd") else { return 0 }
@@ -179,12 +184,20 @@ public final class RunningBinary: Sendable {
         return nil
     }
 
+    /// What a file of proc(5) says; empty where it is not there.
+    ///
+    /// A read of such a file gives as many whole lines as a page holds, however much is asked for: the end comes where a
+    /// read gives none. Foundation's readers stop at the first short one.
     static func contents(of path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }
         defer { close(file) }
+        var all: [UInt8] = []
         var bytes = [UInt8](repeating: 0, count: 1 << 14)
-        let count = read(file, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        while true {
+            let count = read(file, &bytes, bytes.count)
+            guard count > 0 else { return String(decoding: all, as: UTF8.self) }
+            all += bytes[..<count]
+        }
     }
 }
