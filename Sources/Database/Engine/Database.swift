@@ -47,7 +47,7 @@ public final class Database: @unchecked Sendable {
     private var usedAt: UInt64
     private let now: @Sendable () -> UInt64
     /// Which file was read last, and the log that belonged to it; nil where there was none.
-    private var lastLog: (file: DatabaseFileIdentity, log: LogIdentity?, number: UInt64)?
+    private var lastLog: (file: DatabaseFileIdentity, log: LogIdentity?)?
     /// Those who wait for the look that is queued.
     private var checkWaiters: [@Sendable (Bool) -> Void] = []
     /// Whether what answers is in memory.
@@ -364,7 +364,7 @@ public final class Database: @unchecked Sendable {
     func note(log: LogIdentity?, of file: DatabaseFileIdentity, number: UInt64 = 0) {
         lock.locked {
             guard number == openings.current else { return }
-            lastLog = (file, log, number)
+            lastLog = (file, log)
             leftLog = nil
         }
     }
@@ -375,14 +375,6 @@ public final class Database: @unchecked Sendable {
             guard let log else { return false }
             return log == leftLog || lastLog.map { $0.file != file && $0.log == log } ?? false
         }
-    }
-
-    /// Whether the file that was read last is another one, and has a log.
-    ///
-    /// - Parameter number: of the file that is to be opened. If it is not that of the file that was read last, the
-    ///   connections to that one have been ended, and those of this number are to the file itself.
-    func hasLog(ofOtherThan file: DatabaseFileIdentity, number: UInt64) -> Bool {
-        lock.locked { lastLog.map { $0.file != file && $0.log != nil && $0.number == number } ?? false }
     }
 
     /// Hands a job to the thread that writes: what it reads can't be had otherwise.

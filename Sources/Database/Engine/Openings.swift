@@ -22,9 +22,26 @@ final class Openings: Sendable {
         deinit { openings.closed(number) }
     }
 
+    /// What comes of the wish to open a file.
+    enum Beginning {
+        case begun(Opening)
+        /// The connections of this number are to another file, which stood there when they began.
+        case isOfOther(UInt64)
+        /// Connections to a file before are open.
+        case hasFormer
+    }
+
+    private struct Counts {
+        /// How many there are to the file that stands there now.
+        var current = 0
+        /// The file that they are to.
+        var file: DatabaseFileIdentity?
+        /// How many there are to others.
+        var former = 0
+    }
+
     private let number = Atomic<UInt64>(0)
-    /// How many there are to the file that stands there now, and how many to others.
-    private let counts = Mutex((current: 0, former: 0))
+    private let counts = Mutex(Counts())
     /// How the file began before its log, as the connections that are open have seen it.
     fileprivate let base = Mutex<Base?>(nil)
 
@@ -46,12 +63,17 @@ final class Openings: Sendable {
     /// The number of the file that stands there now.
     var current: UInt64 { number.load(ordering: .acquiring) }
 
-    /// - Returns: nil while connections to a file before are open.
-    func begin() -> Opening? {
+    /// Begins a connection, before the file is opened.
+    ///
+    /// It holds for a file without a log too: SQLite opens a log that it finds beside the file when it reads, and what it
+    /// finds there may belong to the file that came since.
+    func begin(_ file: DatabaseFileIdentity) -> Beginning {
         counts.withLock { counts in
-            guard counts.former == 0 else { return nil }
+            guard counts.former == 0 else { return .hasFormer }
+            guard counts.current == 0 || counts.file == file else { return .isOfOther(current) }
             counts.current += 1
-            return Opening(self, current)
+            counts.file = file
+            return .begun(Opening(self, current))
         }
     }
 
@@ -61,7 +83,7 @@ final class Openings: Sendable {
     func end(_ number: UInt64) -> Bool {
         counts.withLock { counts in
             guard current == number else { return false }
-            counts = (0, counts.former + counts.current)
+            counts = Counts(former: counts.former + counts.current)
             base.withLock { $0 = nil }
             self.number.store(number &+ 1, ordering: .releasing)
             return true

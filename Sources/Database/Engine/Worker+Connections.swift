@@ -54,7 +54,6 @@ extension Worker {
 
     func openFile(_ look: DatabaseFileLook, writes: Bool, _ guardian: Guardian) throws(Failure) -> Session {
         var look = look
-        let number = database.openings.current
         if let opened, opened.identity == look.identity, opened.writes || !writes, !isOutdated,
             !opened.isFrozen || Worker.mustBeFrozen(opened.path)
         {
@@ -73,10 +72,9 @@ extension Worker {
         let path: String
         do throws(DatabaseFileProblem) { path = try database.file.path() } catch { throw failure(error) }
         let born = look.identity.born(at: path)
-        if database.hasLog(ofOtherThan: born, number: number) { database.endOpenings(number, over: nil) }
         // The last connection to a file that was moved away takes its log with it. What is left of one then stays until
         // somebody removes it.
-        let opening = try begin(guardian)
+        let opening = try begin(look.identity, guardian)
         let isForeign = database.isForeign(log: LogIdentity(ofFile: path + "-wal"), of: born)
         guard !isForeign || LogIdentity(ofFile: path + "-wal", evenEmpty: false) == nil else {
             throw .problem(.foreignLog(database.file.name))
@@ -100,18 +98,27 @@ extension Worker {
         }
     }
 
-    /// Waits until no connection to a file before is left.
-    private func begin(_ guardian: Guardian) throws(Failure) -> Openings.Opening {
+    /// Has the connections to a file before ended, and waits until none is left.
+    private func begin(
+        _ file: DatabaseFileIdentity, _ guardian: Guardian
+    ) throws(Failure) -> Openings.Opening {
         var attempts = 0
         while true {
-            if let opening = database.openings.begin() { return opening }
-            guard guardian.waitsForLock(attempts) else {
-                let name = database.file.name
-                throw .problem(
-                    Problem(
-                        503, "database locked", "\(name) is another file now, and a query of the one before goes on"))
+            switch database.openings.begin(file) {
+            case .begun(let opening): return opening
+            case .isOfOther(let number):
+                // Theirs may be the one that stands there by now.
+                guard (try? database.file.look())?.identity == file else {
+                    throw .problem(problem(.movedOver, guardian))
+                }
+                database.endOpenings(number, over: nil)
+            case .hasFormer:
+                guard guardian.waitsForLock(attempts) else {
+                    let why = "\(database.file.name) is another file now, and a query of the one before goes on"
+                    throw .problem(Problem(503, "database locked", why))
+                }
+                attempts += 1
             }
-            attempts += 1
         }
     }
 

@@ -296,19 +296,6 @@ final class Folder: Sendable {
         #expect(!database.isForeign(log: log, of: old))
     }
 
-    @Test func `Connections to a file are ended once for the one that takes its place`() throws {
-        let database = database()
-        let (old, new) = (DatabaseFileIdentity(device: 1, inode: 10), DatabaseFileIdentity(device: 1, inode: 11))
-        let log = LogIdentity(file: DatabaseFileIdentity(device: 1, inode: 1), birth: 5)
-        database.note(log: log, of: old)
-        #expect(database.hasLog(ofOtherThan: new, number: 0) && !database.hasLog(ofOtherThan: old, number: 0))
-        database.endOpenings(0, over: nil)
-        // A second thread may come before the first one has noted the new file's log.
-        #expect(!database.hasLog(ofOtherThan: new, number: database.openings.current))
-        database.endOpenings(0, over: nil)
-        #expect(database.openings.current == 1)
-    }
-
     @Test func `A write goes to memory until a reset, and the file stays as it is`() async throws {
         try make()
         let database = database()

@@ -271,18 +271,32 @@ struct ReplacedFileTests {
         #expect(body == #"[{"n":3}]"#)
     }
 
-    @Test("No connection begins while one to the file before is open")
+    @Test("No connection begins while one to the file before is open, or is about to be")
     func openings() {
         let openings = Openings()
-        var former = [openings.begin(), openings.begin()]
+        let (old, new) = (DatabaseFileIdentity(device: 1, inode: 10), DatabaseFileIdentity(device: 1, inode: 11))
+        func begin(_ file: DatabaseFileIdentity) -> Openings.Opening? {
+            if case .begun(let opening) = openings.begin(file) { opening } else { nil }
+        }
+        var former = [begin(old), begin(old)]
         #expect(former.allSatisfy { $0?.number == 0 })
+        guard case .isOfOther(0) = openings.begin(new) else {
+            Issue.record("It begins beside connections to another file")
+            return
+        }
         #expect(openings.end(0))
+        // A second thread may have seen the same.
         #expect(!openings.end(0) && openings.current == 1)
         for _ in 0..<2 {
-            #expect(openings.begin() == nil)
+            guard case .hasFormer = openings.begin(new) else {
+                Issue.record("It begins while one before is open")
+                return
+            }
             former.removeLast()
         }
-        #expect(openings.begin()?.number == 1)
+        #expect(begin(new)?.number == 1)
+        // Where none is open, it may be to any file.
+        #expect(begin(old)?.number == 1)
     }
 }
 
