@@ -218,6 +218,49 @@ struct ReplacedFileTests {
         #expect(try SQLiteConnection(path, mode: .readWrite).integer("SELECT count(*) FROM filling") == 1)
     }
 
+    @Test("A file without a log, moved away after the look at it, shares none with the file that comes")
+    func movedAfterLook() async throws {
+        try make(path, "before", mode: "DELETE")
+        try make(source, "after", pages: 20)
+        let file = MovedFile(plain: PlainFile(location: path), source: source)
+        let database = Database(
+            file, writes: .file, memoryLimit: 1 << 20, entityTag: Stage.tag, now: { 1_000_000_000 })
+        defer { database.close() }
+        #expect(await database.ask(.get, "t/1").body.contains("before"))
+        final class Flag: Sendable { let isSet = Atomic<Bool>(false) }
+        let answered = Flag()
+        var rule = DatabaseRule()
+        rule.statement = DatabaseRule.Statement(
+            sql: "SELECT a, (SELECT sum(length(a)) FROM filling) AS size FROM t WHERE id = 1")
+        let made = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
+        let body = await withCheckedContinuation { (done: CheckedContinuation<String, Never>) in
+            file.afterLook.withLock {
+                $0 = {
+                    Task {
+                        let written = await database.ask(.patch, "t/1", #"{"a":"y"}"#)
+                        #expect(written.body == #"{"id":1,"a":"y"}"#)
+                        answered.isSet.store(true, ordering: .relaxed)
+                    }
+                    // It has the log of the file that came, or waits for the end of this connection.
+                    for _ in 0..<60_000
+                    where !answered.isSet.load(ordering: .relaxed) && database.openings.current == 0 { usleep(1000) }
+                }
+            }
+            database.submit(made) { result in
+                guard case .answer(let answer, _) = result else { return done.resume(returning: "") }
+                done.resume(returning: String(decoding: answer.body, as: UTF8.self))
+            }
+        }
+        let states = [("before", 0), ("after", 20 * 4096), ("y", 20 * 4096)].map { #"[{"a":"\#($0)","size":\#($1)}]"# }
+        #expect(states.contains(body))
+        for value in 0..<3 {
+            let written = await database.ask(.patch, "t/1", #"{"a":"\#(value)"}"#)
+            #expect(written.body == #"{"id":1,"a":"\#(value)"}"#)
+            #expect(await database.ask(.get, "t/1").body == written.body)
+        }
+        #expect(try SQLiteConnection(path, mode: .readWrite).integer("SELECT count(*) FROM filling") == 1)
+    }
+
     @Test("A file whose first page a checkpoint has left out, as somebody reads, is no other file")
     func checkpointBesideReader() async throws {
         try make(path, "before")
@@ -300,9 +343,12 @@ struct ReplacedFileTests {
     }
 }
 
-/// A file in whose place another one comes when it is to be opened.
+/// A file in whose place another one comes when it is to be opened, or when it has been looked at.
 private final class MovedFile: DatabaseFile {
+    /// The other one comes when it is to be opened.
     let isArmed = Atomic<Bool>(false)
+    /// The other one comes after the next look, and this is done.
+    let afterLook = Mutex<(@Sendable () -> Void)?>(nil)
     private let plain: PlainFile
     private let source: String
 
@@ -313,7 +359,17 @@ private final class MovedFile: DatabaseFile {
 
     var name: String { plain.name }
 
-    func look() throws(DatabaseFileProblem) -> DatabaseFileLook { try plain.look() }
+    func look() throws(DatabaseFileProblem) -> DatabaseFileLook {
+        let look = try plain.look()
+        let action = afterLook.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        guard let action else { return look }
+        #expect(rename(source, try plain.path()) == 0)
+        action()
+        return look
+    }
 
     func path() throws(DatabaseFileProblem) -> String {
         let path = try plain.path()
