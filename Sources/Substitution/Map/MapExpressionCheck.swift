@@ -49,11 +49,12 @@ private struct SecureHosts {
             guard scheme.elementsEqual("https".utf8) || (scheme.isEmpty && prefixes.isEmpty) else { continue }
             let rest = text[mark.upperBound...]
             let authority = String(decoding: rest.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
-            if authority.utf8.count < rest.count, let host = NamedHost("https://\(authority)") {
-                whole.append(host)
-            } else {
+            guard authority.utf8.count < rest.count else {
                 beginnings.append(String(authority.prefix { $0 != ":" }))
+                continue
             }
+            // Where it is no host, such as 'user@host', no tunnel helps: the URLs that are matched have none such.
+            if let host = NamedHost("https://\(authority)") { whole.append(host) }
         }
     }
 

@@ -91,11 +91,12 @@ struct MapExpressionCheckTests {
     }
 
     @Test(
-        "of an expression that says nothing of https nothing is said",
+        "of an expression that says nothing of https, or names no host that a URL can have, nothing is said",
         arguments: [
             #"^http://a\.test/"#, #"\.png$"#, "^.*$", #"/users/(\d+)$"#, #"^http://a\.test/\?next=https://b\.test/"#,
             #"next=https://b\.test/"#, "^assets://x/", #"/login\?next=[a-z]+://shop\.test/"#,
-            #"cdn\.test/proxy\?u=.*://www\.test/"#, #"archive\.test/web/\d+/\w+://www\.long\.test/"#,
+            #"^https:///x"#, #"^https://user@a\.test/"#, #"cdn\.test/proxy\?u=.*://www\.test/"#,
+            #"archive\.test/web/\d+/\w+://www\.long\.test/"#,
         ])
     func others(_ expression: String) throws {
         #expect(try warnings(expression) == [])
