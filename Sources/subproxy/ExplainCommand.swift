@@ -108,7 +108,8 @@ struct ExplainCommand: ProgramCommand {
         let explanation = map.explain(url.uri, method: method, fields: section, scratch: &scratch)
         let requested = preview(method, section)
         let answer = requested.preflightRule == nil ? explanation.answer : nil
-        let isRules = explanation.answer != nil || requested.preflightRule != nil
+        let isRules =
+            explanation.answer != nil || requested.preflightRule != nil || requested.preflightArchive != nil
         let report = ExplanationReport(
             url: url.uri, method: self.method?.text ?? (data == nil ? "GET" : "POST"), explanation: explanation,
             preview: requested,

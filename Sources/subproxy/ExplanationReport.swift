@@ -62,6 +62,9 @@ struct ExplanationReport {
             lines.append("\(preflight.position) answers the preflight")
             lines.append("  rule: \(preflight.key)")
             lines.append("  because \(ExplanationReport.preflightReason)")
+        } else if let archive = preview.preflightArchive {
+            lines.append("\(archive.shortName) answers the preflight")
+            lines.append("  because \(ExplanationReport.preflightReason)")
         } else if archive?.found == nil {
             lines += explanation.lines
         }
@@ -86,7 +89,8 @@ struct ExplanationReport {
         var object = JSONObjectText()
         object.add("url", url.description)
         object.add("method", method)
-        object.add("answered", explanation.answer != nil || archive?.found != nil || preflight != nil)
+        let isPreflight = preflight != nil || preview.preflightArchive != nil
+        object.add("answered", explanation.answer != nil || archive?.found != nil || isPreflight)
         object.add("outcome", preview.outcome)
         object.add("reason", preview.sentence)
         object.add("status", preview.status)

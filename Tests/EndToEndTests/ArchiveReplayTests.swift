@@ -130,6 +130,87 @@ struct ArchiveReplayTests {
         #expect(try [poll(), poll()] == ["one item", "one item"])
     }
 
+    @Test(
+        "Equal requests that change something get the recorded responses in turn, and GETs what was recorded behind each"
+    )
+    func equalChanges() throws {
+        let url = "http://a.test/count"
+        let served = try Served([
+            Self.entry(url, "posted 1", method: "POST", sent: "x"), Self.entry(url, "seen 1"),
+            Self.entry(url, "posted 2", method: "POST", sent: "x"), Self.entry(url, "seen 2"),
+        ])
+        func post() throws -> String { try served.binary.exchange("POST", url, body: "x").text }
+        func get() throws -> String { try served.get(url).text }
+        #expect(try [post(), get(), get()] == ["posted 1", "seen 1", "seen 1"])
+        #expect(try [post(), get(), post()] == ["posted 2", "seen 2", "posted 2"])
+    }
+
+    @Test("With when: origin-fails what is missing is asked of the origin, and missing once that has failed")
+    func missingFallback() throws {
+        let origin = try ScriptedOrigin(body: "live")
+        let (live, dead) = ("http://127.0.0.1:\(origin.port)", "http://127.0.0.1:1")
+        let served = try Served(
+            [Self.entry("\(live)/x", "old"), Self.entry("\(dead)/x", "old")],
+            map: "archives: [{ file: a.har, when: origin-fails, missing: 404 }]\n", options: [])
+        #expect(try served.get("\(live)/y").text == "live")
+        #expect(try served.binary.exchange("POST", "\(live)/y", body: "b").text == "live")
+        let missed = try served.get("\(dead)/y")
+        #expect(missed.status == 404 && missed.text.contains("a.har has no entry"))
+        let explained = try SubproxyProcess.run(["explain", "--map", "\(served.folder.path)/m.yaml", "\(live)/y"])
+        #expect(explained.output.contains("outcome: forwarded: the origin is asked first"), "\(explained.output)")
+    }
+
+    @Test("The log names the entry that a hard reload passes by")
+    func passedBy() throws {
+        let origin = try ScriptedOrigin(body: "live")
+        let url = "http://127.0.0.1:\(origin.port)/x"
+        let served = try Served(
+            [Self.entry(url, "old")], map: "archives: [{ file: a.har, bypass: origin }]\n", options: [])
+        #expect(try served.get(url, ["Cache-Control: no-cache"]).text == "live")
+        try Wait.until { served.binary.log.contains("bypassed a.har#1 (no-cache)") }
+    }
+
+    @Test("Location keeps its fragment where entries are moved, and its form where it isn't")
+    func movedLocations() throws {
+        func redirect(_ path: String, _ location: String) -> String {
+            Self.entry("http://a.test/p/\(path)", "", status: 302, fields: [("Location", location)])
+        }
+        let served = try Served(
+            [
+                redirect("1", "http://a.test/p/x#frag"), redirect("2", "x?y#frag"),
+                redirect("3", "HTTP://B.test/q/../x#frag"), redirect("4", "/q/x#frag"),
+            ], map: "archives: [{ file: a.har, as: { http://a.test/p/: http://n.test/pp/ } }]\n")
+        func location(_ number: Int) throws -> String? {
+            try served.get("http://n.test/pp/\(number)").field("Location")
+        }
+        #expect(try location(1) == "http://n.test/pp/x#frag")
+        #expect(try location(2) == "http://n.test/pp/x?y#frag")
+        #expect(try location(3) == "HTTP://B.test/q/../x#frag")
+        #expect(try location(4) == "http://a.test/q/x#frag")
+    }
+
+    @Test("A file of a body that is a link is an error, and what an archive says reaches no terminal as it is")
+    func untrustedBytes() throws {
+        let folder = TemporaryFolder()
+        try folder.write("there.txt", "text")
+        symlink("there.txt", folder.path + "/link.txt")
+        func archive(_ name: String, _ content: String, method: String = "GET") throws -> String {
+            let entry = """
+                {"request":{"method":"\(method)","url":"http://a.test/","headers":[]},
+                "response":{"status":200,"headers":[],"content":{"mimeType":"text/plain",\(content)}}}
+                """
+            return try folder.write(name, Self.har([entry]))
+        }
+        let linked = try SubproxyProcess.run(["check", archive("l.har", #""_file":"link.txt""#)])
+        #expect(linked.status == 1 && linked.error.contains("the _file 'link.txt' is a symbolic link"), "\(linked)")
+        let odd = try archive("o.har", #""_file":"no\u001b[31mpe""#, method: #"G\u001b[31m"#)
+        for command in [["check", odd], ["archive", "list", odd]] {
+            let finished = try SubproxyProcess.run(command)
+            #expect(!finished.output.contains("\u{1B}") && !finished.error.contains("\u{1B}"))
+            #expect((finished.output + finished.error).contains("no<U+001B>[31mpe"), "\(finished)")
+        }
+    }
+
     @Test("A rule comes before every archive, and leaves it what its conditions don't hold for")
     func rank() throws {
         let served = try Served(
@@ -458,6 +539,15 @@ struct ArchiveReplayTests {
                 fields: ["Origin: http://b.test", "Access-Control-Request-Method: \(method)"])
         }
         #expect(try preflight("PUT").status == 204)
+        for (method, status) in [("PUT", 204), ("DELETE", 504)] {
+            let explained = try SubproxyProcess.run([
+                "explain", "--map", served.path, "--offline", "--json", "-X", "OPTIONS", "-H", "Origin: http://b.test",
+                "-H",
+                "Access-Control-Request-Method: \(method)", "http://a.test/x",
+            ])
+            #expect(explained.output.contains("\"answered\":\(status == 204)"), "\(explained.output)")
+            #expect(explained.output.contains("\"status\":\(status)"), "\(explained.output)")
+        }
         #expect(try preflight("DELETE").status == 504)
         let recorded = try Served([Self.entry("http://a.test/x", "x", method: "OPTIONS")])
         #expect(try recorded.binary.exchange("OPTIONS", "http://a.test/x").status == 504)

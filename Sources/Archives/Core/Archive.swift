@@ -32,6 +32,8 @@ public struct ArchiveInput: Sendable {
     /// Opens a file below the archive's folder, by a path that was checked: nothing outside, no links; nil where there is
     /// none.
     public var sibling: @Sendable (_ path: String) -> ArchiveBytes?
+    /// Whether a path below the archive's folder is a symbolic link, or leads through one.
+    public var isLink: @Sendable (_ path: String) -> Bool
     public var limits = ArchiveLimits()
     /// Whether a HAR without entries is one, as a recorder begins it. The default is false.
     public var mayBeEmpty = false
@@ -39,11 +41,13 @@ public struct ArchiveInput: Sendable {
     public var progress: @Sendable (Int) -> Void = { _ in }
 
     public init(
-        name: String, bytes: ArchiveBytes, sibling: @escaping @Sendable (_ path: String) -> ArchiveBytes? = { _ in nil }
+        name: String, bytes: ArchiveBytes, sibling: @escaping @Sendable (_ path: String) -> ArchiveBytes? = { _ in nil },
+        isLink: @escaping @Sendable (_ path: String) -> Bool = { _ in false }
     ) {
         self.name = name
         self.bytes = bytes
         self.sibling = sibling
+        self.isLink = isLink
     }
 }
 

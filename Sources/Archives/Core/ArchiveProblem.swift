@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// What is wrong with an archive, or with one of its entries.
 public struct ArchiveProblem: Error, Sendable, Equatable {
     public enum Severity: Sendable { case error, warning }
@@ -34,7 +36,9 @@ public struct ArchiveProblem: Error, Sendable, Equatable {
             }
         let headline =
             "\(name): \(severity == .error ? "error" : "warning"): \(entry.map { "entry \($0): " } ?? "")\(message)"
-        return excerpt.map { "\(headline)\n\($0)" } ?? headline
+        // The archive's own words may have control characters.
+        let shown = visibleText(of: headline.utf8)
+        return excerpt.map { "\(shown)\n\($0)" } ?? shown
     }
 
     static func error(_ message: String, at offset: Int) -> ArchiveProblem {

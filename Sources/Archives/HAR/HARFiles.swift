@@ -16,13 +16,17 @@ struct HARFile: Sendable {
 struct HARFiles: Sendable {
     /// The file at a path that ``HARURL/path(_:)`` has checked; nil where there is none.
     var file: @Sendable (_ path: String) throws(ArchiveProblem) -> HARFile?
+    /// Whether such a path is a symbolic link, or leads through one.
+    var isLink: @Sendable (_ path: String) -> Bool = { _ in false }
 
     static func beside(_ input: ArchiveInput) -> HARFiles {
-        HARFiles { [sibling = input.sibling] path throws(ArchiveProblem) in
+        var files = HARFiles { [sibling = input.sibling] path throws(ArchiveProblem) in
             guard let bytes = sibling(path) else { return nil }
             return HARFile(count: bytes.count, storedCount: bytes.count, isSeekable: true, state: bytes.version) {
                 RangeStream(bytes, 0..<bytes.count)
             }
         }
+        files.isLink = input.isLink
+        return files
     }
 }

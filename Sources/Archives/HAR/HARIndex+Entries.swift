@@ -63,7 +63,7 @@ extension HARIndex {
 
     private mutating func hasRequestBody(_ content: HARContent) throws(ArchiveProblem) -> Bool {
         guard let path = try content.filePath() else { return content.hasBytes || content.hasParameters }
-        guard try files.file(path) == nil else { return true }
+        guard try isMissing(path, at: content.fileOffset) else { return true }
         warn("the file of its request's body, '\(path)', is missing", at: content.fileOffset)
         return false
     }
@@ -71,9 +71,17 @@ extension HARIndex {
     /// The body of a response, whose file is there.
     private mutating func body(of response: HARResponse, method: String) throws(ArchiveProblem) -> HARBody {
         let body = try HARBody(response.content, method: method, status: response.status ?? 0)
-        guard case .file(let path) = body, try files.file(path) == nil else { return body }
+        guard case .file(let path) = body, try isMissing(path, at: response.content.fileOffset) else { return body }
         warn("the file of its body, '\(path)', is missing", at: response.content.fileOffset)
         return .missing
+    }
+
+    private func isMissing(_ path: String, at offset: Int) throws(ArchiveProblem) -> Bool {
+        guard try files.file(path) == nil else { return false }
+        guard !files.isLink(path) else {
+            throw .error("the _file '\(path)' is a symbolic link, or leads through one; copy the file there", at: offset)
+        }
+        return true
     }
 
     /// Remembers which page an entry is of.

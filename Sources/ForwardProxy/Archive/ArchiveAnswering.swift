@@ -69,7 +69,9 @@ extension LoopContext {
         if let answered = answerArchivedPreflight(request, asked, client) { return answered }
         switch finding {
         case .unknown: return proxy.configuration.replay == nil ? .notMine : missedHost(asked, request, client)
-        case .missed(let archive): return missed(asked, archive, hasCandidates: false, request, client)
+        case .missed(let archive):
+            if let exchange = askOriginFirst(asked, archive, request, client) { return .begun(exchange) }
+            return missed(asked, archive, hasCandidates: false, request, client)
         case .found(let candidates):
             return .begun(begin(ArchiveAsking(request, asked, candidates, client), request, client))
         }
@@ -105,6 +107,7 @@ extension LoopContext {
         client.record?.isMapped = true
         switch decider.answering(asking.asked, archive.options, RequestCacheControl(request.head.fields)) {
         case .bypass:
+            noteRule(position, on: client)
             client.record?.reason = "no-cache"
             warnOfBypasses(client)
             return forward(
@@ -114,6 +117,7 @@ extension LoopContext {
             client.fail(error)
             return nil
         case .originFirst:
+            noteRule(position, on: client)
             let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
             guard request.hasBody else {
                 return forward(request, asking.asked, to: asking.asked.uri, client, plan) { failure in
@@ -142,10 +146,7 @@ extension LoopContext {
     private func answerArchivedPreflight(
         _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient
     ) -> ArchivedRequest? {
-        guard asked.method.known == .options, CORS.isPreflight(.options, asked.fields),
-            let method = CORS.requestedMethod(asked.fields)?.withUnsafeBytes({ RequestMethod($0) }),
-            let archive = map.archivePreflight(asked.uri, method: method), archive.options.cors == .auto
-        else { return nil }
+        guard let archive = decider.preflightArchive(for: asked) else { return nil }
         answerPreflight(archive.shortName, archive.options, request, client)
         return .begun(nil)
     }
@@ -162,6 +163,7 @@ extension LoopContext {
             asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates, isTold: isTold)
         exchangeMetrics.archiveMisses &+= 1
         proxy.configuration.replay?.noteMiss(asked, miss)
+        client.record?.rule = ""
         guard miss.missing != .forward else { return .notMine }
         client.record?.isMapped = true
         guard miss.missing != .noContent else {
@@ -186,6 +188,29 @@ extension LoopContext {
         }
         client.fail(.inNoArchive(proxy.configuration.missingHost, nearest))
         return .begun(nil)
+    }
+
+    /// Asks the origin for what an archive is to refuse only where the origin fails (`when: origin-fails`).
+    ///
+    /// - Returns: nil where the archive refuses it at once, or leaves it to the origin in any case.
+    private func askOriginFirst(
+        _ asked: AskedRequest, _ archive: MapArchive, _ request: Request, _ client: any ExchangeClient
+    ) -> (any Exchange)?? {
+        guard archive.missing != .forward,
+            case .originFirst = decider.answering(asked, archive.options, RequestCacheControl(request.head.fields))
+        else { return nil }
+        client.record?.isMapped = true
+        let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: archive.shortName)
+        let exchange = forward(request, asked, to: asked.uri, client, plan) { [self] failure in
+            client.record?.reason = failure.failure
+            client.resume {
+                guard case .begun(let exchange) = missed(asked, archive, hasCandidates: false, request, client) else {
+                    return nil
+                }
+                return exchange
+            }
+        }
+        return .some(exchange)
     }
 
     private func answerNoContent(
@@ -293,9 +318,13 @@ enum EntryFields {
         }
         for index in fields.indices where fields[index].isNamed("location") || fields[index].isNamed("content-location")
         {
-            let named = fields[index].value.withUnsafeBytes { URIReference.resolve($0, against: base) }
+            let value = fields[index].value
+            let named = value.withUnsafeBytes { URIReference.resolve($0, against: base) }
             guard let url = named?.withBytes({ Array($0) }) else { continue }
-            fields[index].value = settings.moved(url[...]) ?? url
+            let moved = settings.moved(url[...])
+            // One that names a scheme means the same wherever its entry is answered.
+            if moved == nil, (try? TargetURI(absolute: ByteBuffer(bytes: value))) != nil { continue }
+            fields[index].value = (moved ?? url) + (value.firstIndex(of: UInt8(ascii: "#")).map { value[$0...] } ?? [])
         }
     }
 }

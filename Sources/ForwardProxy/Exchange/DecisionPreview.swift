@@ -33,6 +33,8 @@ public struct DecisionPreview: Sendable {
     public private(set) var isDecrypted = false
     /// The rule that answers, where this is the request of a script of another origin that asks first (`cors: auto`).
     public private(set) var preflightRule: Rule?
+    /// The archive that answers such a request.
+    public private(set) var preflightArchive: MapArchive?
 
     /// Whether the answer is in a file, which may be missing.
     private let isInFile: Bool
@@ -59,9 +61,16 @@ public struct DecisionPreview: Sendable {
         let match = map.lookup(uri, method: method, fields: fields, scratch: &scratch)
         let rule = match.map { map.rule($0.id) }
         var preflight = LookupScratch()
-        if rule == nil, let archive, archive.miss?.missing != .forward,
-            decider.preflightRule(for: asked, &preflight) == nil
-        {
+        let isOfRule = decider.preflightRule(for: asked, &preflight) != nil
+        if rule == nil, !isOfRule, let archive = decider.preflightArchive(for: asked) {
+            self.init(
+                .substituted, "the archive \(archive.shortName) answers scripts of other origins (cors: auto)",
+                status: 204
+            ) { StatusFields.writeHit(rule: archive.shortName, to: &$0) }
+            preflightArchive = archive
+            return
+        }
+        if rule == nil, !isOfRule, let archive, archive.miss?.missing != .forward {
             self.init(archive, asked, decider)
             return
         }
@@ -130,6 +139,14 @@ public struct DecisionPreview: Sendable {
         guard let found = preview.found else {
             guard let miss = preview.miss else {
                 self.init(.internalError)
+                return
+            }
+            let options = preview.archive.options
+            if case .originFirst = decider.answering(asked, options, RequestCacheControl(asked.fields)) {
+                self.init(
+                    asked, to: asked.uri, .bypass, miss.archive,
+                    "the origin is asked first, and the archive refuses it where the origin fails (when: origin-fails)",
+                    decider)
                 return
             }
             if miss.missing == .noContent {

@@ -104,7 +104,7 @@ struct ArchiveItemReader {
     }
 
     private func names(_ value: YAMLNode) -> [WildcardText] {
-        guard let elements = value.elements ?? value.scalar.map({ [.scalar($0)] }) else {
+        guard let elements = value.elements else {
             diagnostics.error("'ignore-query' is a list of parameters, as in [stamp, \"nonce*\"]", at: value.span)
             return []
         }
@@ -162,10 +162,17 @@ struct ArchiveItemReader {
                 at: value.span)
             return []
         }
-        return entries.compactMap { entry in
-            guard let from = folder(entry.key), let to = folder(entry.value) else { return nil }
-            return ArchiveSettings.Move(from: from, to: to)
+        var moves: [ArchiveSettings.Move] = []
+        for entry in entries {
+            guard let from = folder(entry.key), let to = folder(entry.value) else { continue }
+            guard !moves.contains(where: { $0.from == from }) else {
+                diagnostics.error("'as' names this URL twice", at: entry.key.span)
+                continue
+            }
+            moves.append(ArchiveSettings.Move(from: from, to: to))
         }
+        // Of a folder and one in it, the one in it counts.
+        return moves.sorted { $0.from.count > $1.from.count }
     }
 
     private func folder(_ node: YAMLNode) -> [UInt8]? {

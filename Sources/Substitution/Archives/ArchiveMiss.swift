@@ -21,7 +21,7 @@ public struct ArchiveMiss: Sendable, Hashable {
         public let position: String
         /// The URL that it is answered at.
         public let url: String
-        /// The names of parameters, or `path`, `method`, `body`.
+        /// The names of parameters, or `path`, `scheme`, `method`, `body`.
         public let differs: [String]
     }
 
@@ -144,7 +144,8 @@ private struct MissLook {
 
     func reason() -> ArchiveMiss.Reason {
         var result = ArchiveMiss.Reason.host
-        forEachOfPath { _ in
+        forEachOfPath { place in
+            guard hasScheme(archive.table.found(byURL: place)) else { return true }
             result = .query
             return false
         }
@@ -155,6 +156,7 @@ private struct MissLook {
         var isThere = false
         forEachOfURL { place in
             let entry = archive.table.found(byURL: place)
+            guard hasScheme(entry) else { return true }
             isThere = true
             guard entry.isUsable, !entry.isPartial, entry.method != "HEAD" else { return true }
             usable = true
@@ -165,6 +167,14 @@ private struct MissLook {
         guard isThere else { return .query }
         if methodIsThere { return .body }
         return usable ? .method : .notRecorded
+    }
+
+    /// Whether an entry's scheme is none that keeps it from answering.
+    private func hasScheme(_ entry: EntryTable.Entry) -> Bool {
+        guard archive.mode == .strict else { return true }
+        return ArchiveFinder.withURL(entry) { recorded, _ in
+            ArchiveIndex.isSecure(recorded) == ArchiveIndex.isSecure(url)
+        }
     }
 
     /// The first entry that has the URL, and why it can't answer.
@@ -305,6 +315,7 @@ private struct MissLook {
                 return URLText.equal(hostKey(recorded), hostKey(url)) ? ["path"] : ["host"]
             }
             var names = SplitQuery(recorded, pathEnd: recordedEnd, archive.index.rules).namesThatDiffer(asked)
+            if !hasScheme(entry) { names.append("scheme") }
             if !entry.method.utf8.elementsEqual(method.bytes) { names.append("method") }
             // A part answers its own range alone.
             if names.isEmpty { names.append(entry.isPartial ? "range" : "body") }

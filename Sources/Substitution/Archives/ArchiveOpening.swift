@@ -83,6 +83,16 @@ public final class ArchiveFile: Sendable {
         }
     }
 
+    /// Whether a path below its folder is a symbolic link, or leads through one.
+    func isLink(_ path: String) -> Bool {
+        do throws(FileRefusal) {
+            _ = try folder.open(Array(path.utf8))
+            return false
+        } catch {
+            return error == .symbolicLink
+        }
+    }
+
     private func open(_ path: String) -> Sibling? {
         guard let opened = try? folder.open(Array(path.utf8)) else { return nil }
         return Sibling(opened)
@@ -113,7 +123,7 @@ public final class ArchiveFile: Sendable {
 extension ArchiveInput {
     /// The input that an open file is.
     public init(_ file: ArchiveFile, name: String) {
-        self.init(name: name, bytes: file.bytes, sibling: { file.sibling($0) })
+        self.init(name: name, bytes: file.bytes, sibling: { file.sibling($0) }, isLink: { file.isLink($0) })
     }
 }
 

@@ -99,11 +99,11 @@ extension ArchiveCandidates {
     }
 
     /// Those of the chosen that are in order for a client: the ones behind the last change that it was answered from,
-    /// and before the next one.
+    /// and before the next one. Requests that change something themselves take their turns whatever was changed.
     ///
     /// - Parameter lastChange: the number of that change; nil for none.
     public func inState(_ chosen: [Int], lastChange: Int?) -> [Int] {
-        guard chosen.count > 1 else { return chosen }
+        guard chosen.count > 1, !archive.changesSomething(chosen[0]) else { return chosen }
         let changes = archive.changes(around: chosen[0])
         guard !changes.isEmpty else { return chosen }
         var remaining = chosen

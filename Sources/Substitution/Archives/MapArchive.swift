@@ -159,7 +159,9 @@ public final class MapArchive: Sendable {
     /// Whether the archive has the host of a URL, whatever the scheme, and so can be missed by it.
     func isOwn(_ url: UnsafeRawBufferPointer, pathEnd: Int, host: String, port: UInt16) -> Bool {
         if let urls = settings.urls { return urls.contains(UnsafeRawBufferPointer(rebasing: url[..<pathEnd])) }
-        return hosts.contains { $0.host == host && $0.port == port }
+        // The default ports of the two schemes are one host's.
+        let other: UInt16 = port == 80 ? 443 : port == 443 ? 80 : port
+        return hosts.contains { $0.host == host && ($0.port == port || $0.port == other) }
     }
 
     // MARK: Details

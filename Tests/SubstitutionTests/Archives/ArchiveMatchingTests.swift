@@ -47,7 +47,20 @@ struct ArchiveMatchingTests {
         let stage = try ArchiveStage([Recorded("http://a.example/p?x=1&y=2")], "match: strict")
         #expect(try stage.find("http://a.example/p?x=1&y=2") == "#1")
         #expect(try stage.find("http://a.example/p?y=2&x=1").hasPrefix("miss"))
-        #expect(try stage.find("https://a.example/p?x=1&y=2") == "unknown")
+        #expect(try stage.find("https://a.example/p?x=1&y=2") == "miss path")
+        let nearest = stage.map.archiveMiss(
+            try TargetURI("https://a.example/p?x=1&y=2"), method: RequestMethod(.get),
+            of: try #require(stage.map.archives.first)
+        ).nearest
+        #expect(nearest.map(\.differs) == [["scheme"]])
+    }
+
+    @Test("A URL of the other scheme is one of the archive's, whichever was recorded", arguments: ["http", "https"])
+    func ownHost(_ scheme: String) throws {
+        let stage = try ArchiveStage([Recorded("\(scheme)://a.example/y")])
+        for asked in ["http", "https"] { #expect(try stage.find("\(asked)://a.example/z") == "miss path") }
+        let isOther = scheme == "http" ? "https" : "http"
+        #expect(try stage.find("\(isOther)://a.example/y") == "#1 scheme")
     }
 
     @Test(
@@ -287,6 +300,26 @@ struct ArchiveMatchingTests {
         #expect(try moved.find("http://localhost:3000/1") == "#1")
         #expect(try moved.find("https://a.example/x/1") == "miss path")
         #expect(try moved.find("https://a.example/y/1") == "#2")
+        let nested = try ArchiveStage(
+            entries, "as: { https://a.example/: http://localhost/all/, https://a.example/x/: http://localhost/x/ }")
+        #expect(try nested.find("http://localhost/x/1") == "#1")
+        #expect(try nested.find("http://localhost/all/y/1") == "#2")
+    }
+
+    @Test(
+        "What an archive's options say twice, or not as a list, is an error",
+        arguments: [
+            (
+                "as: { http://a.example/: http://b.example/, HTTP://A.example/: http://c.example/ }",
+                "'as' names this URL twice"
+            ),
+            ("ignore-query: stamp", "'ignore-query' is a list of parameters, as in [stamp, \"nonce*\"]"),
+        ])
+    func refusedOptions(_ option: String, _ message: String) throws {
+        let stage = try ArchiveStage([Recorded("http://a.example/")])
+        try ArchiveStage.write("archives: [{ file: a.har, \(option) }]\n", to: stage.folder + "/other.yaml")
+        let result = SubstitutionMap.load(files: [stage.folder + "/other.yaml"])
+        #expect(result.map == nil && result.diagnostics.map(\.diagnostic.message) == [message])
     }
 
     @Test("Redirects of the other scheme are read only where it may take time, and those to the URL itself are none")
