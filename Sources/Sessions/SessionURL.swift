@@ -7,8 +7,8 @@ public struct SessionURL: Sendable, Equatable {
     /// The length of a request's target that proxies and servers take.
     static let longest = 32 << 10
 
-    /// Reads a URL as browsers write it: it is kept as it is, but that bytes beyond ASCII and spaces behind the host
-    /// are percent-encoded (URL standard, "path percent-encode set").
+    /// Reads a URL as browsers write it: it is kept as it is, but that bytes beyond ASCII, spaces, quotes and angle brackets
+    /// behind the host are percent-encoded (URL standard, "fragment percent-encode set" without the backtick).
     ///
     /// - Throws: what is wrong with it, a sentence without a capital and a full stop.
     public init(_ text: String) throws(SessionURLError) {
@@ -25,7 +25,7 @@ public struct SessionURL: Sendable, Equatable {
             if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { slashes = 3 }
             switch byte {
             case 0x00..<0x20, 0x7F: throw .controlCharacter
-            case 0x20, 0x80...:
+            case 0x20, 0x22, 0x3C, 0x3E, 0x80...:
                 guard slashes >= 3 else { throw .badHost }
                 bytes += [UInt8(ascii: "%"), SessionURL.digit(byte >> 4), SessionURL.digit(byte & 15)]
             case UInt8(ascii: "\\") where slashes < 3: throw .badHost

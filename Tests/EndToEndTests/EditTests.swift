@@ -80,6 +80,17 @@ extension EndToEnd {
             try expect("new", after: "old", served)
         }
 
+        @Test("A file that is included before it is there is read once it is")
+        func laterInclude() throws {
+            let served = try serve("\(Edits.url): { text: old }")
+            let text = ServedMap.text("\(Edits.url): { text: new }")
+            try served.folder.write("m.yaml", "include: [later.yaml]\n" + text)
+            #expect(Wait.holds { served.binary.process.error.contains("the old ones stay in force") })
+            #expect(try served.binary.get(Edits.url).text == "old")
+            try served.folder.write("later.yaml", ServedMap.text("http://mapped.test/later: { text: x }"))
+            try expect("new", after: "old", served)
+        }
+
         @Test("A map that says where to listen is refused whole, and the proxy listens where it did")
         func listenerInMap() throws {
             let served = try serve("\(Edits.url): { text: old }")

@@ -141,6 +141,7 @@ struct SessionURLTests {
             ("http://a.test/é b", "http://a.test/%C3%A9%20b"), ("http://a.test?é", "http://a.test?%C3%A9"),
             ("http://[::1]:80/", "http://[::1]:80/"), ("http://a.test/\\x", "http://a.test/\\x"),
             ("http://a.test#//b", "http://a.test#//b"),
+            ("http://a.test/\"><x>?\"#<", "http://a.test/%22%3E%3Cx%3E?%22#%3C"),
         ])
     func kept(_ text: String, _ url: String) throws { #expect(try SessionURL(text).text == url) }
 

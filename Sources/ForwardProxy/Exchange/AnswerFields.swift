@@ -83,7 +83,10 @@ enum AnswerFields {
             body: body.bytes.map { BodySegments($0, sealed: body.sealed) }, hasContent: hasContent)
         made.coding = body.coding
         made.etag = first("etag")?.value
-        made.lastModified = first("last-modified") == nil ? nil : body.lastModified
+        // What is sent is what conditions are compared with, whoever has said it.
+        made.lastModified = first("last-modified").flatMap { field in
+            field.value.withUnsafeBytes { HTTPDate.parse($0, now: .max) }
+        }
         made.fieldNames = fields.map { $0.name }
         for field in fields { made.add(field.name, field.value, as: field.role) }
         made.addCommon { lines in

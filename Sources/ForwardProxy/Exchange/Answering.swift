@@ -285,11 +285,16 @@ extension AnswerContent {
         _ file: LoadedFile, options: RuleOptions, now: Int64
     ) -> AnswerContent {
         AnswerContent(
-            bodies: file.variants.map { variant in
+            bodies: file.variants.filter { $0.coding == nil || !options.saysCoding }.map { variant in
                 Body(
                     coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body, sealed: variant.sealed)
             },
             mediaType: (options.type ?? SystemMediaTypes.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
     }
+}
+
+extension RuleOptions {
+    /// Whether the rule sets or removes Content-Encoding: then it is said of the file itself, and no sibling is sent.
+    fileprivate var saysCoding: Bool { headers.contains { $0.name.equalsIgnoringASCIICase("content-encoding") } }
 }

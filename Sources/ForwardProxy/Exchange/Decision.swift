@@ -178,8 +178,8 @@ final class Decider: Sendable {
             switch mode {
             case .origin where directives.onlyIfCached: break
             case .origin: return .bypass
-            case .revalidate: return answer ?? .answer(revalidates: true)
-            case .never: break
+            case .revalidate where options.when == .always: return answer ?? .answer(revalidates: true)
+            case .revalidate, .never: break
             }
         }
         if options.when == .originFails, !directives.onlyIfCached { return .originFirst }
@@ -196,7 +196,10 @@ final class Decider: Sendable {
     private func unmapped(_ asked: AskedRequest, _ directives: RequestCacheControl) -> Decision {
         let method = asked.method.known
         let isRetrieval = method == .get || method == .head
-        guard asked.uri.scheme != .other else { return .refuse(.unsupportedScheme(asked.uri.schemeText)) }
+        guard asked.uri.scheme != .other else {
+            let allowed = methodsAnswered(asked)
+            return .refuse(allowed.map { .methodNotAllowed($0) } ?? .unsupportedScheme(asked.uri.schemeText))
+        }
         if isOffline {
             if let allowed = methodsAnswered(asked) { return .refuse(.methodNotAllowed(allowed)) }
             guard hasCache, isRetrieval, !asked.isUpgrade else { return .refuse(.offline) }
@@ -224,6 +227,15 @@ final class Decider: Sendable {
         else { return nil }
         let rule = map.rule(match.id)
         return rule.options.cors == .auto && !rule.forwards ? rule : nil
+    }
+
+    /// The archive that a preflight is about, if no rule answers and the archive has the URL by the wanted method.
+    func preflightArchive(for asked: AskedRequest) -> MapArchive? {
+        guard asked.method.known == .options, CORS.isPreflight(.options, asked.fields),
+            let method = CORS.requestedMethod(asked.fields)?.withUnsafeBytes({ RequestMethod($0) }),
+            let archive = map.archivePreflight(asked.uri, method: method), archive.options.cors == .auto
+        else { return nil }
+        return archive
     }
 
     // MARK: The way to an origin

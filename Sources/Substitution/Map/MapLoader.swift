@@ -43,6 +43,8 @@ public struct MapLoadResult: Sendable {
     /// What could be read of maps that have an error; nil where it is not known where their files are. It answers
     /// nothing: it is for ``SubstitutionMap/checkFiles(limit:unusable:)`` alone.
     public var remainder: SubstitutionMap?
+    /// The files that couldn't be read. Where one is there later, the maps may be right.
+    public var unread: [String] = []
 
     /// Whether there is an error.
     public var hasErrors: Bool { diagnostics.contains(where: \.isError) }
@@ -59,6 +61,7 @@ struct MapLoader {
     private var diagnostics: [MapDiagnostic] = []
     private var hasErrors = false
     private var knowsRoots = true
+    private var unread: [String] = []
     /// The identities of the files read.
     private var loaded: Set<String> = []
     private var intercept: [MapStorage.Intercepted] = []
@@ -85,7 +88,8 @@ struct MapLoader {
         guard !hasErrors else {
             let remainder = SubstitutionMap(
                 builder.storage, warnings: [], fileSystem: options.fileSystem, limits: options.limits)
-            return MapLoadResult(map: nil, diagnostics: diagnostics, remainder: knowsRoots ? remainder : nil)
+            return MapLoadResult(
+                map: nil, diagnostics: diagnostics, remainder: knowsRoots ? remainder : nil, unread: unread)
         }
         indexer.finish(&builder.storage)
         builder.storage.tellFilesApart()
@@ -136,6 +140,7 @@ struct MapLoader {
         switch options.fileSystem.read(path, options.limits.inputBytes) {
         case .success(let read): contents = read
         case .failure(let error):
+            unread.append(path)
             // What stands for bytes of the command line that are none (SE-0405).
             let isText = !name.unicodeScalars.contains("\u{FFFD}")
             let hint = error == .missing && !isText ? "; names that are not UTF-8 can't be read" : ""

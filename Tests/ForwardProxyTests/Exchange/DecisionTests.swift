@@ -17,7 +17,9 @@ struct DecisionTests {
           http://m.test/never: { text: mapped, bypass: never }
           http://m.test/check: { text: mapped, bypass: revalidate }
           http://m.test/fails: { text: mapped, when: origin-fails }
+          http://m.test/both: { text: mapped, when: origin-fails, bypass: revalidate }
           http://m.test/post: { text: mapped, methods: [POST] }
+          assets://post: { text: mapped, methods: [POST] }
           http://m.test/forward: { forward: true }
         """
 
@@ -104,6 +106,9 @@ struct DecisionTests {
         // The origin goes first.
         Case("GET", "fails", is: "origin first"), Case("GET", "fails", onlyIfCached, is: "answer"),
         Case("GET", "fails", in: .offline, is: "answer"), Case("GET", "fails", reload, is: "bypass"),
+        Case("GET", "fails", reload, in: .revalidate, is: "origin first"),
+        Case("GET", "both", reload, is: "origin first"),
+        Case("GET", "both", reload, in: .offline, is: "answer, revalidated"),
         // The rule says that the origin answers.
         Case("GET", "forward", is: "forward bypass"), Case("PUT", "forward", is: "forward bypass"),
         Case("GET", "forward", reload, is: "forward request"),
@@ -135,6 +140,7 @@ struct DecisionTests {
         Case("GET", other, in: .offlineUncached, is: "refuse 504"),
         Case("GET", other, "Connection: upgrade", "Upgrade: websocket", in: .offline, is: "refuse 504"),
         Case("GET", "post", in: .offline, is: "refuse 405"),
+        Case("GET", "assets://post", is: "refuse 405"), Case("GET", "assets://post", in: .offline, is: "refuse 405"),
         // The proxy itself is asked.
         Case("GET", "http://127.0.0.1:8888/metrics", is: "own site"),
         Case("GET", "http://LOCALHOST:8888/", in: .offline, is: "own site"),

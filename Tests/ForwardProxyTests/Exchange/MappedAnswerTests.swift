@@ -281,6 +281,34 @@ struct MappedAnswerTests {
         #expect(plain.field("Content-Encoding") == nil)
     }
 
+    @Test("a sibling is not sent where the rule says what the coding is", arguments: ["null", "br"])
+    func ownCoding(_ value: String) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/f: { file: f.txt, headers: { Content-Encoding: \(value) } }\n",
+            files: ["f.txt": Self.text, "f.txt.gz": "GZ"])
+        let response = try proxy.exchange("GET", "http://m.test/f", fields: ["Accept-Encoding: gzip"])
+        #expect(response.body == Self.text)
+        #expect(response.field("Content-Encoding") == (value == "null" ? nil : value))
+    }
+
+    @Test("conditions are compared with the Last-Modified that a rule sets")
+    func ownModificationDate() throws {
+        let date = "Mon, 01 Jan 2001 00:00:00 GMT"
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/f: { file: f.txt, headers: { Last-Modified: \"\(date)\" } }\n",
+            files: ["f.txt": Self.text])
+        for (condition, status) in [
+            ("If-Modified-Since: \(date)", 304), ("If-Modified-Since: Sun, 31 Dec 2000 23:59:59 GMT", 200),
+            ("If-Unmodified-Since: \(date)", 200), ("If-Unmodified-Since: Sun, 31 Dec 2000 23:59:59 GMT", 412),
+        ] {
+            // From disk, and from memory.
+            for _ in 1...2 {
+                #expect(
+                    try proxy.exchange("GET", "http://m.test/f", fields: [condition]).status == status, "\(condition)")
+            }
+        }
+    }
+
     @Test("a cross-origin request may read the answer; a preflight is answered here")
     func cors() throws {
         let proxy = try proxy()
