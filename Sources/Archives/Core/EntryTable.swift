@@ -185,6 +185,11 @@ public struct EntryTable: Sendable {
     ///
     /// - Throws: ``ArchiveProblem`` beyond 4,000,000.
     mutating func add(_ found: FoundEntry, limits: ArchiveLimits) throws(ArchiveProblem) {
+        try add(found, url: found.url[...], limits: limits)
+    }
+
+    /// Adds an entry whose URL stands elsewhere.
+    mutating func add(_ found: FoundEntry, url: ArraySlice<UInt8>, limits: ArchiveLimits) throws(ArchiveProblem) {
         guard count < ArchiveLimits.entries else {
             throw .error("more than \(ArchiveLimits.entries) entries", at: found.place.offset)
         }
@@ -193,7 +198,8 @@ public struct EntryTable: Sendable {
             throw .error("the URLs have more than \(EntryTable.mostBytes >> 30) GiB together", at: found.place.offset)
         }
         var unusable = found.unusable
-        let normal = EntryTable.normalForm(found.url, limits, &unusable)
+        let start = arena.count
+        let pathEnd = url.withUnsafeBytes { append($0, limits, &unusable) }
         if unusable == nil, !(200...999).contains(found.status) { unusable = .status }
         if found.method == "CONNECT" { unusable = .connect }
         let number = number(ofMethod: found.method)
@@ -203,14 +209,31 @@ public struct EntryTable: Sendable {
         }
         records.append(
             Record(
-                place: found.place, time: found.time ?? .min, url: arena.count,
-                urlLength: UInt32(clamping: normal.bytes.count), pathEnd: UInt32(clamping: normal.pathEnd),
+                place: found.place, time: found.time ?? .min, url: start,
+                urlLength: UInt32(clamping: arena.count - start), pathEnd: UInt32(clamping: pathEnd),
                 status: UInt16(clamping: found.status), method: UInt8(clamping: number ?? 0),
                 unusable: unusable?.rawValue ?? .max,
                 flags: EntryTable.partialFlag(found.status, found.isPartial) | (found.hasRequestBody ? 2 : 0)
                     | (found.varies ? 4 : 0)))
-        arena += normal.bytes
         if unusable == nil { usableCount += 1 }
+    }
+
+    /// Appends the normal form of a URL to ``arena``.
+    ///
+    /// - Returns: where the path ends in it.
+    private mutating func append(
+        _ url: UnsafeRawBufferPointer, _ limits: ArchiveLimits, _ unusable: inout Unusable?
+    ) -> Int {
+        // Nearly all are in that form already.
+        if RecordedURL.isPlain(url), url.count <= limits.targetBytes, EntryTable.isWeb(url),
+            let normal = try? TargetURI.normalForm(of: url), normal.bytes == nil
+        {
+            arena.append(contentsOf: url)
+            return normal.pathEnd
+        }
+        let normal = EntryTable.normalForm(Array(url), limits, &unusable)
+        arena += normal.bytes
+        return normal.pathEnd
     }
 
     /// Says that the entry added last is found by another URL too.
@@ -301,6 +324,11 @@ public struct EntryTable: Sendable {
         return methods.count - 1
     }
 
+    private static func isWeb(_ url: UnsafeRawBufferPointer) -> Bool {
+        url.count >= 5 && url.rebased(0..<5).equalsIgnoringCase("http:")
+            || url.count >= 6 && url.rebased(0..<6).equalsIgnoringCase("https:")
+    }
+
     static func normalForm(
         _ url: [UInt8], _ limits: ArchiveLimits, _ unusable: inout Unusable?
     ) -> (bytes: [UInt8], pathEnd: Int) {
@@ -309,11 +337,7 @@ public struct EntryTable: Sendable {
             unusable = unusable ?? .noURL
             return ([], 0)
         }
-        let isWeb = repaired.withUnsafeBytes { bytes in
-            bytes.count >= 5 && bytes.rebased(0..<5).equalsIgnoringCase("http:")
-                || bytes.count >= 6 && bytes.rebased(0..<6).equalsIgnoringCase("https:")
-        }
-        guard isWeb else {
+        guard repaired.withUnsafeBytes(EntryTable.isWeb) else {
             unusable = unusable ?? .scheme
             return ([], 0)
         }
