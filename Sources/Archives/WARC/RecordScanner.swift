@@ -26,7 +26,11 @@ final class RecordScanner {
 
     let source: RecordSource
     private var warnings: [ArchiveProblem] = []
+    /// The head of the record that was begun last. Its memory is used for the next one too, unless that one is kept.
+    private var head = RecordHead()
     private var block: Block?
+    /// Whether the window is known to begin with `WARC/`.
+    private var isAtRecord = false
     private var damages = 0
     private var isStarted = false
     /// Where a gzip member ends that a record was too long for, and what is said of such records.
@@ -57,7 +61,7 @@ final class RecordScanner {
         while true {
             guard try begin() else { return nil }
             let start = (offset: source.place, inner: source.isCompressed ? source.position : 0)
-            guard let head = try readHead() else { continue }
+            guard try readHead() else { continue }
             let (blockEnd, isOver) = source.position.addingReportingOverflow(head.contentLength)
             guard head.contentLength >= 0, !isOver else {
                 try passDamage("the record has no Content-Length")
@@ -107,7 +111,11 @@ final class RecordScanner {
     /// length is wrong: what it says to belong to the block may be records.
     private func checkEnd(_ block: Block) throws(ArchiveProblem) -> Bool {
         let hasSeparator = try passNewlines() >= 2
-        guard try source.fill(5), !source.window.begins(with: "WARC/") else { return true }
+        guard try source.fill(5) else { return true }
+        if source.window.begins(with: "WARC/") {
+            isAtRecord = true
+            return true
+        }
         let end = source.position
         if hasSeparator, try !endsInRecord(block) {
             source.seek(end)
@@ -251,6 +259,10 @@ final class RecordScanner {
     ///
     /// - Returns: false at the end of the file.
     private func begin() throws(ArchiveProblem) -> Bool {
+        if isAtRecord {
+            isAtRecord = false
+            return true
+        }
         while !source.isAtEnd {
             if !source.isCompressed {
                 _ = try passNewlines()
@@ -277,19 +289,20 @@ final class RecordScanner {
         throw ArchiveProblem(.error, "ARC is not read: 'warcio recompress' makes a .warc.gz of it", at: .file)
     }
 
-    private func readHead() throws(ArchiveProblem) -> RecordHead? {
+    /// - Returns: whether ``head`` is the one of a record now.
+    private func readHead() throws(ArchiveProblem) -> Bool {
         // What is there already is looked at first: mostly it is enough.
         var wanted = 6
         while true {
             let hasMore = try source.fill(wanted)
-            if let head = RecordHead(source.window) {
+            if head.parse(source.window) {
                 guard head.bytes.count <= RecordHead.mostBytes else { break }
                 let place = source.place
                 _ = try source.skip(head.next ?? head.bytes.count)
-                guard head.next != nil else { return head }
+                guard head.next != nil else { return true }
                 // It was cut, and another follows: their fields are not one record's.
                 try count("the record is cut short", at: place)
-                return nil
+                return false
             }
             guard hasMore, wanted < RecordHead.mostBytes else { break }
             wanted = min(max(source.window.count * 2, 2048), RecordHead.mostBytes)
@@ -300,16 +313,19 @@ final class RecordScanner {
         try passDamage(
             isLong ? "the record's header is longer than \(RecordHead.mostBytes) bytes" : "the record is cut short",
             at: place)
-        return nil
+        return false
     }
 
     private func passNewlines() throws(ArchiveProblem) -> Int {
         var lines = 0
         while try source.fill(1) {
             let window = source.window
-            let end = window.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? window.count
-            lines += window[..<end].count { $0 == 0x0A }
-            _ = try source.skip(end)
+            var end = 0
+            while end < window.count, window[end] == 0x0D || window[end] == 0x0A {
+                if window[end] == 0x0A { lines += 1 }
+                end += 1
+            }
+            if end > 0 { _ = try source.skip(end) }
             if end < window.count { break }
         }
         return lines
