@@ -146,17 +146,16 @@ final class RecordSource {
         }
     }
 
-    /// Chooses how much is read behind a gap. Where that is worth it little is: the heads of the next records. What goes
-    /// on without gaps is read in ever larger parts.
+    /// Chooses how much is read behind a gap. Where that is worth it little is: the heads of the next records, since a
+    /// system call costs about as much as copying 8 KiB. What goes on with hardly any gaps is read in ever larger parts.
     ///
     /// - Parameter needed: the bytes that were used since the gap before.
     private func noteGap(of gap: Int, behind needed: Int) {
-        guard gap >= headStretch else { return }
-        if needed <= RecordSource.leastStretch {
-            // Half a KiB more, in whole ones, so that a longer head seldom takes another reading.
-            let wanted = min(max((needed + 1023) / 512 * 512, 1024), RecordSource.leastStretch)
-            headStretch = wanted > headStretch ? wanted : headStretch - (headStretch - wanted) / 8
-        }
+        guard gap >= needed / 8 else { return }
+        // More than nearly all need, so that a longer head seldom takes another reading: one that is short of it counts as
+        // much as eight that are not.
+        headStretch += needed + 256 > headStretch ? 512 : -64
+        headStretch = min(max(headStretch, 1024), RecordSource.leastStretch)
         stretch = headStretch
     }
 
