@@ -152,6 +152,30 @@ public struct EntryTable: Sendable {
         return entry
     }
 
+    /// Calls `body` with the place of each URL, the URL, and where in it the query begins (`?`), or its end: the last one
+    /// first. Entries without a URL are passed over.
+    public func forEachURLFromLast(_ body: (_ place: Int, _ url: UnsafeRawBufferPointer, _ pathEnd: Int) -> Void) {
+        arena.withUnsafeBytes { arena in
+            func tell(_ place: Int, _ start: Int, _ length: UInt32, _ pathEnd: UInt32) {
+                guard length > 0 else { return }
+                body(place, UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)]), Int(pathEnd))
+            }
+            for (index, alias) in further.enumerated().reversed() {
+                tell(records.count + index, alias.url, alias.urlLength, alias.pathEnd)
+            }
+            for index in records.indices.reversed() {
+                tell(index, records[index].url, records[index].urlLength, records[index].pathEnd)
+            }
+        }
+    }
+
+    /// The entries that have one of these methods, in their order.
+    public func indices(ofMethods names: Set<String>) -> [Int] {
+        let numbers = methods.indices.filter { names.contains(methods[$0]) }
+        guard !numbers.isEmpty else { return [] }
+        return records.indices.filter { numbers.contains(Int(records[$0].method)) }
+    }
+
     /// The place of an entry's further URL; nil where it has none.
     public func placeOfFurtherURL(_ index: Int) -> Int? {
         // In the order of the entries, so it is found by halves.
