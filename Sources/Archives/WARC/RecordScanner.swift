@@ -155,12 +155,18 @@ final class RecordScanner {
 
     /// The same in a compressed file. Where the length is wrong, what it says to belong to the block is decoded again.
     private func finishInMember(_ block: Block) throws(ArchiveProblem) -> Bool {
-        guard try source.skip(block.end - source.position) else {
+        let isThere = try source.skip(block.end - source.position)
+        source.isInRecord = false
+        guard isThere else {
             let isLast = source.filePosition >= source.range.upperBound
             let words = "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it"))")
             knownEnd = (block.offset, source.position, words)
             note(block, upTo: source.position)
             try count(words, at: block.offset)
+            guard !source.isJoined else {
+                try separate(block)
+                return false
+            }
             var isBack = false
             if mayGoBack(block, from: source.position, times: 1) { isBack = try goBack(block, to: block.start) }
             try find(isAtLine: isBack)
@@ -178,6 +184,12 @@ final class RecordScanner {
             return try isWhole(block)
         }
         guard !source.window.begins(with: "WARC/") else { return true }
+        guard !source.isJoined else {
+            guard !hasSeparator else { return true }
+            try count("the record's length is wrong", at: block.offset)
+            try separate(block)
+            return false
+        }
         let end = source.position
         // Where the length is right, what is here is told when the next record is looked for.
         guard mayGoBack(block, from: end, times: 3), try goBack(block, to: block.start) else { return true }
@@ -193,6 +205,15 @@ final class RecordScanner {
         if source.position != first { _ = try goBack(block, to: first) }
         try count("the record's length is wrong", at: block.offset)
         return false
+    }
+
+    /// Looks for the next record in the members that one with a wrong length seemed to go on in, from its block on.
+    private func separate(_ block: Block) throws(ArchiveProblem) {
+        var isBack = false
+        if mayReadAgain(source.position - block.start + source.filePosition - source.piece.member) {
+            isBack = try source.separate(from: block.start)
+        }
+        try find(isAtLine: isBack)
     }
 
     /// Whether a block without empty lines behind it is all of it what was written: in a member that is damaged its end may
@@ -264,15 +285,20 @@ final class RecordScanner {
             return true
         }
         while !source.isAtEnd {
+            source.isInRecord = false
             if !source.isCompressed {
                 _ = try passNewlines()
                 if try !source.fill(1) { return false }
             } else if isStarted {
                 _ = try passNewlines()
-                if try source.isAtMemberEnd(), try !source.nextMember() { return false }
+                if try source.isAtMemberEnd() {
+                    guard try source.nextMember() else { return false }
+                    _ = try passNewlines()
+                }
             }
             let isFirst = !isStarted
             isStarted = true
+            source.isInRecord = true
             if try source.fill(5), source.window.begins(with: "WARC/") {
                 if source.isCompressed, source.position > 0 { try source.noteShared() }
                 return true
@@ -352,6 +378,7 @@ final class RecordScanner {
     ///
     /// - Parameter isAtLine: whether a line begins where reading goes on.
     private func find(isAtLine: Bool = false) throws(ArchiveProblem) {
+        source.isInRecord = false
         if isAtLine, try source.fill(5), source.window.begins(with: "WARC/") { return }
         var isMore = true
         while isMore {
@@ -364,13 +391,12 @@ final class RecordScanner {
             _ = try source.skip(isMore ? window.count - RecordScanner.mostMarkBytes : window.count)
         }
         guard source.isCompressed, source.damage != nil else { return }
-        _ = try source.findMember(again: mayReadAgain())
+        _ = try source.findMember(again: mayReadAgain(source.position + source.filePosition - source.member))
     }
 
-    /// Whether what was decoded of a damaged member may be looked through for the beginning of another, since it may have
-    /// swallowed that: reading stays linear in the file.
-    private func mayReadAgain() -> Bool {
-        let cost = source.position + source.filePosition - source.member
+    /// Whether so many bytes that were read and decoded may be looked through for the beginning of another record or member,
+    /// since a damaged one may have swallowed that: reading stays linear in the file.
+    private func mayReadAgain(_ cost: Int) -> Bool {
         guard readAgain + cost <= 4 * source.range.count + RecordScanner.mostDecodedAgain else { return false }
         readAgain += cost
         return true
