@@ -95,6 +95,8 @@ public struct EntryTable: Sendable {
         public var unusable: Unusable? { Unusable(rawValue: record.unusable) }
         public var isUsable: Bool { record.unusable == .max }
         public var isPartial: Bool { record.flags & 1 != 0 }
+        /// Whether its body is a part of another one (206): what coding that has can't be taken off it.
+        var isPart: Bool { isPartial && status == 206 }
         public var hasRequestBody: Bool { record.flags & 2 != 0 }
         public var varies: Bool { record.flags & 4 != 0 }
         /// Unix milliseconds; nil where the archive doesn't say.
