@@ -31,6 +31,10 @@ public struct ByteClass: Sendable, Equatable {
     @inlinable public static var plainTarget: ByteClass {
         .init(low: 0xffff_ffd6_0000_0000, high: 0x7fff_ffff_efff_ffff)
     }
+    /// The same without `/` and `?`.
+    @inlinable public static var plainSegment: ByteClass {
+        .init(low: 0x7fff_7fd6_0000_0000, high: 0x7fff_ffff_efff_ffff)
+    }
     /// A character of a host name as resolvers know it, in lower case: a–z, 0–9, `-`, `.`, `_`.
     @inlinable public static var lowerHost: ByteClass {
         .init(low: 0x03ff_6000_0000_0000, high: 0x07ff_fffe_8000_0000)

@@ -46,6 +46,11 @@ struct URIParts {
         var segmentStart = index
         scan: while index < bytes.count {
             let byte = bytes[index]
+            // What nearly all of a URL is.
+            if byte.isMember(of: .plainSegment) {
+                index &+= 1
+                continue
+            }
             if !byte.isMember(of: .plainTarget) {
                 switch byte {
                 case 0x23: break scan

@@ -331,6 +331,40 @@ struct ArchiveReplayTests {
         #expect(part.field("Content-Range") == "bytes 2-4/10")
     }
 
+    @Test("The recorded beginning of a coded body is one of what it is coded to, and is not decoded")
+    func recordedPart() throws {
+        let folder = TemporaryFolder()
+        try folder.write("text", "0123456789")
+        #expect(try ChildProcess.run(["gzip", "-kn", folder.at("text")]).status == 0)
+        let body = try Data(contentsOf: URL(filePath: folder.at("text.gz")))
+        // What lacks the checksum and the length alone would do as a whole.
+        let part = body.dropLast(8)
+        func record(_ type: String, _ id: Int, _ fields: String, _ block: Data) -> Data {
+            let head =
+                "WARC/1.1\r\nWARC-Type: \(type)\r\nWARC-Record-ID: <urn:x:\(id)>\r\nWARC-Target-URI: http://a.test/\r\n"
+                + "Content-Type: application/http\r\n\(fields)Content-Length: \(block.count)\r\n\r\n"
+            return Data(head.utf8) + block + Data("\r\n\r\n".utf8)
+        }
+        let range = "bytes=0-\(part.count - 1)"
+        let fields =
+            "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n"
+            + "Content-Range: bytes 0-\(part.count - 1)/\(body.count)\r\n"
+        let request = Data("GET / HTTP/1.1\r\nHost: a.test\r\nRange: \(range)\r\n\r\n".utf8)
+        let response = Data("HTTP/1.1 206 Partial Content\r\n\(fields)\r\n".utf8) + part
+        let warc = folder.at("a.warc")
+        let records =
+            record("response", 1, "", response) + record("request", 2, "WARC-Concurrent-To: <urn:x:1>\r\n", request)
+        try records.write(to: URL(filePath: warc))
+        let check = try SubproxyProcess.run(["check", "--strict", warc])
+        #expect(check.status == 0 && check.output.contains("1 usable"), "\(check)")
+        let binary = try RunningBinary(map: warc, ["--offline"])
+        let coded = try binary.get("http://a.test/", fields: ["Accept-Encoding: gzip", "Range: \(range)"])
+        #expect(coded.status == 206 && coded.body == Array(part), "\(coded)")
+        #expect(coded.field("Content-Encoding") == "gzip")
+        #expect(coded.field("Content-Range") == "bytes 0-\(part.count - 1)/\(body.count)")
+        #expect(try binary.get("http://a.test/", fields: ["Range: \(range)"]).status == 502)
+    }
+
     @Test("An archive that stays over a reload answers with its own entries, whatever the one before it has become")
     func numbers() throws {
         let folder = TemporaryFolder()

@@ -103,7 +103,7 @@ extension ArchiveReader {
     ) throws(ArchiveProblem) {
         for number in 0..<table.count where table[number].isUsable {
             do throws(ArchiveProblem) {
-                try decodeBody(at: table[number].place, limits)
+                try decodeBody(of: table[number], limits)
             } catch {
                 warn(error.ofEntry(number + 1))
             }
@@ -112,11 +112,12 @@ extension ArchiveReader {
     }
 
     /// Reads a body to its end, decodes it, and throws it away.
-    private func decodeBody(at place: EntryPlace, _ limits: ArchiveLimits) throws(ArchiveProblem) {
-        let described = try exchange(at: place).body
+    private func decodeBody(of entry: EntryTable.Entry, _ limits: ArchiveLimits) throws(ArchiveProblem) {
+        let described = try exchange(at: entry.place).body
         guard !described.isMissing else { return }
         let stream = try ContentDecoder.stream(
-            try body(at: place), codings: described.codings, storedBytes: described.storedBytes, limits: limits)
+            try body(at: entry.place), codings: entry.isPart ? [] : described.codings,
+            storedBytes: described.storedBytes, limits: limits)
         try stream.discard()
     }
 }

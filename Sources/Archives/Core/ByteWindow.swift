@@ -23,9 +23,28 @@ struct ByteWindow {
     mutating func require(_ length: Int, at offset: Int) throws(ArchiveProblem) {
         let needed = min(source.count - offset, length) + offset
         guard offset < start || needed > end else { return }
-        let first = max(0, offset - 2)
-        buffer = try source.read(at: first, upTo: max(size, length + 2))
-        start = first
+        start = max(0, offset - 2)
+        try read(max(0, min(max(size, length + 2), source.count - start)))
         guard end >= needed else { throw .cutShort(at: end) }
+    }
+
+    /// Reads that many bytes into ``buffer``: into the memory that it has, since the kernel has to give and clear what is
+    /// new.
+    private mutating func read(_ length: Int) throws(ArchiveProblem) {
+        // What was there is gone where reading fails.
+        var bytes: [UInt8] = []
+        swap(&bytes, &buffer)
+        guard length <= bytes.count else {
+            bytes = []
+            buffer = try source.read(at: start, upTo: length)
+            return
+        }
+        let (source, start) = (source, start)
+        let count = try bytes.withUnsafeMutableBufferPointer { memory throws(ArchiveProblem) in
+            try source.read(
+                at: start, into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: memory[..<length])))
+        }
+        bytes.removeLast(bytes.count - count)
+        swap(&bytes, &buffer)
     }
 }

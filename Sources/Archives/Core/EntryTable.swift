@@ -95,6 +95,8 @@ public struct EntryTable: Sendable {
         public var unusable: Unusable? { Unusable(rawValue: record.unusable) }
         public var isUsable: Bool { record.unusable == .max }
         public var isPartial: Bool { record.flags & 1 != 0 }
+        /// Whether its body is a part of another one (206): what coding that has can't be taken off it.
+        var isPart: Bool { isPartial && status == 206 }
         public var hasRequestBody: Bool { record.flags & 2 != 0 }
         public var varies: Bool { record.flags & 4 != 0 }
         /// Unix milliseconds; nil where the archive doesn't say.
@@ -152,6 +154,30 @@ public struct EntryTable: Sendable {
         return entry
     }
 
+    /// Calls `body` with the place of each URL, the URL, and where in it the query begins (`?`), or its end: the last one
+    /// first. Entries without a URL are passed over.
+    public func forEachURLFromLast(_ body: (_ place: Int, _ url: UnsafeRawBufferPointer, _ pathEnd: Int) -> Void) {
+        arena.withUnsafeBytes { arena in
+            func tell(_ place: Int, _ start: Int, _ length: UInt32, _ pathEnd: UInt32) {
+                guard length > 0 else { return }
+                body(place, UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(length)]), Int(pathEnd))
+            }
+            for (index, alias) in further.enumerated().reversed() {
+                tell(records.count + index, alias.url, alias.urlLength, alias.pathEnd)
+            }
+            for index in records.indices.reversed() {
+                tell(index, records[index].url, records[index].urlLength, records[index].pathEnd)
+            }
+        }
+    }
+
+    /// The entries that have one of these methods, in their order.
+    public func indices(ofMethods names: Set<String>) -> [Int] {
+        let numbers = methods.indices.filter { names.contains(methods[$0]) }
+        guard !numbers.isEmpty else { return [] }
+        return records.indices.filter { numbers.contains(Int(records[$0].method)) }
+    }
+
     /// The place of an entry's further URL; nil where it has none.
     public func placeOfFurtherURL(_ index: Int) -> Int? {
         // In the order of the entries, so it is found by halves.
@@ -185,6 +211,11 @@ public struct EntryTable: Sendable {
     ///
     /// - Throws: ``ArchiveProblem`` beyond 4,000,000.
     mutating func add(_ found: FoundEntry, limits: ArchiveLimits) throws(ArchiveProblem) {
+        try add(found, url: found.url[...], limits: limits)
+    }
+
+    /// Adds an entry whose URL stands elsewhere.
+    mutating func add(_ found: FoundEntry, url: ArraySlice<UInt8>, limits: ArchiveLimits) throws(ArchiveProblem) {
         guard count < ArchiveLimits.entries else {
             throw .error("more than \(ArchiveLimits.entries) entries", at: found.place.offset)
         }
@@ -193,7 +224,8 @@ public struct EntryTable: Sendable {
             throw .error("the URLs have more than \(EntryTable.mostBytes >> 30) GiB together", at: found.place.offset)
         }
         var unusable = found.unusable
-        let normal = EntryTable.normalForm(found.url, limits, &unusable)
+        let start = arena.count
+        let pathEnd = url.withUnsafeBytes { append($0, limits, &unusable) }
         if unusable == nil, !(200...999).contains(found.status) { unusable = .status }
         if found.method == "CONNECT" { unusable = .connect }
         let number = number(ofMethod: found.method)
@@ -203,14 +235,31 @@ public struct EntryTable: Sendable {
         }
         records.append(
             Record(
-                place: found.place, time: found.time ?? .min, url: arena.count,
-                urlLength: UInt32(clamping: normal.bytes.count), pathEnd: UInt32(clamping: normal.pathEnd),
+                place: found.place, time: found.time ?? .min, url: start,
+                urlLength: UInt32(clamping: arena.count - start), pathEnd: UInt32(clamping: pathEnd),
                 status: UInt16(clamping: found.status), method: UInt8(clamping: number ?? 0),
                 unusable: unusable?.rawValue ?? .max,
                 flags: EntryTable.partialFlag(found.status, found.isPartial) | (found.hasRequestBody ? 2 : 0)
                     | (found.varies ? 4 : 0)))
-        arena += normal.bytes
         if unusable == nil { usableCount += 1 }
+    }
+
+    /// Appends the normal form of a URL to ``arena``.
+    ///
+    /// - Returns: where the path ends in it.
+    private mutating func append(
+        _ url: UnsafeRawBufferPointer, _ limits: ArchiveLimits, _ unusable: inout Unusable?
+    ) -> Int {
+        // Nearly all are in that form already.
+        if RecordedURL.isPlain(url), url.count <= limits.targetBytes, EntryTable.isWeb(url),
+            let normal = try? TargetURI.normalForm(of: url), normal.bytes == nil
+        {
+            arena.append(contentsOf: url)
+            return normal.pathEnd
+        }
+        let normal = EntryTable.normalForm(Array(url), limits, &unusable)
+        arena += normal.bytes
+        return normal.pathEnd
     }
 
     /// Says that the entry added last is found by another URL too.
@@ -301,6 +350,11 @@ public struct EntryTable: Sendable {
         return methods.count - 1
     }
 
+    private static func isWeb(_ url: UnsafeRawBufferPointer) -> Bool {
+        url.count >= 5 && url.rebased(0..<5).equalsIgnoringCase("http:")
+            || url.count >= 6 && url.rebased(0..<6).equalsIgnoringCase("https:")
+    }
+
     static func normalForm(
         _ url: [UInt8], _ limits: ArchiveLimits, _ unusable: inout Unusable?
     ) -> (bytes: [UInt8], pathEnd: Int) {
@@ -309,11 +363,7 @@ public struct EntryTable: Sendable {
             unusable = unusable ?? .noURL
             return ([], 0)
         }
-        let isWeb = repaired.withUnsafeBytes { bytes in
-            bytes.count >= 5 && bytes.rebased(0..<5).equalsIgnoringCase("http:")
-                || bytes.count >= 6 && bytes.rebased(0..<6).equalsIgnoringCase("https:")
-        }
-        guard isWeb else {
+        guard repaired.withUnsafeBytes(EntryTable.isWeb) else {
             unusable = unusable ?? .scheme
             return ([], 0)
         }

@@ -98,6 +98,13 @@ struct ContentIDRewriter {
     /// end.
     private static func nextBeginning(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start
+        while text.count &- index > 8 {
+            let found = beginnings(
+                text.loadUnaligned(fromByteOffset: index, as: UInt64.self),
+                text.loadUnaligned(fromByteOffset: index &+ 1, as: UInt64.self))
+            guard found == 0 else { return index &+ found.trailingZeroBitCount / 8 }
+            index &+= 8
+        }
         while index < text.count {
             let byte = text[index]
             if byte | 0x20 == 0x63 || byte == 0x3C {
@@ -107,6 +114,22 @@ struct ContentIDRewriter {
             index += 1
         }
         return index
+    }
+
+    /// The highest bit of each of eight bytes that is the first one of `cid:` or `<template`, with the second one behind it;
+    /// in the order of memory on a little-endian machine.
+    ///
+    /// - Parameter next: the eight bytes that are one place further.
+    @inline(__always)
+    private static func beginnings(_ bytes: UInt64, _ next: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let rest = ones &* 0x7F
+        @inline(__always)
+        func areZero(_ bytes: UInt64) -> UInt64 { ~((bytes & rest) &+ rest | bytes | rest) }
+        let small = next | ones &* 0x20
+        let schemes = ((bytes | ones &* 0x20) ^ ones &* 0x63) | (small ^ ones &* 0x69)
+        let tags = (bytes ^ ones &* 0x3C) | (small ^ ones &* 0x74)
+        return areZero(schemes) | areZero(tags)
     }
 
     private enum Found {

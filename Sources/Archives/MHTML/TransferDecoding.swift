@@ -138,40 +138,28 @@ struct QuotedPrintableDecoder {
     /// Appends what was held back at the end.
     mutating func finish(into output: inout [UInt8]) {
         decode(.init(start: nil, count: 0), isLast: true, into: &output)
-        if hasLines { endLine(into: &output) } else { flush(into: &output) }
     }
 
-    /// Appends text without escapes.
-    private mutating func append(_ text: UnsafeRawBufferPointer, into output: inout [UInt8]) {
-        var rest = text
-        while let base = rest.baseAddress, let found = memchr(base, 0x0A, rest.count) {
-            let end = UnsafeRawPointer(found) - base
-            appendLine(rest.rebased(0..<end), into: &output)
-            endLine(into: &output)
-            output.append(0x0A)
-            rest = rest.rebased(end + 1..<rest.count)
+    /// Memory for what is decoded: no more than what is read and what was held back.
+    private struct Sink {
+        private let memory: UnsafeMutableRawBufferPointer
+        private(set) var count = 0
+
+        init(_ memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = UnsafeMutableRawBufferPointer(memory) }
+
+        @inline(__always)
+        mutating func append(_ byte: UInt8) {
+            guard count < memory.count else { return }
+            memory[count] = byte
+            count &+= 1
         }
-        appendLine(rest, into: &output)
-    }
 
-    /// Appends a part of a line, but for what at its end may be that of the line.
-    private mutating func appendLine(_ text: UnsafeRawBufferPointer, into output: inout [UInt8]) {
-        var end = text.count
-        while end > 0, text[end - 1] == 0x20 || text[end - 1] == 0x09 || text[end - 1] == 0x0D { end -= 1 }
-        if end > 0 || pending.count > QuotedPrintableDecoder.blanks { flush(into: &output) }
-        output.append(contentsOf: text.rebased(0..<end))
-        pending.append(contentsOf: text.rebased(end..<text.count))
-    }
-
-    private mutating func flush(into output: inout [UInt8]) {
-        output += pending
-        pending.removeAll(keepingCapacity: true)
-    }
-
-    /// Appends the CR that end a line, and not the blanks before them.
-    private mutating func endLine(into output: inout [UInt8]) {
-        output += pending.suffix(from: pending.lastIndex { $0 != 0x0D }.map { $0 + 1 } ?? 0)
-        pending.removeAll(keepingCapacity: true)
+        @inline(__always)
+        mutating func append(_ bytes: UnsafeRawBufferPointer) {
+            guard bytes.count > 0, bytes.count <= memory.count &- count else { return }
+            memory[count...].copyBytes(from: bytes)
+            count &+= bytes.count
+        }
     }
 
     private mutating func decode(_ text: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) {
@@ -186,19 +174,28 @@ struct QuotedPrintableDecoder {
     }
 
     private mutating func decodeWhole(_ text: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) {
+        output += [UInt8](unsafeUninitializedCapacity: text.count + pending.count) { memory, written in
+            var sink = Sink(memory)
+            decodeWhole(text, isLast: isLast, into: &sink)
+            if isLast { if hasLines { endLine(into: &sink) } else { flush(into: &sink) } }
+            written = sink.count
+        }
+    }
+
+    private mutating func decodeWhole(_ text: UnsafeRawBufferPointer, isLast: Bool, into sink: inout Sink) {
         var index = 0
         while index < text.count, let base = text.baseAddress {
             guard let found = memchr(base + index, 0x3D, text.count - index) else {
-                append(text.rebased(index..<text.count), into: &output)
+                append(text.rebased(index..<text.count), into: &sink)
                 break
             }
             let equals = UnsafeRawPointer(found) - base
-            append(text.rebased(index..<equals), into: &output)
+            append(text.rebased(index..<equals), into: &sink)
             // In front of an escape they are text.
-            flush(into: &output)
+            flush(into: &sink)
             switch QuotedPrintableDecoder.escape(text, at: equals) {
             case .byte(let byte, let length):
-                output.append(byte)
+                sink.append(byte)
                 index = equals + length
             case .softBreak(let length): index = equals + length
             case .unfinished where !isLast:
@@ -209,11 +206,47 @@ struct QuotedPrintableDecoder {
                 index = text.count
             case .unfinished, .wrong:
                 wrong = wrong ?? position + equals
-                output.append(0x3D)
+                sink.append(0x3D)
                 index = equals + 1
             }
         }
         position += text.count
+    }
+
+    /// Appends text without escapes.
+    private mutating func append(_ text: UnsafeRawBufferPointer, into sink: inout Sink) {
+        var rest = text
+        while let base = rest.baseAddress, let found = memchr(base, 0x0A, rest.count) {
+            let end = UnsafeRawPointer(found) - base
+            appendLine(rest.rebased(0..<end), into: &sink)
+            endLine(into: &sink)
+            sink.append(0x0A)
+            rest = rest.rebased(end + 1..<rest.count)
+        }
+        appendLine(rest, into: &sink)
+    }
+
+    /// Appends a part of a line, but for what at its end may be that of the line.
+    private mutating func appendLine(_ text: UnsafeRawBufferPointer, into sink: inout Sink) {
+        var end = text.count
+        while end > 0, text[end - 1] == 0x20 || text[end - 1] == 0x09 || text[end - 1] == 0x0D { end -= 1 }
+        if end > 0 || pending.count > QuotedPrintableDecoder.blanks { flush(into: &sink) }
+        sink.append(text.rebased(0..<end))
+        if end < text.count { pending.append(contentsOf: text.rebased(end..<text.count)) }
+    }
+
+    private mutating func flush(into sink: inout Sink) {
+        guard !pending.isEmpty else { return }
+        pending.withUnsafeBytes { sink.append($0) }
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// Appends the CR that end a line, and not the blanks before them.
+    private mutating func endLine(into sink: inout Sink) {
+        guard !pending.isEmpty else { return }
+        let start = pending.lastIndex { $0 != 0x0D }.map { $0 + 1 } ?? 0
+        pending.withUnsafeBytes { sink.append($0.rebased(start..<$0.count)) }
+        pending.removeAll(keepingCapacity: true)
     }
 
     private static func escape(_ text: UnsafeRawBufferPointer, at equals: Int) -> Escape {

@@ -1,4 +1,33 @@
 import Glibc
+import HTTPSemantics
+
+/// What stands behind the head of a response.
+enum BehindHead {
+    /// The body, or nothing.
+    case body
+    /// The head of the next response: this one is an interim response, such as `100 Continue`, and its recorder has kept all
+    /// that came (RFC 9110 §15.2).
+    case response
+    /// That is not known from so few bytes.
+    case unknown
+
+    /// - Parameters:
+    ///   - bytes: from behind the head on.
+    ///   - isWhole: whether there are no more.
+    init(_ status: Int, _ bytes: UnsafeRawBufferPointer, isWhole: Bool) {
+        // Behind 101 the bytes are another protocol's.
+        guard (100...199).contains(status), status != 101 else {
+            self = .body
+            return
+        }
+        let begin: StaticString = "HTTP/"
+        if bytes.count >= begin.utf8CodeUnitCount || isWhole {
+            self = bytes.begins(with: begin) ? .response : .body
+        } else {
+            self = .unknown
+        }
+    }
+}
 
 /// The lines of a header section, as lenient readers take them: each ends with LF, before which any number of CR may
 /// stand; an empty one ends the section.

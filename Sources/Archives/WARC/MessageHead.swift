@@ -8,8 +8,26 @@ struct MessageHead {
     private(set) var startLine: ArraySlice<UInt8> = []
     private(set) var fields: [RecordedField] = []
 
+    /// Of several responses that follow each other in a message, it is the head of the last one, the final one.
+    ///
     /// - Returns: nil where the bytes end before the head does; with `isWhole` there are no more, and it ends there.
     init?(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) {
+        var start = 0
+        while true {
+            guard let head = MessageHead(one: bytes.rebased(start..<bytes.count), isWhole) else { return nil }
+            start += head.length
+            switch BehindHead(head.status, bytes.rebased(start..<bytes.count), isWhole: isWhole) {
+            case .response: continue
+            case .unknown: return nil
+            case .body:
+                self = head
+                length = start
+                return
+            }
+        }
+    }
+
+    private init?(one bytes: UnsafeRawBufferPointer, _ isWhole: Bool) {
         var lines = HeadLines(bytes)
         guard let first = lines.next() ?? (isWhole ? lines.rest() : nil) else { return nil }
         startLine = Array(bytes[first])[...]
@@ -68,8 +86,26 @@ struct MessageScan {
     /// Whether Content-Range says that the body is a part, or nothing that can be read.
     private(set) var isPart = true
 
+    /// Of several responses, as for ``MessageHead``.
+    ///
     /// - Returns: nil where the bytes end before the head does; with `isWhole` there are no more, and it ends there.
     init?(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) {
+        var start = 0
+        while true {
+            guard let head = MessageScan(one: bytes.rebased(start..<bytes.count), isWhole) else { return nil }
+            start += head.length
+            switch BehindHead(head.status, bytes.rebased(start..<bytes.count), isWhole: isWhole) {
+            case .response: continue
+            case .unknown: return nil
+            case .body:
+                self = head
+                length = start
+                return
+            }
+        }
+    }
+
+    private init?(one bytes: UnsafeRawBufferPointer, _ isWhole: Bool) {
         var lines = HeadLines(bytes)
         guard let first = lines.next() ?? (isWhole ? lines.rest() : nil) else { return nil }
         status = MessageScan.status(bytes.rebased(first))

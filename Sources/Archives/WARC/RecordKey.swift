@@ -39,46 +39,58 @@ struct RecordKey: Hashable {
     }
 
     private init?(uuid id: UnsafeRawBufferPointer) {
-        guard id.count == 45, id.rebased(0..<9).equalsIgnoringCase("urn:uuid:") else { return nil }
+        guard id.count == 45, id.begins(with: "urn:uuid:") || id.rebased(0..<9).equalsIgnoringCase("urn:uuid:") else {
+            return nil
+        }
         // Digits in groups of 8, 4, 4, 4 and 12, as nearly all are written.
+        @inline(__always)
         func word(_ offset: Int) -> UInt64 { id.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        @inline(__always)
         func half(_ offset: Int) -> UInt64 { UInt64(id.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
         let dash = UInt8(ascii: "-")
-        if id[17] == dash, id[22] == dash, id[27] == dash, id[32] == dash,
-            let first = RecordKey.number(hexadecimal: word(9)),
-            let second = RecordKey.number(hexadecimal: half(18) | half(23) << 32),
-            let third = RecordKey.number(hexadecimal: half(28) | half(33) << 32),
+        if id[17] == dash, id[22] == dash, id[27] == dash, id[32] == dash {
+            let first = RecordKey.number(hexadecimal: word(9))
+            let second = RecordKey.number(hexadecimal: half(18) | half(23) << 32)
+            let third = RecordKey.number(hexadecimal: half(28) | half(33) << 32)
             let fourth = RecordKey.number(hexadecimal: word(37))
-        {
-            self.init(high: first << 32 | second, low: third << 32 | fourth)
-            return
+            if first.areDigits & second.areDigits & third.areDigits & fourth.areDigits == RecordKey.tops {
+                self.init(high: first.value << 32 | second.value, low: third.value << 32 | fourth.value)
+                return
+            }
         }
         let digits = id.rebased(9..<45).filter { $0 != dash }
         guard digits.count == 32 else { return nil }
         var words: [UInt64] = []
         for start in stride(from: 0, to: 32, by: 8) {
             let word = digits.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt64.self) }
-            guard let number = RecordKey.number(hexadecimal: word) else { return nil }
-            words.append(number)
+            let number = RecordKey.number(hexadecimal: word)
+            guard number.areDigits == RecordKey.tops else { return nil }
+            words.append(number.value)
         }
         self.init(high: words[0] << 32 | words[1], low: words[2] << 32 | words[3])
     }
 
-    /// The number that eight hexadecimal digits are, in the order of memory on a little-endian machine; nil where one is
-    /// none.
-    private static func number(hexadecimal digits: UInt64) -> UInt64? {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let tops = ones &* 0x80
-        func isFrom(_ bytes: UInt64, _ least: UInt64) -> UInt64 { bytes &+ ones &* (0x80 &- least) }
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    /// The highest bit of each of eight bytes.
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    /// The highest bit of each byte that is `least` or more; of bytes of ASCII.
+    @inline(__always)
+    private static func isFrom(_ bytes: UInt64, _ least: UInt64) -> UInt64 { bytes &+ ones &* (0x80 &- least) }
+
+    /// The number that eight hexadecimal digits are, in the order of memory on a little-endian machine.
+    ///
+    /// - Returns: beside it the highest bit of each byte that is a digit; where one is none, the number means nothing.
+    @inline(__always)
+    private static func number(hexadecimal digits: UInt64) -> (value: UInt64, areDigits: UInt64) {
         // All digits at once, each in its byte: the highest bit tells.
         let small = digits | ones &* 0x20
         let isDecimal = isFrom(digits & ~tops, 0x30) & ~isFrom(digits & ~tops, 0x3A)
         let isLetter = isFrom(small & ~tops, 0x61) & ~isFrom(small & ~tops, 0x67)
-        guard digits & tops == 0, (isDecimal | isLetter) & tops == tops else { return nil }
         var number = ((digits & (ones &* 0x0F)) &+ ((isLetter & tops) &>> 7) &* 9).byteSwapped
         number = (number | number &>> 4) & 0x00FF_00FF_00FF_00FF
         number = (number | number &>> 8) & 0x0000_FFFF_0000_FFFF
-        return (number | number &>> 16) & 0xFFFF_FFFF
+        return ((number | number &>> 16) & 0xFFFF_FFFF, (isDecimal | isLetter) & ~digits & tops)
     }
 
     /// Of a payload by its digest, in whatever form it is written.
@@ -99,24 +111,31 @@ struct RecordKey: Hashable {
 extension RecordKey {
     /// Of a digest as nearly all are written: `sha1:` and 32 letters of Base32. It takes no array.
     private init?(sha1 digest: UnsafeRawBufferPointer) {
-        guard digest.count == 37, digest.begins(with: "sha1:"),
-            let first = RecordKey.number(base32: digest.rebased(5..<17)),
-            let second = RecordKey.number(base32: digest.rebased(17..<29)),
-            let third = RecordKey.number(base32: digest.rebased(29..<37))
+        guard digest.count == 37, digest.begins(with: "sha1:") else { return nil }
+        // 40 bits each.
+        func word(_ offset: Int) -> UInt64 { digest.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        guard let first = RecordKey.number(base32: word(5)), let second = RecordKey.number(base32: word(13)),
+            let third = RecordKey.number(base32: word(21)), let fourth = RecordKey.number(base32: word(29))
         else { return nil }
-        // 60, 60 and 40 bits.
-        self.init(high: first &<< 4 | second &>> 56, low: second &<< 8 | third &>> 32)
+        self.init(high: first &<< 24 | second &>> 16, low: second &<< 48 | third &<< 8 | fourth &>> 32)
     }
 
-    private static func number(base32 digits: UnsafeRawBufferPointer) -> UInt64? {
-        var number: UInt64 = 0
-        for digit in digits {
-            let letter = (digit | 0x20) &- 0x61
-            let other = digit &- 0x32
-            guard letter < 26 || other < 6 else { return nil }
-            number = number &<< 5 | UInt64(letter < 26 ? letter : other &+ 26)
-        }
-        return number
+    /// The number that eight digits of Base32 are, in any case, in the order of memory on a little-endian machine; nil
+    /// where one is none.
+    @inline(__always)
+    private static func number(base32 digits: UInt64) -> UInt64? {
+        // All digits at once, as for hexadecimal ones.
+        let small = digits | ones &* 0x20
+        let isDecimal = isFrom(digits & ~tops, 0x32) & ~isFrom(digits & ~tops, 0x38)
+        let isLetter = isFrom(small & ~tops, 0x61) & ~isFrom(small & ~tops, 0x7B)
+        guard digits & tops == 0, (isDecimal | isLetter) & tops == tops else { return nil }
+        // Letters are 0 to 25, digits 26 to 31: 0x61 or 0x18 less. No byte borrows from another.
+        let letters = ((isLetter & tops) &>> 7) &* 0xFF
+        let less = (ones &* 0x61) & letters | (ones &* 0x18) & ~letters
+        var number = ((small & letters | digits & ~letters) &- less).byteSwapped
+        number = (number & 0x001F_001F_001F_001F) | (number & 0x1F00_1F00_1F00_1F00) &>> 3
+        number = (number & 0x0000_03FF_0000_03FF) | (number & 0x03FF_0000_03FF_0000) &>> 6
+        return (number & 0xF_FFFF) | (number &>> 32 & 0xF_FFFF) &<< 20
     }
 }
 

@@ -26,7 +26,11 @@ final class RecordScanner {
 
     let source: RecordSource
     private var warnings: [ArchiveProblem] = []
+    /// The head of the record that was begun last. Its memory is used for the next one too, unless that one is kept.
+    private var head = RecordHead()
     private var block: Block?
+    /// Whether the window is known to begin with `WARC/`.
+    private var isAtRecord = false
     private var damages = 0
     private var isStarted = false
     /// Where a gzip member ends that a record was too long for, and what is said of such records.
@@ -57,7 +61,7 @@ final class RecordScanner {
         while true {
             guard try begin() else { return nil }
             let start = (offset: source.place, inner: source.isCompressed ? source.position : 0)
-            guard let head = try readHead() else { continue }
+            guard try readHead() else { continue }
             let (blockEnd, isOver) = source.position.addingReportingOverflow(head.contentLength)
             guard head.contentLength >= 0, !isOver else {
                 try passDamage("the record has no Content-Length")
@@ -107,7 +111,11 @@ final class RecordScanner {
     /// length is wrong: what it says to belong to the block may be records.
     private func checkEnd(_ block: Block) throws(ArchiveProblem) -> Bool {
         let hasSeparator = try passNewlines() >= 2
-        guard try source.fill(5), !source.window.begins(with: "WARC/") else { return true }
+        guard try source.fill(5) else { return true }
+        if source.window.begins(with: "WARC/") {
+            isAtRecord = true
+            return true
+        }
         let end = source.position
         if hasSeparator, try !endsInRecord(block) {
             source.seek(end)
@@ -147,12 +155,18 @@ final class RecordScanner {
 
     /// The same in a compressed file. Where the length is wrong, what it says to belong to the block is decoded again.
     private func finishInMember(_ block: Block) throws(ArchiveProblem) -> Bool {
-        guard try source.skip(block.end - source.position) else {
+        let isThere = try source.skip(block.end - source.position)
+        source.isInRecord = false
+        guard isThere else {
             let isLast = source.filePosition >= source.range.upperBound
             let words = "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it"))")
             knownEnd = (block.offset, source.position, words)
             note(block, upTo: source.position)
             try count(words, at: block.offset)
+            guard !source.isJoined else {
+                try separate(block)
+                return false
+            }
             var isBack = false
             if mayGoBack(block, from: source.position, times: 1) { isBack = try goBack(block, to: block.start) }
             try find(isAtLine: isBack)
@@ -170,6 +184,12 @@ final class RecordScanner {
             return try isWhole(block)
         }
         guard !source.window.begins(with: "WARC/") else { return true }
+        guard !source.isJoined else {
+            guard !hasSeparator else { return true }
+            try count("the record's length is wrong", at: block.offset)
+            try separate(block)
+            return false
+        }
         let end = source.position
         // Where the length is right, what is here is told when the next record is looked for.
         guard mayGoBack(block, from: end, times: 3), try goBack(block, to: block.start) else { return true }
@@ -185,6 +205,15 @@ final class RecordScanner {
         if source.position != first { _ = try goBack(block, to: first) }
         try count("the record's length is wrong", at: block.offset)
         return false
+    }
+
+    /// Looks for the next record in the members that one with a wrong length seemed to go on in, from its block on.
+    private func separate(_ block: Block) throws(ArchiveProblem) {
+        var isBack = false
+        if mayReadAgain(source.position - block.start + source.filePosition - source.piece.member) {
+            isBack = try source.separate(from: block.start)
+        }
+        try find(isAtLine: isBack)
     }
 
     /// Whether a block without empty lines behind it is all of it what was written: in a member that is damaged its end may
@@ -251,16 +280,25 @@ final class RecordScanner {
     ///
     /// - Returns: false at the end of the file.
     private func begin() throws(ArchiveProblem) -> Bool {
+        if isAtRecord {
+            isAtRecord = false
+            return true
+        }
         while !source.isAtEnd {
+            source.isInRecord = false
             if !source.isCompressed {
                 _ = try passNewlines()
                 if try !source.fill(1) { return false }
             } else if isStarted {
                 _ = try passNewlines()
-                if try source.isAtMemberEnd(), try !source.nextMember() { return false }
+                if try source.isAtMemberEnd() {
+                    guard try source.nextMember() else { return false }
+                    _ = try passNewlines()
+                }
             }
             let isFirst = !isStarted
             isStarted = true
+            source.isInRecord = true
             if try source.fill(5), source.window.begins(with: "WARC/") {
                 if source.isCompressed, source.position > 0 { try source.noteShared() }
                 return true
@@ -277,19 +315,20 @@ final class RecordScanner {
         throw ArchiveProblem(.error, "ARC is not read: 'warcio recompress' makes a .warc.gz of it", at: .file)
     }
 
-    private func readHead() throws(ArchiveProblem) -> RecordHead? {
+    /// - Returns: whether ``head`` is the one of a record now.
+    private func readHead() throws(ArchiveProblem) -> Bool {
         // What is there already is looked at first: mostly it is enough.
         var wanted = 6
         while true {
             let hasMore = try source.fill(wanted)
-            if let head = RecordHead(source.window) {
+            if head.parse(source.window) {
                 guard head.bytes.count <= RecordHead.mostBytes else { break }
                 let place = source.place
                 _ = try source.skip(head.next ?? head.bytes.count)
-                guard head.next != nil else { return head }
+                guard head.next != nil else { return true }
                 // It was cut, and another follows: their fields are not one record's.
                 try count("the record is cut short", at: place)
-                return nil
+                return false
             }
             guard hasMore, wanted < RecordHead.mostBytes else { break }
             wanted = min(max(source.window.count * 2, 2048), RecordHead.mostBytes)
@@ -300,16 +339,19 @@ final class RecordScanner {
         try passDamage(
             isLong ? "the record's header is longer than \(RecordHead.mostBytes) bytes" : "the record is cut short",
             at: place)
-        return nil
+        return false
     }
 
     private func passNewlines() throws(ArchiveProblem) -> Int {
         var lines = 0
         while try source.fill(1) {
             let window = source.window
-            let end = window.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? window.count
-            lines += window[..<end].count { $0 == 0x0A }
-            _ = try source.skip(end)
+            var end = 0
+            while end < window.count, window[end] == 0x0D || window[end] == 0x0A {
+                if window[end] == 0x0A { lines += 1 }
+                end += 1
+            }
+            if end > 0 { _ = try source.skip(end) }
             if end < window.count { break }
         }
         return lines
@@ -336,6 +378,7 @@ final class RecordScanner {
     ///
     /// - Parameter isAtLine: whether a line begins where reading goes on.
     private func find(isAtLine: Bool = false) throws(ArchiveProblem) {
+        source.isInRecord = false
         if isAtLine, try source.fill(5), source.window.begins(with: "WARC/") { return }
         var isMore = true
         while isMore {
@@ -348,13 +391,12 @@ final class RecordScanner {
             _ = try source.skip(isMore ? window.count - RecordScanner.mostMarkBytes : window.count)
         }
         guard source.isCompressed, source.damage != nil else { return }
-        _ = try source.findMember(again: mayReadAgain())
+        _ = try source.findMember(again: mayReadAgain(source.position + source.filePosition - source.member))
     }
 
-    /// Whether what was decoded of a damaged member may be looked through for the beginning of another, since it may have
-    /// swallowed that: reading stays linear in the file.
-    private func mayReadAgain() -> Bool {
-        let cost = source.position + source.filePosition - source.member
+    /// Whether so many bytes that were read and decoded may be looked through for the beginning of another record or member,
+    /// since a damaged one may have swallowed that: reading stays linear in the file.
+    private func mayReadAgain(_ cost: Int) -> Bool {
         guard readAgain + cost <= 4 * source.range.count + RecordScanner.mostDecodedAgain else { return false }
         readAgain += cost
         return true

@@ -35,6 +35,17 @@ final class RecordSource {
     private(set) var isAtEnd = false
     private var inflater: Inflater?
     private var isMemberOver = false
+    /// Whether a record is read, which may go on in the next member, as those do that `split` or `bgzip` has cut: one that
+    /// begins with no record is then taken for the rest of this one.
+    var isInRecord = true {
+        didSet { if isInRecord { piece = lastPiece } }
+    }
+    /// Where the last one of the members that are taken for one begins: in ``bytes``, and in what they have together.
+    private var lastPiece: (member: Int, position: Int)
+    /// The one in which the record begins.
+    private(set) var piece: (member: Int, position: Int)
+    /// Whether the member has the bytes of several.
+    var isJoined: Bool { lastPiece.member > member }
     /// Where states are kept of members that have several records; nil where they aren't.
     private let marks: MemberMarks?
     /// Whether a record has begun within the member.
@@ -70,6 +81,8 @@ final class RecordSource {
         buffer = .allocate(byteCount: room, alignment: 16)
         input = .allocate(byteCount: isCompressed ? max(room / 2, 4096) : 0, alignment: 16)
         member = range.lowerBound
+        lastPiece = (member, 0)
+        piece = lastPiece
         position = isCompressed ? 0 : range.lowerBound
         gapEnd = position
         inputEnd = range.lowerBound
@@ -88,6 +101,8 @@ final class RecordSource {
         buffer = .allocate(byteCount: max(room, mark.window.count), alignment: 16)
         input = .allocate(byteCount: max(room / 2, 4096), alignment: 16)
         member = mark.member
+        lastPiece = (member, 0)
+        piece = lastPiece
         position = mark.position
         gapEnd = position
         inputEnd = mark.filePosition
@@ -146,17 +161,16 @@ final class RecordSource {
         }
     }
 
-    /// Chooses how much is read behind a gap. Where that is worth it little is: the heads of the next records. What goes
-    /// on without gaps is read in ever larger parts.
+    /// Chooses how much is read behind a gap. Where that is worth it little is: the heads of the next records, since a
+    /// system call costs about as much as copying 8 KiB. What goes on with hardly any gaps is read in ever larger parts.
     ///
     /// - Parameter needed: the bytes that were used since the gap before.
     private func noteGap(of gap: Int, behind needed: Int) {
-        guard gap >= headStretch else { return }
-        if needed <= RecordSource.leastStretch {
-            // Half a KiB more, in whole ones, so that a longer head seldom takes another reading.
-            let wanted = min(max((needed + 1023) / 512 * 512, 1024), RecordSource.leastStretch)
-            headStretch = wanted > headStretch ? wanted : headStretch - (headStretch - wanted) / 8
-        }
+        guard gap >= needed / 8 else { return }
+        // More than nearly all need, so that a longer head seldom takes another reading: one that is short of it counts as
+        // much as eight that are not.
+        headStretch += needed + 256 > headStretch ? 512 : -64
+        headStretch = min(max(headStretch, 1024), RecordSource.leastStretch)
         stretch = headStretch
     }
 
@@ -208,7 +222,8 @@ final class RecordSource {
 extension RecordSource {
     /// Decodes some more of the member.
     private func inflate() throws(ArchiveProblem) -> Bool {
-        guard let inflater, !isMemberOver, damage == nil else { return false }
+        guard let inflater, damage == nil else { return false }
+        if isMemberOver { guard try joinNext() else { return false } }
         var end = buffer.count
         if isShared, marks != nil || goesBack {
             try keepMark()
@@ -229,8 +244,45 @@ extension RecordSource {
             case .open: break
             }
             if step.produced > 0 { return true }
-            if isMemberOver || damage != nil { return false }
+            guard damage == nil else { return false }
+            if isMemberOver { guard try joinNext() else { return false } }
         }
+    }
+
+    /// Takes the next member for the rest of the one that is over.
+    ///
+    /// - Returns: false where a record begins there, or no member does.
+    private func joinNext() throws(ArchiveProblem) -> Bool {
+        guard isInRecord, let inflater, try hold(1024) > 2, input[inputLow...].starts(with: [0x1F, 0x8B]) else {
+            return false
+        }
+        inflater.reset(.gzip)
+        var start: [UInt8] = Array(repeating: 0, count: 5)
+        let step = start.withUnsafeMutableBytes {
+            inflater.decode(UnsafeRawBufferPointer(rebasing: input[inputLow..<inputHigh]), into: $0)
+        }
+        if case .failed = step.state { return false }
+        guard step.produced == start.count || step.state == .complete, !start.elementsEqual("WARC/".utf8) else {
+            return false
+        }
+        inflater.reset(.gzip)
+        lastPiece = (filePosition, position + high - low)
+        isMemberOver = false
+        return true
+    }
+
+    /// Goes back to a place behind the beginning of the record, and takes its member and those behind it for themselves.
+    ///
+    /// - Returns: whether it is there now.
+    func separate(from place: Int) throws(ArchiveProblem) -> Bool {
+        guard place >= piece.position else { return false }
+        let distance = place - piece.position
+        inputEnd = piece.member
+        inputLow = 0
+        inputHigh = 0
+        isAtEnd = false
+        begin()
+        return try skip(distance)
     }
 
     /// - Returns: whether there is compressed input.
@@ -271,6 +323,7 @@ extension RecordSource {
         damage = nil
         isMemberOver = false
         isShared = false
+        lastPiece = (member, 0)
         stateBefore = nil
         lastState = nil
         inflater?.reset(.gzip)

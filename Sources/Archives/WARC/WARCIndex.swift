@@ -8,7 +8,7 @@ struct WARCIndex {
     private var pairs = RecordPairs()
     private var revisits = RecordRevisits()
     /// The last date, and the time that it is: entries that follow each other often have the same.
-    private var date: (text: ArraySlice<UInt8>, time: Int64?) = ([], nil)
+    private var date: (text: [UInt8], time: Int64?) = ([], nil)
 
     /// What the scan of a response's block showed.
     private struct Response {
@@ -101,7 +101,6 @@ struct WARCIndex {
         let entry = contents.table.count
         var found = FoundEntry(
             at: EntryPlace(offset: record.offset, length: record.inner, extra: UInt32(clamping: entry)))
-        found.url = Array(head[head.url] ?? [])
         found.status = response.status
         found.isPartial = response.isPartial
         found.varies = response.varies
@@ -109,7 +108,7 @@ struct WARCIndex {
         found.time = head[head.date].flatMap { time($0) }
         let id = head.key
         if head.kind == .revisit { found.status = response.status == 0 ? 200 : response.status }
-        try contents.table.add(found, limits: limits)
+        try contents.table.add(found, url: head[head.url] ?? [], limits: limits)
         requests.append(.none)
         revisits.add(id, digest: head[head.payloadDigest].flatMap { RecordKey(digest: $0) })
         if head.kind == .revisit { addRevisit(entry, head, response) }
@@ -120,7 +119,11 @@ struct WARCIndex {
 
     private mutating func time(_ text: ArraySlice<UInt8>) -> Int64? {
         let isSame = text.withUnsafeBytes { text in date.text.withUnsafeBytes { text.equals($0) } }
-        if !isSame { date = (text, RecordTime.milliseconds(text)) }
+        if !isSame {
+            date.text.removeAll(keepingCapacity: true)
+            date.text += text
+            date.time = RecordTime.milliseconds(text)
+        }
         return date.time
     }
 

@@ -48,7 +48,8 @@ struct WARCReader: ArchiveReader {
             try index.read(source, into: &contents, progress: input.progress)
         }
         guard contents.table.count > 0 else {
-            throw ArchiveProblem(.error, "there is no record of a response in it", at: .file)
+            let reason = contents.warnings.first.map { ": \($0.message)" } ?? ""
+            throw ArchiveProblem(.error, "there is no record of a response in it" + reason, at: .file)
         }
         self.files = files
         self.marks = marks

@@ -26,7 +26,7 @@ struct WARCVerifier {
             if let first = entries.first, WARCReader.place(table[first].place) == record.place {
                 number = first + 1
                 // The body of a revisit is another record's.
-                isDecoded = isDecoding && table[first].isUsable && record.head.kind != .revisit
+                isDecoded = isDecoding && table[first].isUsable && !table[first].isPart && record.head.kind != .revisit
                 entries = entries.dropFirst()
             }
             for text in try check(record, isDecoded: isDecoded) {

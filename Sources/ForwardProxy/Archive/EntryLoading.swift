@@ -111,6 +111,10 @@ struct EntryLoader: Sendable {
             ? ContentCoding(named: exchange.body.codings[0]) : nil
         let coded = coding.map { MadeContent(coding: $0, etag: tag(stored), body: ByteBuffer(bytes: stored)) }
         do throws(ArchiveProblem) {
+            // A part that happens to be decodable would not be the one that Content-Range names.
+            guard exchange.status != 206 || !OutgoingFields.isPart(exchange) else {
+                throw ArchiveProblem(.error, "a part of a coded body can't be decoded")
+            }
             var stream = try ContentDecoder.stream(
                 MemoryStream(stored), codings: exchange.body.codings, storedBytes: stored.count,
                 limits: archive.archive.limits)

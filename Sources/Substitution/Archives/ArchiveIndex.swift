@@ -13,18 +13,19 @@ struct ArchiveIndex: Sendable {
         private let mask: Int
         static let none = UInt32.max
 
-        init(count: Int, hash: (Int) -> UInt64?) {
+        init(count: Int) {
             var size = 8
             while size < count { size *= 2 }
             mask = size - 1
             heads = Array(repeating: Chains.none, count: size)
             following = Array(repeating: Chains.none, count: count)
-            for index in stride(from: count - 1, through: 0, by: -1) {
-                guard let hash = hash(index) else { continue }
-                let place = Int(truncatingIfNeeded: hash) & mask
-                following[index] = heads[place]
-                heads[place] = UInt32(truncatingIfNeeded: index)
-            }
+        }
+
+        /// Adds a URL before those of its chain: the last one comes first.
+        mutating func add(_ index: Int, _ hash: UInt64) {
+            let place = Int(truncatingIfNeeded: hash) & mask
+            following[index] = heads[place]
+            heads[place] = UInt32(truncatingIfNeeded: index)
         }
 
         /// Calls `body` with the place of each URL that may have this hash, until it returns false.
@@ -55,43 +56,31 @@ struct ArchiveIndex: Sendable {
         rules.redacted = ArchiveIndex.redactedNames(table)
         let final = rules
         self.rules = final
-        loose = Chains(count: count) { index in
-            ArchiveIndex.withURL(of: index, table) { ArchiveIndex.looseHash($0, pathEnd: $1, final) }
+        var loose = Chains(count: count)
+        var paths = Chains(count: count)
+        var images = mode == .nearest ? Chains(count: count) : nil
+        table.forEachURLFromLast { place, url, pathEnd in
+            let path = ArchiveIndex.pathHash(url, pathEnd: pathEnd)
+            paths.add(place, path)
+            loose.add(place, ArchiveIndex.looseHash(path, url, pathEnd: pathEnd, final))
+            if images != nil, let hash = ImageSize(url, pathEnd: pathEnd)?.hash { images?.add(place, hash) }
         }
-        paths = Chains(count: count) { index in
-            ArchiveIndex.withURL(of: index, table) { ArchiveIndex.pathHash($0, pathEnd: $1) }
-        }
-        images =
-            mode == .nearest
-            ? Chains(count: count) { index in
-                ArchiveIndex.withURL(of: index, table) { ImageSize($0, pathEnd: $1)?.hash } ?? nil
-            } : nil
-        let unsafe: Set<String> = ["POST", "PUT", "PATCH", "DELETE"]
-        changes = (0..<table.count).filter { number in
+        self.loose = loose
+        self.paths = paths
+        self.images = images
+        changes = table.indices(ofMethods: ["POST", "PUT", "PATCH", "DELETE"]).filter { number in
             let entry = table[number]
-            guard entry.method != "GET", unsafe.contains(entry.method), entry.isUsable else { return false }
-            return !(entry.method == "POST" && entry.hasRequestBody && isQuery(number))
+            return entry.isUsable && !(entry.method == "POST" && entry.hasRequestBody && isQuery(number))
         }.map { UInt32($0) }
-    }
-
-    private static func withURL<Result>(
-        of place: Int, _ table: EntryTable, _ body: (UnsafeRawBufferPointer, Int) -> Result
-    ) -> Result? {
-        let entry = table.found(byURL: place)
-        let url = entry.url
-        guard !url.isEmpty else { return nil }
-        return url.withUnsafeBytes { body($0, entry.pathEnd) }
     }
 
     private static func redactedNames(_ table: EntryTable) -> Set<[UInt8]> {
         var names: Set<[UInt8]> = []
-        for index in 0..<table.urlCount {
-            _ = withURL(of: index, table) { url, pathEnd in
-                guard pathEnd < url.count else { return }
-                for parameter in QueryParameters(of: url, pathEnd: pathEnd)
-                where parameter.count > 9 && parameter.suffix(8).elementsEqual(ParameterRules.redactedValue) {
-                    names.insert(Array(parameter.prefix { $0 != UInt8(ascii: "=") }))
-                }
+        table.forEachURLFromLast { _, url, pathEnd in
+            guard pathEnd < url.count else { return }
+            for parameter in QueryParameters(of: url, pathEnd: pathEnd)
+            where parameter.count > 9 && parameter.suffix(8).elementsEqual(ParameterRules.redactedValue) {
+                names.insert(Array(parameter.prefix { $0 != UInt8(ascii: "=") }))
             }
         }
         return names
@@ -140,8 +129,10 @@ struct ArchiveIndex: Sendable {
         return sum == 0 ? path : URLHash.combined(path, sum)
     }
 
-    static func looseHash(_ url: UnsafeRawBufferPointer, pathEnd: Int, _ rules: ParameterRules) -> UInt64 {
-        let path = pathHash(url, pathEnd: pathEnd)
+    /// - Parameter path: the hash of host and path.
+    private static func looseHash(
+        _ path: UInt64, _ url: UnsafeRawBufferPointer, pathEnd: Int, _ rules: ParameterRules
+    ) -> UInt64 {
         guard pathEnd < url.count else { return path }
         var sum: UInt64 = 0
         for parameter in QueryParameters(of: url, pathEnd: pathEnd) where !rules.isBuster(parameter) {

@@ -36,4 +36,16 @@ struct EntryTableTests {
         #expect(table[0].unusable == unusable)
         #expect(table.usableCount == (unusable == nil ? 1 : 0))
     }
+
+    @Test("have URLs that are mended if there is a byte that needs it, wherever it stands")
+    func plain() {
+        for byte in UInt8.min...UInt8.max {
+            let isPlain = (0x21...0x7E).contains(byte) && !Array("\"#<>\\".utf8).contains(byte)
+            for place in 0..<19 {
+                var url = Array("http://a.example/bc".utf8)
+                url[place] = byte
+                #expect(url.withUnsafeBytes { RecordedURL.isPlain($0) } == isPlain, "\(byte) at \(place)")
+            }
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Synchronization
 import Testing
 
@@ -438,6 +439,30 @@ struct MHTMLReaderTests {
             "a.mhtml")
         for pieces in [1, 7, 65_536] {
             #expect(try few.text(0, pieces: pieces) == "a \(folder).cid-i b \(folder).cid-i")
+        }
+    }
+
+    @Test("has its cid: and shadow roots rewritten wherever they stand among bytes that are nearly theirs")
+    func places() throws {
+        // Some differ in one bit, some in the second byte alone.
+        let filler = Array("cc<<CD=|tiIT ci <t bj;k#s C< c".utf8) + [0xE3, 0xC3, 0xBC, 0xE9, 0xF4]
+        var random = SeededGenerator(seed: 3)
+        for length in 0..<200 {
+            func some() -> [UInt8] {
+                (0..<length % 20).map { _ in filler[Int.random(in: 0..<filler.count, using: &random)] }
+            }
+            let (first, second, third) = (some() + [0x20], some() + [0x20], some())
+            let tag = Array("<Template shadowmode='open'>".utf8)
+            let text = first + Array("cID:i ".utf8) + second + tag + third
+            let coded = text.map { "=" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let fields = "Content-Type: text/html\nContent-Location: http://a/\nContent-ID: <i>"
+            let archive = try openArchive(
+                Self.message(
+                    "Content-Type: multipart/related; boundary=b",
+                    [(fields + "\nContent-Transfer-Encoding: quoted-printable", coded)]), "a.mhtml")
+            let wanted =
+                first + Array("http://a/.cid-i ".utf8) + second + Array("<Template shadowrootmode='open'>".utf8) + third
+            for pieces in [1, 5, 65_536] { #expect(try archive.body(0, pieces: pieces) == wanted) }
         }
     }
 

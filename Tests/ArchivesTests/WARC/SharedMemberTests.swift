@@ -127,4 +127,71 @@ struct SharedMemberTests {
             }
         }
     }
+
+    // MARK: Members that are cut anywhere
+
+    /// Gzip as `bgzip` and `split` make it: each piece is a member, wherever records begin.
+    private static func members(_ bytes: [UInt8], of length: Int) throws -> [UInt8] {
+        try stride(from: 0, to: bytes.count, by: length).flatMap { start in
+            try gzip(Array(bytes[start..<min(start + length, bytes.count)]))
+        }
+    }
+
+    @Test(
+        "has the same records where they go on in further members",
+        arguments: [1, 2, 3, 5, 7, 64, 150, 151, 1000, 4096, 70_000])
+    func cut(_ length: Int) throws {
+        var text = Self.text(6, bodies: length < 100 ? 50 : 9000)
+        text.add("resource", with: ["WARC-Target-URI: http://a.example/r"], "r")
+        let plain = try ReadArchive(text.plain, name: "a.warc")
+        // An empty member is what bgzip ends with.
+        let cut = try ReadArchive(try Self.members(text.plain, of: length) + gzip([]), name: "a.warc.gz")
+        #expect(cut.lines == plain.lines && cut.lines.count == 7)
+        #expect(cut.warnings.allSatisfy { $0.hasPrefix("several records are in one gzip member") })
+        for index in [6, 3, 0, 5, 1, 4, 2] {
+            #expect(try cut.bytes(index, step: 1000) == plain.bytes(index, step: 1000))
+            #expect(
+                try cut.archive.exchange(index).requestFields == plain.archive.exchange(index).requestFields)
+        }
+        #expect(try cut.archive.verified().isEmpty)
+    }
+
+    @Test("has a record that is whole behind one that goes on, each in members of its own")
+    func cutEach() throws {
+        let text = Self.text(3, bodies: 9000)
+        let bytes = try text.records.flatMap { try Self.members($0, of: 5000) + gzip([]) }
+        let read = try ReadArchive(bytes, name: "a.warc.gz")
+        #expect(read.lines.count == 3 && read.warnings.isEmpty)
+        for index in 0..<3 { #expect(try read.body(index) == Self.noise(9000, index + 1)) }
+    }
+
+    @Test("goes on at the next record where one that goes on has a wrong length", arguments: [9100, 20_000, 1 << 40])
+    func cutWrong(_ length: Int) throws {
+        var records = Self.text(8, bodies: 9000).records
+        let second = String(decoding: records[1], as: UTF8.self)
+        records[1] = Array(second.replacing("Content-Length: 9019", with: "Content-Length: \(length)").utf8)
+        let read = try ReadArchive(try Self.members(records.flatMap { $0 }, of: 5000), name: "a.warc.gz")
+        #expect(read.lines.first?.hasSuffix("http://a.example/1") == true)
+        #expect(read.lines.suffix(6).map { $0.suffix(1) } == ["3", "4", "5", "6", "7", "8"])
+        #expect(Set(read.lines).count == read.lines.count && !read.lines.contains { $0.hasSuffix("/2") })
+        #expect(read.warnings.count >= 2)
+        for index in read.lines.indices {
+            let number = try #require(Int(read.lines[index].suffix(1)))
+            #expect(try read.body(index) == Self.noise(9000, number))
+        }
+    }
+
+    @Test("is read in time in proportion to it where many that go on are longer than the file")
+    func cutLinear() throws {
+        var records = Self.text(200, bodies: 20_000).records
+        for number in 50..<200 {
+            let text = String(decoding: records[number], as: UTF8.self)
+            records[number] = Array(text.replacing("Content-Length: 20019", with: "Content-Length: \(1 << 40)").utf8)
+        }
+        let members = try Self.members(records.flatMap { $0 }, of: 65_280)
+        let counted = Counted(members)
+        let archive = try Archive.open(ArchiveInput(name: "a.warc.gz", bytes: counted.bytes))
+        #expect(archive.table.count == 50 && counted.take() < members.count * 60)
+        #expect(try archive.text(49) == Self.noise(20_000, 50))
+    }
 }

@@ -223,6 +223,14 @@ struct WARCDamageTests {
         }
     }
 
+    @Test("without an entry says what the first damage is")
+    func noEntry() throws {
+        var text = WARCText()
+        text.respond("http://a.example/", "HTTP/1.1 200 OK\r\n\r\nbody")
+        let cut = Array(text.plain.dropLast(6))
+        #expect(problem(cut, "a.warc")?.contains("in it: the record is cut short") == true)
+    }
+
     @Test("is none without an entry, as ARC, and in formats that aren't read")
     func refused() throws {
         var other = WARCText()

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Archives
@@ -97,6 +98,27 @@ struct WARCReaderTests {
             #expect(try read.body(0) == body)
             #expect(try read.body(0, step: 1000) == body)
         }
+    }
+
+    @Test("whose bodies are long is read by its heads alone: little more than they are, and each at once")
+    func heads() throws {
+        var text = WARCText()
+        for number in 1...400 {
+            text.respond(
+                "http://a.example/\(number)", "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "b", count: 20_000))
+        }
+        let bytes = text.plain
+        let reads = Mutex<(count: Int, bytes: Int)>((0, 0))
+        let counting = ArchiveBytes(count: bytes.count) { buffer, offset in
+            let length = min(buffer.count, bytes.count - offset)
+            reads.withLock { $0 = ($0.count + 1, $0.bytes + length) }
+            for index in 0..<length { buffer[index] = bytes[offset + index] }
+            return length
+        }
+        let archive = try Archive.open(ArchiveInput(name: "a.warc", bytes: counting))
+        #expect(archive.table.usableCount == 400)
+        let (count, read) = reads.withLock { $0 }
+        #expect(count < 440 && read < bytes.count / 10, "\(count) times, \(read) bytes of \(bytes.count)")
     }
 
     @Test("pairs requests and responses by either's WARC-Concurrent-To, in any order")
