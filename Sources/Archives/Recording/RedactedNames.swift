@@ -70,7 +70,7 @@ struct RedactedNames: Sendable {
         return !JSONRedaction.places(RedactedNames.decoded(value), self).isEmpty
     }
 
-    private static func decoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
+    static func decoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
         guard name.contains(UInt8(ascii: "%")) || name.contains(UInt8(ascii: "+")) else { return Array(name) }
         var decoded: [UInt8] = []
         var index = name.startIndex
@@ -121,139 +121,36 @@ struct RedactedNames: Sendable {
 
     // MARK: Bodies
 
-    /// A body without the values of these names, whatever it is.
+    /// In so many parts of parts names are looked for.
+    static let deepest = 8
+
+    /// A body without the values of these names, whatever it is: a form, a multipart form, or JSON is told by its bytes as
+    /// well as by its label.
     ///
     /// - Parameters:
-    ///   - boundary: that of the parts, where one is said; what begins as a part does has one without.
-    ///   - isForm: whether it is said to be a form.
+    ///   - type: the value of Content-Type; empty for none.
     ///   - depth: in how many parts it is.
-    func redactedBody(_ body: [UInt8], boundary: [UInt8]?, isForm: Bool, depth: Int = 0) -> [UInt8] {
+    func redactedBody(_ body: [UInt8], type: [UInt8], depth: Int = 0) -> [UInt8] {
         guard !isEmpty else { return body }
-        if depth < 8, let parts = redactedParts(body, boundary ?? [], depth) { return parts }
-        if depth < 8, let found = RedactedNames.boundary(body), let parts = redactedParts(body, found, depth) {
-            return parts
+        let media = type.withUnsafeBytes { MediaType($0) }
+        let essence = media.map { Array($0.essence) } ?? []
+        if depth < RedactedNames.deepest {
+            // What begins as a part does has a boundary, whatever is said.
+            let said = essence.starts(with: "multipart/".utf8) ? media?.parameter("boundary") : nil
+            for boundary in [said, RedactedNames.boundary(body)].compactMap(\.self) {
+                if let parts = redactedParts(body, boundary, depth) { return parts }
+            }
         }
         let text = JSONRedaction.redacted(body, self) ?? body
+        let isForm = essence.elementsEqual("application/x-www-form-urlencoded".utf8)
         // What is said to be a form may be read as one, JSON or not.
         return JSONRedaction.isJSON(text) && !isForm ? text : redactedPairs(text[...], isForm ? .form : .text)
-    }
-
-    // MARK: Multipart
-
-    /// The boundary of a body that begins as multipart does (RFC 2046 §5.1.1); nil for none.
-    private static func boundary(_ body: [UInt8]) -> [UInt8]? {
-        let text = body.drop { $0 == 0x0D || $0 == 0x0A }
-        guard text.starts(with: "--".utf8) else { return nil }
-        let lines = text.prefix(1024).split(maxSplits: 2) { $0 == 0x0D || $0 == 0x0A }
-        guard lines.count > 1, lines[1].prefix(8).map(\.asciiLowercased).elementsEqual("content-".utf8) else {
-            return nil
-        }
-        return Array(lines[0].dropFirst(2)).trimming { $0 == 0x20 || $0 == 0x09 }
-    }
-
-    /// The parts of a form (RFC 7578), those of these names with another content; nil where it has no such boundary.
-    private func redactedParts(_ body: [UInt8], _ boundary: [UInt8], _ depth: Int) -> [UInt8]? {
-        guard !boundary.isEmpty, boundary.count <= 256 else { return nil }
-        let delimiter = Array("--".utf8) + boundary
-        let places = RedactedNames.places(of: delimiter, in: body[...])
-        guard !places.isEmpty else { return nil }
-        var result: [UInt8] = []
-        result.reserveCapacity(body.count)
-        var part = 0
-        for place in places {
-            result += redactedPart(body[part..<place], depth)
-            part = place
-        }
-        return result + redactedPart(body[part...], depth)
-    }
-
-    /// A part from its delimiter on: another content where it has one of these names, else as a body of its own.
-    private func redactedPart(_ part: ArraySlice<UInt8>, _ depth: Int) -> [UInt8] {
-        let breaks = ["\r\n\r\n", "\n\n"].compactMap { text in
-            RedactedNames.places(of: Array(text.utf8), in: part).first.map { ($0, $0 + text.utf8.count) }
-        }
-        guard let (head, start) = breaks.min(by: { $0.0 < $1.0 }) else { return Array(part) }
-        guard RedactedNames.names(part[..<head]).contains(where: { contains($0) }) else {
-            return part[..<start]
-                + redactedBody(Array(part[start...]), boundary: nil, isForm: false, depth: depth + 1)
-        }
-        let end = part[start...].suffix(2).elementsEqual([0x0D, 0x0A]) ? 2 : part[start...].last == 0x0A ? 1 : 0
-        return Array(part[..<start]) + Redaction.mark + Array(part.suffix(end))
-    }
-
-    /// What a part's Content-Disposition says to be its name (RFC 7578 §4.2), in `name*` too, which may stand in several
-    /// lines.
-    private static func names(_ head: ArraySlice<UInt8>) -> [[UInt8]] {
-        var line: [UInt8] = []
-        for next in head.split(separator: 0x0A) {
-            if let first = next.first, first == 0x20 || first == 0x09 {
-                line += next
-            } else if isDisposition(line) {
-                break
-            } else {
-                line = Array(next)
-            }
-        }
-        guard isDisposition(line) else { return [] }
-        return parameters(line).compactMap { part in
-            guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-            let name = part[..<equals].filter { $0 > 0x20 }.map(\.asciiLowercased)
-            let value = part[(equals + 1)...].filter { $0 != UInt8(ascii: "\"") && $0 > 0x20 }
-            if name.elementsEqual("name".utf8) { return value }
-            guard name.elementsEqual("name*".utf8) else { return nil }
-            return value.lastIndex(of: UInt8(ascii: "'")).map { decoded(value[($0 + 1)...]) }
-        }
-    }
-
-    private static func isDisposition(_ line: [UInt8]) -> Bool {
-        line.prefix(20).map(\.asciiLowercased).elementsEqual("content-disposition:".utf8)
-    }
-
-    /// What stands behind each semicolon that is in no quotes.
-    private static func parameters(_ line: [UInt8]) -> [ArraySlice<UInt8>] {
-        var parts: [ArraySlice<UInt8>] = []
-        var (start, isQuoted, isEscaped) = (0, false, false)
-        for (index, byte) in line.enumerated() {
-            if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
-            isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
-            guard byte == UInt8(ascii: ";"), !isQuoted else { continue }
-            parts.append(line[start..<index])
-            start = index + 1
-        }
-        return Array((parts + [line[start...]]).dropFirst())
-    }
-
-    /// What stands before, between and behind the places of a text.
-    static func pieces(of bytes: ArraySlice<UInt8>, around text: [UInt8]) -> [ArraySlice<UInt8>] {
-        var pieces: [ArraySlice<UInt8>] = []
-        var start = bytes.startIndex
-        for place in places(of: text, in: bytes) {
-            pieces.append(bytes[start..<place])
-            start = place + text.count
-        }
-        return pieces + [bytes[start...]]
-    }
-
-    /// Where a text stands, without overlaps.
-    static func places(of text: [UInt8], in bytes: ArraySlice<UInt8>) -> [Int] {
-        guard let first = text.first, bytes.count >= text.count else { return [] }
-        var places: [Int] = []
-        var index = bytes.startIndex
-        let last = bytes.endIndex - text.count
-        while index <= last {
-            if bytes[index] == first, bytes[index..<index + text.count].elementsEqual(text) {
-                places.append(index)
-                index += text.count
-            } else {
-                index += 1
-            }
-        }
-        return places
     }
 }
 
 extension [UInt8] {
-    fileprivate func trimming(_ isTrimmed: (UInt8) -> Bool) -> [UInt8] {
+    /// Without what is trimmed at both ends.
+    func trimming(_ isTrimmed: (UInt8) -> Bool) -> [UInt8] {
         var text = self[...].drop(while: isTrimmed)
         while let last = text.last, isTrimmed(last) { text.removeLast() }
         return Array(text)

@@ -124,6 +124,12 @@ public struct Redaction: Sendable {
         return marks.contains { body.starts(with: $0) }
     }
 
+    /// The letters of a text in UTF-16 or UTF-32, if all are ASCII; nil for a body that doesn't begin as one.
+    static func narrow(_ body: [UInt8]) -> [UInt8]? {
+        guard hasWideMark(body) || hasWideLetters(body) else { return nil }
+        return body.filter { $0 != 0 && $0 != 0xFE && $0 != 0xFF }
+    }
+
     static func type(_ fields: [RecordedField]) -> [UInt8] { fields.first { $0.isNamed("content-type") }?.value ?? [] }
 
     // MARK: URLs and fields
@@ -215,13 +221,7 @@ public struct Redaction: Sendable {
 
     /// The body of a request. What it is, a form, a multipart form, or JSON, is told by its bytes as well as by its label:
     /// what sends it may have given it another one, or none.
-    public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] {
-        let media = type.withUnsafeBytes { MediaType($0) }
-        let essence = media.map { Array($0.essence) } ?? []
-        let boundary = essence.starts(with: "multipart/".utf8) ? media?.parameter("boundary") : nil
-        let isForm = essence.elementsEqual("application/x-www-form-urlencoded".utf8)
-        return parameters.redactedBody(body, boundary: boundary, isForm: isForm)
-    }
+    public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] { parameters.redactedBody(body, type: type) }
 
     /// The body of a response, decoded: members that were named beside the standard ones are taken out of JSON.
     ///

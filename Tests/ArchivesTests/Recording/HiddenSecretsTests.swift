@@ -1,0 +1,102 @@
+import Testing
+
+@testable import Archives
+
+/// Secrets in JSON that is broken, cut off, or packed into something else; and bodies that have none, which stay as they
+/// are.
+@Suite("Hidden secrets")
+struct HiddenSecretsTests {
+    private static let redaction = Redaction(names: ["default", "pin"])
+
+    private func kept(_ body: String, _ type: String) -> String {
+        String(decoding: Self.redaction.requestBody(Array(body.utf8), type: Array(type.utf8)), as: UTF8.self)
+    }
+
+    // MARK: Multipart
+
+    @Test(
+        "finds the name of a part by whichever way its head is read",
+        arguments: [
+            #"Content-Disposition: form-data; filename="a\"; name="password""#,
+            #"Content-Disposition: form-data; filename="a\\"; name="password""#,
+            #"Content-Disposition: form-data; filename="a\"; b"; name="password""#,
+            #"Content-Disposition : form-data; name="password""#, "Content-Disposition\t: form-data; name=password",
+            "Content-Disposition: form-data; name*=UTF-8''password",
+            "Content-Disposition: form-data; name*0=pass; name*1=\"word\"",
+            #"Content-Disposition: form-data; name="user%5Bpassword%5D""#,
+            "Content-Disposition: form-data; name='password'", "Content-Disposition: name=password",
+            "Content-Disposition: attachment\r\nContent-Disposition: form-data; name=password",
+        ])
+    func heads(head: String) {
+        for (first, second) in [("\r\n", "\r\n"), ("\n", "\n"), ("\r\n", "\n"), ("\n", "\r\n")] {
+            func body(_ content: String) -> String {
+                "--b\r\n\(head)\(first)\(second)\(content)\r\n--b\r\n"
+                    + "Content-Disposition: form-data; name=a\r\n\r\n1\r\n--b--\r\n"
+            }
+            #expect(kept(body("s3cret"), "multipart/form-data; boundary=b") == body("REDACTED"))
+        }
+    }
+
+    @Test("looks into parts of parts, and what stands before, between and behind parts")
+    func nested() {
+        func body(_ secret: String) -> String {
+            "{\"password\":\"\(secret)\"}\r\n--b\r\nContent-Type: multipart/mixed;\r\n boundary=\"c c\"\r\n\r\n"
+                + "{\"password\":\"\(secret)\"}\r\n--c c\r\nA: b\r\nContent-Disposition: form-data; name=\"password\""
+                + "\r\n\r\nREDACTED\r\n--c c--\r\n--b\r\n{\"password\":\"\(secret)\"}\r\n--b\r\n"
+                + "Content-Type: application/x-www-form-urlencoded\r\n\r\na=1&password=REDACTED\r\n--b--\r\n"
+                + "{\"password\":\"\(secret)\"}"
+        }
+        let planted = body("s3cret").replacing("REDACTED", with: "s3cret")
+        #expect(kept(planted, "multipart/mixed; boundary=b") == body("REDACTED"))
+    }
+
+    @Test("takes the content of a part out that is in UTF-16, and has a secret within")
+    func wideParts() {
+        func body(_ content: [UInt8]) -> [UInt8] {
+            Array("--b\r\nContent-Disposition: form-data; name=a\r\n\r\n".utf8) + content + Array("\r\n--b--\r\n".utf8)
+        }
+        func kept(_ content: [UInt8]) -> [UInt8] {
+            Self.redaction.requestBody(body(content), type: Array("multipart/form-data; boundary=b".utf8))
+        }
+        let texts = [(#"{"password":"s3cret"}"#, false), ("a=1&token=2", false), (#"{"a":"password"}"#, true)]
+        for (text, isKept) in texts {
+            let little = text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+            let big = text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            for content in [little, big, [0xFF, 0xFE] + little] {
+                #expect(kept(content) == (isKept ? body(content) : body(Redaction.mark)))
+            }
+        }
+    }
+
+    @Test("finds parts by a boundary of any length")
+    func boundaries() {
+        let boundary = String(repeating: "-", count: 300) + "b"
+        func body(_ content: String) -> String {
+            "----\r\n--\(boundary)\r\nContent-Disposition: form-data; name=token\r\n\r\n\(content)\r\n--\(boundary)--\r\n"
+        }
+        #expect(kept(body("s3cret"), "multipart/form-data; boundary=\(boundary)") == body("REDACTED"))
+    }
+
+    @Test("takes the content of a part out that is coded for mail, and has a secret within")
+    func coded() {
+        func body(_ coding: String, _ content: String) -> String {
+            "--b\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: \(coding)\r\n\r\n\(content)\r\n--b--\r\n"
+        }
+        let base64 = ["eyJwYXNzd29yZCI6\r\nInMzY3JldCJ9", "eyJhIjoi\r\nYiJ9"]
+        let quotable = ["{=22password=22:=\r\n=22s3cret=22}", "{=22a=22:=\r\n=22b=22}"]
+        for (coding, contents) in [("base64", base64), ("Quoted-Printable", quotable)] {
+            #expect(kept(body(coding, contents[0]), "multipart/form-data; boundary=b") == body(coding, "REDACTED"))
+            #expect(kept(body(coding, contents[1]), "multipart/form-data; boundary=b") == body(coding, contents[1]))
+        }
+    }
+
+    @Test("tells parts by their first line where no boundary is said, whatever the first line of their head is")
+    func unsaid() {
+        func body(_ content: String) -> String {
+            "--b\r\nX-A: b\r\ncontent-disposition: form-data; name=\"password\"\r\n\r\n\(content)\r\n--b--\r\n"
+        }
+        for type in ["", "application/octet-stream", "multipart/form-data", "multipart/form-data; boundary=x"] {
+            #expect(kept(body("s3cret"), type) == body("REDACTED"))
+        }
+    }
+}
