@@ -26,6 +26,12 @@ struct RedactedNames: Sendable {
         return false
     }
 
+    /// Whether one of them stands anywhere in a text.
+    func occur(in text: some Collection<UInt8>) -> Bool {
+        let text = text.map(\.asciiLowercased)
+        return names.contains { !RedactedNames.places(of: $0, in: text[...]).isEmpty }
+    }
+
     // MARK: Forms
 
     /// Where pairs and their values end.

@@ -12,6 +12,82 @@ struct HiddenSecretsTests {
         String(decoding: Self.redaction.requestBody(Array(body.utf8), type: Array(type.utf8)), as: UTF8.self)
     }
 
+    @Test(
+        "takes JSON out that is a text in JSON, however its quotes are written, and however deep it is",
+        arguments: [
+            (#""{\"password\":\"s3cret\"}""#, #""REDACTED""#),
+            (#"{"a":"\"{\\\"password\\\":\\\"s3cret\\\"}\""}"#, #"{"a":"REDACTED"}"#),
+            ("\u{FEFF}" + #""{\"password\":\"s3cret\"}""#, "\u{FEFF}" + #""REDACTED""#),
+            ("\u{FEFF}" + #"{"password":"s3cret"}"#, "\u{FEFF}" + #"{"password":"REDACTED"}"#),
+            (#"{"a":"\ufeff{\"password\":\"s3cret\"}","b":1}"#, #"{"a":"REDACTED","b":1}"#),
+            (#"{"a":""# + "\u{FEFF}" + #"{\"password\":\"s3cret\"}","b":1}"#, #"{"a":"REDACTED","b":1}"#),
+            (#"{"a":"it was {\"password\":\"s3cret\"}"}"#, #"{"a":"REDACTED"}"#),
+            (#"{"a":"{\u0022password\u0022:\u0022s3cret\u0022}"}"#, #"{"a":"REDACTED"}"#),
+            (#"{"a":"{\"b\":\"{\\u0022password\\u0022:1}\"}"}"#, #"{"a":"REDACTED"}"#),
+            (#"{"a":"{'password':'s3cret'}","b":1}"#, #"{"a":"REDACTED","b":1}"#),
+            (
+                #"{"query":"mutation { login(user: \"u\", password: \"s3cret\") { token } }","variables":{}}"#,
+                #"{"query":"REDACTED","variables":{}}"#
+            ),
+        ])
+    func texts(body: String, redacted: String) {
+        #expect(kept(body, "application/json") == redacted)
+        #expect(kept(body, "text/plain") == redacted)
+        #expect(kept(redacted, "application/json") == redacted)
+    }
+
+    @Test("takes a text out in which JSON is packed deeper than is looked")
+    func deepTexts() {
+        func packed(_ text: String) -> String {
+            (0..<10).reduce(text) { text, _ in
+                "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+            }
+        }
+        #expect(kept(packed(#"{"password":"s3cret"}"#), "application/json") == #""REDACTED""#)
+        let harmless = packed(#"{"a":"b"}"#)
+        #expect(kept(harmless, "application/json") == harmless)
+    }
+
+    @Test(
+        "takes members out of JSON that is broken, cut off, commented, or between something else",
+        arguments: [
+            (#"{"a":{"b":1},"password":"s3cret""#, #"{"a":{"b":1},"password":"REDACTED""#),
+            (#"{"a":1,,"password":"a,\"s3cret","b":1,}"#, #"{"a":1,,"password":"REDACTED","b":1,}"#),
+            (#""a":1,"password":"s3cret"}"#, #""a":1,"password":"REDACTED"}"#),
+            (#"{"a":1,,"pass\u0077ord":"s3cret"}"#, #"{"a":1,,"pass\u0077ord":"REDACTED"}"#),
+            (#"{"password":{"v":"}s3cret"},"b":1,}"#, #"{"password":"REDACTED","b":1,}"#),
+            (#"{"a":1,"password":{"v":"s3cret"#, #"{"a":1,"password":"REDACTED""#),
+            (#"{"password":my s3cret phrase,"b":1}"#, #"{"password":"REDACTED","b":1}"#),
+            (#"{"password":\"a,s3cret\","b":1}"#, #"{"password":"REDACTED","b":1}"#),
+            (#"{"a": "5" tall", "password":"s3cret"}"#, #"{"a": "5" tall", "password":"REDACTED"}"#),
+            (#"{"a":"C:\","password":"s3cret"}"#, #"{"a":"C:\","password":"REDACTED"}"#),
+            (#"{\"password\":\"s3cret\"}"#, #""REDACTED""#), (#""{\"password\":\"s3cret\"#, #""REDACTED""#),
+            (#"x\",\"password\":\"s3cret\"}","b":1}"#, #""REDACTED","b":1}"#),
+            ("{\"a\":\n{\"password\":\"s3cret\"}\n{\"b\":1}\n", "{\"a\":\n{\"password\":\"REDACTED\"}\n{\"b\":1}\n"),
+            (
+                "{\"a\":1, // it's\n\"password\" /* b */ : /* \"c\" */ // d\n\"s3cret\", \"b\":1}",
+                "{\"a\":1, // it's\n\"password\" /* b */ : \"REDACTED\", \"b\":1}"
+            ),
+            ("{\"password\":{\"v\":1 /* } */, \"w\":\"s3cret\"}, \"b\":1}", "{\"password\":\"REDACTED\", \"b\":1}"),
+            (#"{"password": /* "token":"s3cret" */"#, #"{"password": "REDACTED""#),
+            (#"{"password":,"token":"s3cret"}"#, #"{"password":,"token":"REDACTED"}"#),
+            (#"cb({"password":"s3cret","b":1});"#, #"cb({"password":"REDACTED","b":1});"#),
+            (#"cb("{\"password\":\"s3cret\"}")"#, #"cb("REDACTED")"#),
+            (")]}',\n{\"password\":\"s3cret\"}", ")]}',\n{\"password\":\"REDACTED\"}"),
+            ("{'user':'it is','password':'s3cret','b':1}", "{'user':'it is','password':\"REDACTED\",'b':1}"),
+            (#"{user:"u",password:"s3cret",b:1}"#, #"{user:"u",password:"REDACTED",b:1}"#),
+            ("{user:`u`,password:`s3cret`}", "{user:`u`,password:\"REDACTED\"}"),
+            (#"login(password: """a "s3cret" b""")"#, #"login(password: "REDACTED")"#),
+            ("event: a\ndata: {\"password\":\"s3cret\"}\n\n", "event: a\ndata: {\"password\":\"REDACTED\"}\n\n"),
+            ("\u{1E}{\"password\":\"s3cret\"}\n", "\u{1E}{\"password\":\"REDACTED\"}\n"),
+        ])
+    func broken(body: String, redacted: String) {
+        for type in ["application/json", "application/octet-stream", "text/event-stream", ""] {
+            #expect(kept(body, type) == redacted)
+            #expect(kept(redacted, type) == redacted)
+        }
+    }
+
     // MARK: Multipart
 
     @Test(

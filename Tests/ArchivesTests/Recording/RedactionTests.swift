@@ -109,7 +109,7 @@ struct RedactionTests {
             ),
             ("application/json", #"{'a':1, "password":"p", "b":2}"#, #"{'a':1, "password":"REDACTED", "b":2}"#),
             ("application/json", ")]}',\n{\"sig\":1,\"a\":\"sig\"}", ")]}',\n{\"sig\":\"REDACTED\",\"a\":\"sig\"}"),
-            ("text/plain", #"x "token" : null, "token":[1,2] y"#, #"x "token" : null, "token":"REDACTED""#),
+            ("text/plain", #"x "token" : null, "token":[1,2] y"#, #"x "token" : null, "token":"REDACTED" y"#),
             ("text/plain", #""password" "token":"#, #""password" "token":"#),
             ("application/json", "password", "password"),
             (
