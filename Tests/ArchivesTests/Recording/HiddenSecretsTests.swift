@@ -175,4 +175,28 @@ struct HiddenSecretsTests {
             #expect(kept(body("s3cret"), type) == body("REDACTED"))
         }
     }
+
+    // MARK: Responses
+
+    @Test(
+        "finds members in responses that are texts of JSON, or events whose data has several lines",
+        arguments: [
+            (#""{\"pin\":1}""#, "application/json", #""REDACTED""#), (#""{\"pin\":1}""#, "text/plain", #""REDACTED""#),
+            (#"cb("{\"pin\":1}")"#, "text/plain", #"cb("REDACTED")"#),
+            (#"{"a":1,,"pin":1}"#, "", #"{"a":1,,"pin":"REDACTED"}"#),
+            ("[{\"a\":1}\n{\"pin\":1}\n", "text/plain", "[{\"a\":1}\n{\"pin\":\"REDACTED\"}\n"),
+            (
+                "id: 1\r\ndata: {\r\ndata: \"pin\": {\r\ndata:  \"v\": 1}\r\ndata: , \"b\":2}\r\n\r\ndata: x\n",
+                "text/event-stream",
+                "id: 1\r\ndata: {\r\ndata: \"pin\": \"REDACTED\"\r\ndata: , \"b\":2}\r\n\r\ndata: x\n"
+            ),
+            ("\u{FEFF}data: {\"pin\":1}\r\r", "text/event-stream", "\u{FEFF}data: {\"pin\":\"REDACTED\"}\r\r"),
+            ("data: it is {\"pin\":1}\n\n", "text/event-stream", "data: it is {\"pin\":\"REDACTED\"}\n\n"),
+            ("data: \"{\\\"pin\\\":1}\"\n\n", "text/event-stream", "data: \"REDACTED\"\n\n"),
+        ])
+    func responses(body: String, type: String, redacted: String) {
+        let kept = Self.redaction.responseBody(Array(body.utf8), type: Array(type.utf8))
+        #expect(kept.map { String(decoding: $0, as: UTF8.self) } == redacted)
+        #expect(Self.redaction.mayChange(Array(body.utf8), type: Array(type.utf8)))
+    }
 }
