@@ -11,19 +11,25 @@ struct RedactedNames: Sendable {
     var isEmpty: Bool { names.isEmpty }
 
     /// Whether a name is one of them, whatever its case; of `user[password]` it is what stands in the last brackets, of
-    /// `token[]` and `token[0]` what stands before those that are empty or hold a number.
+    /// `token[]` and `token[0]` what stands before those that are empty or hold a number, and of `Input.Password` what
+    /// stands behind the last point.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
         var name = name.map(\.asciiLowercased)
-        if names.contains(name) { return true }
+        if names.contains(name) || isLast(of: name[...]) { return true }
         while name.last == UInt8(ascii: "]"), let start = name.lastIndex(of: UInt8(ascii: "[")) {
             let inside = name[(start + 1)...].dropLast()
-            if names.contains(Array(inside)) { return true }
+            if names.contains(Array(inside)) || isLast(of: inside) { return true }
             guard inside.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
             name.removeSubrange(start...)
-            if names.contains(name) { return true }
+            if names.contains(name) || isLast(of: name[...]) { return true }
         }
         return false
+    }
+
+    /// Whether what stands behind the last point of a name is one of them.
+    private func isLast(of name: ArraySlice<UInt8>) -> Bool {
+        name.lastIndex(of: UInt8(ascii: ".")).map { names.contains(Array(name[($0 + 1)...])) } ?? false
     }
 
     /// Whether one of them stands anywhere in a text.
@@ -55,9 +61,12 @@ struct RedactedNames: Sendable {
                 byte == UInt8(ascii: "&") || (kind != .query && (byte == 0x0A || byte == 0x0D))
             }
             let pair = rest[..<(end ?? rest.endIndex)]
-            if let equals = pair.firstIndex(of: UInt8(ascii: "=")), isTakenOut(pair[..<equals], pair[(equals + 1)...]) {
+            let equals = pair.firstIndex(of: UInt8(ascii: "="))
+            if let equals, isTakenOut(pair[..<equals], pair[(equals + 1)...]) {
                 result += pair[...equals] + Redaction.mark
                 if kind == .form { end = rest[pair.endIndex...].firstIndex(of: UInt8(ascii: "&")) }
+            } else if isEncodedJSON(pair[..<(equals ?? pair.endIndex)], kind) {
+                result += Redaction.mark
             } else {
                 result += pair
             }
@@ -67,17 +76,65 @@ struct RedactedNames: Sendable {
         }
     }
 
-    /// Whether a pair's value is one of these names, or is JSON that has such.
+    /// Whether a pair has one of these names, or its value has: as a member of JSON, or in a URL or a form.
     private func isTakenOut(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
-        let name = RedactedNames.decoded(name).trimming { $0 == 0x20 || $0 == 0x09 }
-        if contains(name) { return true }
-        let first = value.prefix(3).map(\.asciiLowercased)
-        guard ["{", "[", "%7b", "%5b", "%22"].contains(where: { first.starts(with: $0.utf8) }) else { return false }
-        return !JSONRedaction.places(RedactedNames.decoded(value), self).isEmpty
+        contains(RedactedNames.pairName(name)) || hasNames(value)
+    }
+
+    /// Whether a value has one of these names, however often it is encoded.
+    private func hasNames(_ value: ArraySlice<UInt8>) -> Bool {
+        var text = value
+        for _ in 0..<RedactedNames.mostEncodings {
+            let isEncoded = RedactedNames.isEncoded(text)
+            let decoded = RedactedNames.decoded(text)
+            // In what has been searched as a text, what was taken out is no reason to take out what stands around it.
+            if JSONRedaction.hasMembers(decoded, self, countsMarks: ResponseText.begins(decoded)) || hasPairs(decoded) {
+                return true
+            }
+            text = decoded[...]
+            guard isEncoded else { return false }
+        }
+        return false
+    }
+
+    /// Whether a value is a URL or a form that has a parameter with one of these names, but for the first of a form: one
+    /// pair alone may be a text.
+    private func hasPairs(_ text: [UInt8]) -> Bool {
+        var start: Int?
+        for index in text.indices {
+            switch text[index] {
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: ";"): start = index + 1
+            case UInt8(ascii: "="):
+                if let start, contains(RedactedNames.pairName(text[start..<index])) { return true }
+                start = nil
+            default: break
+            }
+        }
+        return false
+    }
+
+    /// Whether what stands in the place of a name has one of these as a member of JSON, which wasn't taken out of a body
+    /// since it is encoded.
+    private func isEncodedJSON(_ name: ArraySlice<UInt8>, _ kind: Pairs) -> Bool {
+        (kind == .query || RedactedNames.isEncoded(name))
+            && JSONRedaction.hasMembers(RedactedNames.decoded(name), self, countsMarks: kind == .query)
+    }
+
+    /// A value is decoded so often.
+    private static let mostEncodings = 4
+
+    private static func isEncoded(_ text: ArraySlice<UInt8>) -> Bool {
+        text.contains(UInt8(ascii: "%")) || text.contains(UInt8(ascii: "+"))
+    }
+
+    /// The name of a pair: of the first one of a query or a form what stands behind all that stands before that.
+    private static func pairName(_ name: ArraySlice<UInt8>) -> [UInt8] {
+        let start = name.lastIndex { "?#;".utf8.contains($0) }.map { $0 + 1 } ?? name.startIndex
+        return decoded(name[start...]).trimming { $0 == 0x20 || $0 == 0x09 }
     }
 
     static func decoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
-        guard name.contains(UInt8(ascii: "%")) || name.contains(UInt8(ascii: "+")) else { return Array(name) }
+        guard isEncoded(name) else { return Array(name) }
         var decoded: [UInt8] = []
         var index = name.startIndex
         while index < name.endIndex {

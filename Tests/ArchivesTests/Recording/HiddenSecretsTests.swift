@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Archives
@@ -86,6 +87,46 @@ struct HiddenSecretsTests {
             #expect(kept(body, type) == redacted)
             #expect(kept(redacted, type) == redacted)
         }
+    }
+
+    @Test(
+        "takes values of forms and queries out that are JSON or URLs, whatever stands before, and however often encoded",
+        arguments: [
+            "%20%7B%22password%22%3A%22s3cret%22%7D", #"+{"password":"s3cret"}"#, #"%20{"password":"s3cret"}"#,
+            "%EF%BB%BF%7B%22password%22%3A%22s3cret%22%7D", "%22%7B%5C%22password%5C%22%3A%5C%22s3cret%5C%22%7D%22",
+            "it+was%3A%7B%22password%22%3A%22s3cret%22%7D", "%257B%2522password%2522%253A%2522s3cret%2522%257D",
+            "https%3A%2F%2Fa.test%2Fcb%3Ftoken%3Ds3cret", "/cb?token=s3cret", "user%3Du%26password%3Ds3cret",
+            "b;password=s3cret", "%7B+login%28password%3A%22s3cret%22%29+%7D",
+        ])
+    func values(value: String) {
+        let form = "application/x-www-form-urlencoded"
+        #expect(kept("a=1&data=\(value)&b=2", form) == "a=1&data=REDACTED&b=2")
+        let url = Self.redaction.url(Array("http://a.test/?a=1&data=\(value)&b=2".utf8))
+        #expect(String(decoding: url, as: UTF8.self) == "http://a.test/?a=1&data=REDACTED&b=2")
+    }
+
+    @Test("takes parameters out of URLs that begin a line of a text")
+    func urls() {
+        #expect(
+            kept("GET /a?b=1&token=s3cret HTTP/1.1\nhttps://a.test/?token=s3cret\n", "text/plain")
+                == "GET /a?b=1&token=REDACTED\nhttps://a.test/?token=REDACTED\n")
+    }
+
+    @Test("takes JSON out that is encoded, and stands in a form where a name does")
+    func names() {
+        let form = "application/x-www-form-urlencoded"
+        #expect(kept("%7B%22password%22%3A%22s3cret%22%7D", form) == "REDACTED")
+        #expect(kept("a=1&%7B%22password%22%3A%22s3cret%22%7D=&b=2", form) == "a=1&REDACTED&b=2")
+        // JSON that is said to be a form has all the bytes of forms.
+        for (body, redacted) in [
+            (#"{"password":"s3cret","a":"+1 %20"}"#, #"{"password":"REDACTED","a":"+1 %20"}"#),
+            (#"{"a":"+b%20=","password":"s3cret"}"#, #"{"a":"+b%20=","password":"REDACTED"}"#),
+            (#"{"password":"s3cret","a":"+b=c"}"#, #"{"password":"REDACTED","a":"+b=c"}"#),
+        ] {
+            #expect(kept(body, form) == redacted)
+        }
+        let url = Self.redaction.url(Array(#"http://a.test/?{"password":"s3cret"}"#.utf8))
+        #expect(String(decoding: url, as: UTF8.self) == "http://a.test/?REDACTED")
     }
 
     // MARK: Multipart
@@ -198,5 +239,93 @@ struct HiddenSecretsTests {
         let kept = Self.redaction.responseBody(Array(body.utf8), type: Array(type.utf8))
         #expect(kept.map { String(decoding: $0, as: UTF8.self) } == redacted)
         #expect(Self.redaction.mayChange(Array(body.utf8), type: Array(type.utf8)))
+    }
+
+    // MARK: What is no secret
+
+    @Test(
+        "leaves bodies without secrets as they are, byte for byte",
+        arguments: [
+            #"{"a":"password","b":["token","secret"],"c":"password: x","passwords":"x","x_token":1}"#,
+            #"{"token":null,"a":"token:","b":"'token':","c":"secret: 'tis so"}"#,
+            #"{"a":"C:\\dir\\","b":"\"quoted\", \"token\"","c":"\\\"","d":"{\"e\":\"it's\"}","f":"\ud83d\ude00"}"#,
+            #"{"query":"query Q($token: String!) { me(token: $token) { token: id } }","variables":{}}"#,
+            #"{"a":"x&y=1","url":"https://a.test:80/?a=b:c","time":"12:30"}"#, #""a text: with a colon""#,
+            "{\"a\":1}\n{\"b\":2}\n", "{\"a\":1,}", "{'a':'it\\'s'}", ")]}',\n[1,2]", "cb({\"a\":1})",
+            "--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"password\"\r\n\r\ntoken\r\n--b--\r\n",
+            "--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"a\\\"\r\n\r\nsecret: x\r\n--b--\r\n",
+            "a=1&b=%7B%22c%22%3A1%7D&c=100%25&d=a%3Atoken&e=token%3D1&f=%7Bx&g=%2",
+            "a=token=1&b=https%3A%2F%2Fa.test%2F%3Fb%3D1",
+            "password", "token: abc", "a\\b\\c \"d\\\" e", "\"\"\"", "'", "\\", "\"\\", "\":", ":", "\"token\":",
+            "{\"token\":",
+            "", "\u{FEFF}", "\u{FEFF}\"\"", "<p title=\"secret\">it's: x</p>",
+        ])
+    func harmless(body: String) {
+        for type in [
+            "application/json", "text/plain", "", "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=b",
+            "text/event-stream", "application/octet-stream",
+        ] {
+            #expect(kept(body, type) == body)
+            let response = Self.redaction.responseBody(Array(body.utf8), type: Array(type.utf8))
+            #expect(response.map { String(decoding: $0, as: UTF8.self) } == body)
+        }
+    }
+
+    @Test("leaves bytes that are no text as they are")
+    func bytes() {
+        var state: UInt64 = 1
+        for length in [1, 100, 100_000] {
+            let body = (0..<length).map { _ -> UInt8 in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return UInt8(truncatingIfNeeded: state >> 56)
+            }
+            #expect(Self.redaction.requestBody(body, type: Array("application/octet-stream".utf8)) == body)
+            #expect(Self.redaction.responseBody(body, type: Array("application/json".utf8)) == body)
+        }
+    }
+
+    // MARK: Time
+
+    /// The least of some times in which a body is searched, in nanoseconds of the processor.
+    private static func time(_ body: [UInt8], _ type: String) -> Int {
+        func now() -> Int {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        }
+        return (0..<3).reduce(Int.max) { least, _ in
+            let start = now()
+            let request = redaction.requestBody(body, type: Array(type.utf8))
+            let response = redaction.responseBody(body, type: Array("application/json".utf8))
+            #expect(request.count + (response?.count ?? 0) > 0)
+            return min(least, now() - start)
+        }
+    }
+
+    @Test(
+        "takes as long as a body is, whatever is repeated in it",
+        arguments: [
+            "\\", "\"", "\\\"", "'", "\"token\"", "\"token\":", "\"token\":\"", "\"token\":[", "\"token\":{\"a\":",
+            "\"token\"/*",
+            "\"token\"//", "\"token\":/*", "'token':", "'token':{", "\"x 'token':{", "token:'", "token:\"",
+            "\"x\" token:'\\'", "/*",
+            "//", ":", " :", "[", "{\"a\":", "\\\\\"", "\\u0022", "\\u005c", "\"\\n\",", "\"token\":\\\"", "token=",
+            "&", "?token", ";a",
+            "%2525", "%22", "-", "--b", "--b\r\n", "--b\r\n\r\n", "--b\r\nContent-Disposition: form-data; name=token",
+            "a=1&", "\n",
+            "\r\n", "data:", "data: \"token\":\n", "\"token\"    ", "\"\"\"", "token:\"\"\"",
+        ])
+    func linear(text: String) {
+        let boundaries = ["b", String(repeating: "-", count: 60) + "b"]
+        let types = boundaries.map { "multipart/form-data; boundary=\($0)" }
+        for type in ["application/json", "application/x-www-form-urlencoded"] + types {
+            func body(_ count: Int) -> [UInt8] {
+                Array(repeatElement(Array(text.utf8), count: count / text.utf8.count).joined())
+            }
+            // Eight times the length takes 8 times as long, or 64 where it is squared.
+            let (short, long) = (Self.time(body(2 << 10), type), Self.time(body(16 << 10), type))
+            #expect(long < 24 * short + 2_000_000, "\(type): \(short) and \(long) ns")
+        }
     }
 }

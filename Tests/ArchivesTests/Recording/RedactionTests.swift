@@ -20,6 +20,8 @@ struct RedactionTests {
             ("https://a.example/?user[password]=x", "https://a.example/?user[password]=REDACTED"),
             ("https://a.example/?token[]=x&b[]=y", "https://a.example/?token[]=REDACTED&b[]=y"),
             ("https://a.example/?token[0]=x&b[0]=y", "https://a.example/?token[0]=REDACTED&b[0]=y"),
+            ("https://a.example/?Input.Password=x&a.b=y", "https://a.example/?Input.Password=REDACTED&a.b=y"),
+            ("https://a.example/?token.a=x&user[a.token]=x", "https://a.example/?token.a=x&user[a.token]=REDACTED"),
             ("https://a.example/?u[token][1]=x", "https://a.example/?u[token][1]=REDACTED"),
             ("https://a.example/?user[token][]=x&[]=y", "https://a.example/?user[token][]=REDACTED&[]=y"),
             ("https://a.example/?tokens=1&&sig=2&", "https://a.example/?tokens=1&&sig=REDACTED&"),
