@@ -94,11 +94,12 @@ public struct Redaction: Sendable {
     }
 
     /// Whether a body is a text in UTF-16 or UTF-32, in which nothing is found: it begins with the byte order mark of one, or
-    /// with two letters of one where its label says JSON, a form, or one of these.
+    /// with two letters of one, where these are JSON's or its label says JSON, a form, or one of these.
     private func isWide(_ body: [UInt8], type: [UInt8]) -> Bool {
         guard !parameters.isEmpty else { return false }
         if Redaction.hasWideMark(body) { return true }
         guard Redaction.hasWideLetters(body) else { return false }
+        if let first = body.first(where: { $0 != 0 }), "{[\"".utf8.contains(first) { return true }
         let label = String(decoding: type, as: UTF8.self).lowercased()
         return ["json", "form", "utf-16", "utf-32"].contains { label.contains($0) }
     }
