@@ -100,6 +100,36 @@ extension EndToEnd {
             #expect(try record().status == 65)
         }
 
+        @Test("A list that can't be put into its order is told, stays whole, and makes the exit code 74")
+        func unsorted() throws {
+            let folder = TemporaryFolder()
+            let origin = try ScriptedOrigin(fields: "Content-Type: text/plain\r\n", body: "x")
+            let url = "http://127.0.0.1:\(origin.port)"
+            let curl = "curl --disable -sS -o /dev/null --max-time 60 -H 'Sec-Fetch-Mode: cors'"
+            for (name, options) in [("r", []), ("s", ["--mode", "all"])] as [(String, [String])] {
+                let part = "\(options.isEmpty ? name : name + ".new")/recording.yaml.recording-part"
+                for (ending, status) in [("true", 74), ("exit 3", 3)] as [(String, Int32)] {
+                    _ = try ChildProcess.run(["rm", "-rf", folder.at(name)])
+                    let finished = try SubproxyProcess.run(
+                        ["record", "-o", name] + options + [
+                            "--", "sh", "-c", "\(curl) \(url)/b; \(curl) \(url)/a; mkdir \(part); \(ending)",
+                        ], folder: folder.path)
+                    #expect(finished.status == status)
+                    #expect(
+                        finished.errorLines == [
+                            "subproxy: error: the entries of '\(name)/' can't be put into their order: File exists; they are "
+                                + "whole, in the order in which they were answered; --mode all records anew",
+                            "subproxy: recorded 2 exchanges of 1 host (2 bytes) to \(name)/",
+                        ], "\(finished.error)")
+                    #expect(
+                        try folder.text(of: "\(name)/recording.yaml").split(separator: "\n").filter {
+                            $0.contains("url:")
+                        }
+                            == ["- url: \(url)/b", "- url: \(url)/a"])
+                }
+            }
+        }
+
         @Test(
             "A full disk ends the recording with one line, and no exchange fails for it",
             .kernel(SmallDisk.isAvailable, "a file system of its own"), arguments: kinds)

@@ -26,12 +26,6 @@ public enum RecordingOrder {
         public init(start: Int64, answered: Int64) { (self.start, self.answered) = (start, answered) }
     }
 
-    /// Why a recording can't be sorted.
-    enum Refusal: Error {
-        case notAsWritten
-        case system(SystemError)
-    }
-
     /// The entries' numbers, from 0, in that order. Does I/O.
     ///
     /// - Parameters:

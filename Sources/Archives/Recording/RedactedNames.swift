@@ -11,19 +11,31 @@ struct RedactedNames: Sendable {
     var isEmpty: Bool { names.isEmpty }
 
     /// Whether a name is one of them, whatever its case; of `user[password]` it is what stands in the last brackets, of
-    /// `token[]` and `token[0]` what stands before those that are empty or hold a number.
+    /// `token[]` and `token[0]` what stands before those that are empty or hold a number, and of `Input.Password` what
+    /// stands behind the last point.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
         var name = name.map(\.asciiLowercased)
-        if names.contains(name) { return true }
+        if names.contains(name) || isLast(of: name[...]) { return true }
         while name.last == UInt8(ascii: "]"), let start = name.lastIndex(of: UInt8(ascii: "[")) {
             let inside = name[(start + 1)...].dropLast()
-            if names.contains(Array(inside)) { return true }
+            if names.contains(Array(inside)) || isLast(of: inside) { return true }
             guard inside.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
             name.removeSubrange(start...)
-            if names.contains(name) { return true }
+            if names.contains(name) || isLast(of: name[...]) { return true }
         }
         return false
+    }
+
+    /// Whether what stands behind the last point of a name is one of them.
+    private func isLast(of name: ArraySlice<UInt8>) -> Bool {
+        name.lastIndex(of: UInt8(ascii: ".")).map { names.contains(Array(name[($0 + 1)...])) } ?? false
+    }
+
+    /// Whether one of them stands anywhere in a text.
+    func occur(in text: some Collection<UInt8>) -> Bool {
+        let text = text.map(\.asciiLowercased)
+        return names.contains { !RedactedNames.places(of: $0, in: text[...]).isEmpty }
     }
 
     // MARK: Forms
@@ -49,9 +61,12 @@ struct RedactedNames: Sendable {
                 byte == UInt8(ascii: "&") || (kind != .query && (byte == 0x0A || byte == 0x0D))
             }
             let pair = rest[..<(end ?? rest.endIndex)]
-            if let equals = pair.firstIndex(of: UInt8(ascii: "=")), isTakenOut(pair[..<equals], pair[(equals + 1)...]) {
+            let equals = pair.firstIndex(of: UInt8(ascii: "="))
+            if let equals, isTakenOut(pair[..<equals], pair[(equals + 1)...]) {
                 result += pair[...equals] + Redaction.mark
                 if kind == .form { end = rest[pair.endIndex...].firstIndex(of: UInt8(ascii: "&")) }
+            } else if isEncodedJSON(pair[..<(equals ?? pair.endIndex)], kind) {
+                result += Redaction.mark
             } else {
                 result += pair
             }
@@ -61,17 +76,65 @@ struct RedactedNames: Sendable {
         }
     }
 
-    /// Whether a pair's value is one of these names, or is JSON that has such.
+    /// Whether a pair has one of these names, or its value has: as a member of JSON, or in a URL or a form.
     private func isTakenOut(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
-        let name = RedactedNames.decoded(name).trimming { $0 == 0x20 || $0 == 0x09 }
-        if contains(name) { return true }
-        let first = value.prefix(3).map(\.asciiLowercased)
-        guard ["{", "[", "%7b", "%5b", "%22"].contains(where: { first.starts(with: $0.utf8) }) else { return false }
-        return !JSONRedaction.places(RedactedNames.decoded(value), self).isEmpty
+        contains(RedactedNames.pairName(name)) || hasNames(value)
     }
 
-    private static func decoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
-        guard name.contains(UInt8(ascii: "%")) || name.contains(UInt8(ascii: "+")) else { return Array(name) }
+    /// Whether a value has one of these names, however often it is encoded.
+    private func hasNames(_ value: ArraySlice<UInt8>) -> Bool {
+        var text = value
+        for _ in 0..<RedactedNames.mostEncodings {
+            let isEncoded = RedactedNames.isEncoded(text)
+            let decoded = RedactedNames.decoded(text)
+            // In what has been searched as a text, what was taken out is no reason to take out what stands around it.
+            if JSONRedaction.hasMembers(decoded, self, countsMarks: ResponseText.begins(decoded)) || hasPairs(decoded) {
+                return true
+            }
+            text = decoded[...]
+            guard isEncoded else { return false }
+        }
+        return false
+    }
+
+    /// Whether a value is a URL or a form that has a parameter with one of these names, but for the first of a form: one
+    /// pair alone may be a text.
+    private func hasPairs(_ text: [UInt8]) -> Bool {
+        var start: Int?
+        for index in text.indices {
+            switch text[index] {
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: ";"): start = index + 1
+            case UInt8(ascii: "="):
+                if let start, contains(RedactedNames.pairName(text[start..<index])) { return true }
+                start = nil
+            default: break
+            }
+        }
+        return false
+    }
+
+    /// Whether what stands in the place of a name has one of these as a member of JSON, which wasn't taken out of a body
+    /// since it is encoded.
+    private func isEncodedJSON(_ name: ArraySlice<UInt8>, _ kind: Pairs) -> Bool {
+        (kind == .query || RedactedNames.isEncoded(name))
+            && JSONRedaction.hasMembers(RedactedNames.decoded(name), self, countsMarks: kind == .query)
+    }
+
+    /// A value is decoded so often.
+    private static let mostEncodings = 4
+
+    private static func isEncoded(_ text: ArraySlice<UInt8>) -> Bool {
+        text.contains(UInt8(ascii: "%")) || text.contains(UInt8(ascii: "+"))
+    }
+
+    /// The name of a pair: of the first one of a query or a form what stands behind all that stands before that.
+    private static func pairName(_ name: ArraySlice<UInt8>) -> [UInt8] {
+        let start = name.lastIndex { "?#;".utf8.contains($0) }.map { $0 + 1 } ?? name.startIndex
+        return decoded(name[start...]).trimming { $0 == 0x20 || $0 == 0x09 }
+    }
+
+    static func decoded(_ name: ArraySlice<UInt8>) -> [UInt8] {
+        guard isEncoded(name) else { return Array(name) }
         var decoded: [UInt8] = []
         var index = name.startIndex
         while index < name.endIndex {
@@ -121,139 +184,36 @@ struct RedactedNames: Sendable {
 
     // MARK: Bodies
 
-    /// A body without the values of these names, whatever it is.
+    /// In so many parts of parts names are looked for.
+    static let deepest = 8
+
+    /// A body without the values of these names, whatever it is: a form, a multipart form, or JSON is told by its bytes as
+    /// well as by its label.
     ///
     /// - Parameters:
-    ///   - boundary: that of the parts, where one is said; what begins as a part does has one without.
-    ///   - isForm: whether it is said to be a form.
+    ///   - type: the value of Content-Type; empty for none.
     ///   - depth: in how many parts it is.
-    func redactedBody(_ body: [UInt8], boundary: [UInt8]?, isForm: Bool, depth: Int = 0) -> [UInt8] {
+    func redactedBody(_ body: [UInt8], type: [UInt8], depth: Int = 0) -> [UInt8] {
         guard !isEmpty else { return body }
-        if depth < 8, let parts = redactedParts(body, boundary ?? [], depth) { return parts }
-        if depth < 8, let found = RedactedNames.boundary(body), let parts = redactedParts(body, found, depth) {
-            return parts
+        let media = type.withUnsafeBytes { MediaType($0) }
+        let essence = media.map { Array($0.essence) } ?? []
+        if depth < RedactedNames.deepest {
+            // What begins as a part does has a boundary, whatever is said.
+            let said = essence.starts(with: "multipart/".utf8) ? media?.parameter("boundary") : nil
+            for boundary in [said, RedactedNames.boundary(body)].compactMap(\.self) {
+                if let parts = redactedParts(body, boundary, depth) { return parts }
+            }
         }
         let text = JSONRedaction.redacted(body, self) ?? body
+        let isForm = essence.elementsEqual("application/x-www-form-urlencoded".utf8)
         // What is said to be a form may be read as one, JSON or not.
         return JSONRedaction.isJSON(text) && !isForm ? text : redactedPairs(text[...], isForm ? .form : .text)
-    }
-
-    // MARK: Multipart
-
-    /// The boundary of a body that begins as multipart does (RFC 2046 §5.1.1); nil for none.
-    private static func boundary(_ body: [UInt8]) -> [UInt8]? {
-        let text = body.drop { $0 == 0x0D || $0 == 0x0A }
-        guard text.starts(with: "--".utf8) else { return nil }
-        let lines = text.prefix(1024).split(maxSplits: 2) { $0 == 0x0D || $0 == 0x0A }
-        guard lines.count > 1, lines[1].prefix(8).map(\.asciiLowercased).elementsEqual("content-".utf8) else {
-            return nil
-        }
-        return Array(lines[0].dropFirst(2)).trimming { $0 == 0x20 || $0 == 0x09 }
-    }
-
-    /// The parts of a form (RFC 7578), those of these names with another content; nil where it has no such boundary.
-    private func redactedParts(_ body: [UInt8], _ boundary: [UInt8], _ depth: Int) -> [UInt8]? {
-        guard !boundary.isEmpty, boundary.count <= 256 else { return nil }
-        let delimiter = Array("--".utf8) + boundary
-        let places = RedactedNames.places(of: delimiter, in: body[...])
-        guard !places.isEmpty else { return nil }
-        var result: [UInt8] = []
-        result.reserveCapacity(body.count)
-        var part = 0
-        for place in places {
-            result += redactedPart(body[part..<place], depth)
-            part = place
-        }
-        return result + redactedPart(body[part...], depth)
-    }
-
-    /// A part from its delimiter on: another content where it has one of these names, else as a body of its own.
-    private func redactedPart(_ part: ArraySlice<UInt8>, _ depth: Int) -> [UInt8] {
-        let breaks = ["\r\n\r\n", "\n\n"].compactMap { text in
-            RedactedNames.places(of: Array(text.utf8), in: part).first.map { ($0, $0 + text.utf8.count) }
-        }
-        guard let (head, start) = breaks.min(by: { $0.0 < $1.0 }) else { return Array(part) }
-        guard RedactedNames.names(part[..<head]).contains(where: { contains($0) }) else {
-            return part[..<start]
-                + redactedBody(Array(part[start...]), boundary: nil, isForm: false, depth: depth + 1)
-        }
-        let end = part[start...].suffix(2).elementsEqual([0x0D, 0x0A]) ? 2 : part[start...].last == 0x0A ? 1 : 0
-        return Array(part[..<start]) + Redaction.mark + Array(part.suffix(end))
-    }
-
-    /// What a part's Content-Disposition says to be its name (RFC 7578 §4.2), in `name*` too, which may stand in several
-    /// lines.
-    private static func names(_ head: ArraySlice<UInt8>) -> [[UInt8]] {
-        var line: [UInt8] = []
-        for next in head.split(separator: 0x0A) {
-            if let first = next.first, first == 0x20 || first == 0x09 {
-                line += next
-            } else if isDisposition(line) {
-                break
-            } else {
-                line = Array(next)
-            }
-        }
-        guard isDisposition(line) else { return [] }
-        return parameters(line).compactMap { part in
-            guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-            let name = part[..<equals].filter { $0 > 0x20 }.map(\.asciiLowercased)
-            let value = part[(equals + 1)...].filter { $0 != UInt8(ascii: "\"") && $0 > 0x20 }
-            if name.elementsEqual("name".utf8) { return value }
-            guard name.elementsEqual("name*".utf8) else { return nil }
-            return value.lastIndex(of: UInt8(ascii: "'")).map { decoded(value[($0 + 1)...]) }
-        }
-    }
-
-    private static func isDisposition(_ line: [UInt8]) -> Bool {
-        line.prefix(20).map(\.asciiLowercased).elementsEqual("content-disposition:".utf8)
-    }
-
-    /// What stands behind each semicolon that is in no quotes.
-    private static func parameters(_ line: [UInt8]) -> [ArraySlice<UInt8>] {
-        var parts: [ArraySlice<UInt8>] = []
-        var (start, isQuoted, isEscaped) = (0, false, false)
-        for (index, byte) in line.enumerated() {
-            if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
-            isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
-            guard byte == UInt8(ascii: ";"), !isQuoted else { continue }
-            parts.append(line[start..<index])
-            start = index + 1
-        }
-        return Array((parts + [line[start...]]).dropFirst())
-    }
-
-    /// What stands before, between and behind the places of a text.
-    static func pieces(of bytes: ArraySlice<UInt8>, around text: [UInt8]) -> [ArraySlice<UInt8>] {
-        var pieces: [ArraySlice<UInt8>] = []
-        var start = bytes.startIndex
-        for place in places(of: text, in: bytes) {
-            pieces.append(bytes[start..<place])
-            start = place + text.count
-        }
-        return pieces + [bytes[start...]]
-    }
-
-    /// Where a text stands, without overlaps.
-    static func places(of text: [UInt8], in bytes: ArraySlice<UInt8>) -> [Int] {
-        guard let first = text.first, bytes.count >= text.count else { return [] }
-        var places: [Int] = []
-        var index = bytes.startIndex
-        let last = bytes.endIndex - text.count
-        while index <= last {
-            if bytes[index] == first, bytes[index..<index + text.count].elementsEqual(text) {
-                places.append(index)
-                index += text.count
-            } else {
-                index += 1
-            }
-        }
-        return places
     }
 }
 
 extension [UInt8] {
-    fileprivate func trimming(_ isTrimmed: (UInt8) -> Bool) -> [UInt8] {
+    /// Without what is trimmed at both ends.
+    func trimming(_ isTrimmed: (UInt8) -> Bool) -> [UInt8] {
         var text = self[...].drop(while: isTrimmed)
         while let last = text.last, isTrimmed(last) { text.removeLast() }
         return Array(text)

@@ -94,11 +94,12 @@ public struct Redaction: Sendable {
     }
 
     /// Whether a body is a text in UTF-16 or UTF-32, in which nothing is found: it begins with the byte order mark of one, or
-    /// with two letters of one where its label says JSON, a form, or one of these.
+    /// with two letters of one, where these are JSON's or its label says JSON, a form, or one of these.
     private func isWide(_ body: [UInt8], type: [UInt8]) -> Bool {
         guard !parameters.isEmpty else { return false }
         if Redaction.hasWideMark(body) { return true }
         guard Redaction.hasWideLetters(body) else { return false }
+        if let first = body.first(where: { $0 != 0 }), "{[\"".utf8.contains(first) { return true }
         let label = String(decoding: type, as: UTF8.self).lowercased()
         return ["json", "form", "utf-16", "utf-32"].contains { label.contains($0) }
     }
@@ -122,6 +123,12 @@ public struct Redaction: Sendable {
     static func hasWideMark(_ body: [UInt8]) -> Bool {
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x00, 0x00, 0xFE, 0xFF]]
         return marks.contains { body.starts(with: $0) }
+    }
+
+    /// The letters of a text in UTF-16 or UTF-32, if all are ASCII; nil for a body that doesn't begin as one.
+    static func narrow(_ body: [UInt8]) -> [UInt8]? {
+        guard hasWideMark(body) || hasWideLetters(body) else { return nil }
+        return body.filter { $0 != 0 && $0 != 0xFE && $0 != 0xFF }
     }
 
     static func type(_ fields: [RecordedField]) -> [UInt8] { fields.first { $0.isNamed("content-type") }?.value ?? [] }
@@ -215,13 +222,7 @@ public struct Redaction: Sendable {
 
     /// The body of a request. What it is, a form, a multipart form, or JSON, is told by its bytes as well as by its label:
     /// what sends it may have given it another one, or none.
-    public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] {
-        let media = type.withUnsafeBytes { MediaType($0) }
-        let essence = media.map { Array($0.essence) } ?? []
-        let boundary = essence.starts(with: "multipart/".utf8) ? media?.parameter("boundary") : nil
-        let isForm = essence.elementsEqual("application/x-www-form-urlencoded".utf8)
-        return parameters.redactedBody(body, boundary: boundary, isForm: isForm)
-    }
+    public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] { parameters.redactedBody(body, type: type) }
 
     /// The body of a response, decoded: members that were named beside the standard ones are taken out of JSON.
     ///

@@ -31,21 +31,27 @@ enum ResponseText {
         let start = Array(beginning)
         let isLabelled = Redaction.isJSON(type: type)
         if isEventStream(type) { return .events }
-        if Redaction.hasWideMark(start) || Redaction.hasWideLetters(start) {
-            let narrow = start.filter { $0 != 0 && $0 != 0xFE && $0 != 0xFF }
+        if let narrow = Redaction.narrow(start) {
             return isLabelled || begins(narrow) || callStart(narrow) != nil ? .wide : .other
         }
         return isLabelled || begins(start) || callStart(start) != nil ? .json : .other
     }
 
-    /// Whether a text begins as an object or a list does, also behind what keeps other sites' scripts from reading it.
-    private static func begins(_ text: [UInt8]) -> Bool {
+    /// Whether a text begins as an object or a list does, or as a text that has one, also behind what keeps other sites'
+    /// scripts from reading it.
+    static func begins(_ text: [UInt8]) -> Bool {
         let text = text.drop { isBlank($0) }
         return ([""] + guards).contains { mark in
-            guard text.starts(with: mark.utf8) else { return false }
-            let first = text.dropFirst(mark.utf8.count).first { !isBlank($0) && $0 != UInt8(ascii: ",") }
-            return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+            text.starts(with: mark.utf8)
+                && isValue(text.dropFirst(mark.utf8.count).drop { isBlank($0) || $0 == UInt8(ascii: ",") })
         }
+    }
+
+    /// Whether an object or a list begins here, or a text that begins as one or with an escape.
+    private static func isValue(_ text: ArraySlice<UInt8>) -> Bool {
+        let first = text.first == UInt8(ascii: "\"") ? text.dropFirst().first { !isBlank($0) } : text.first
+        guard let first else { return false }
+        return "{[".utf8.contains(first) || first == UInt8(ascii: "\\") && text.first == UInt8(ascii: "\"")
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {
@@ -57,14 +63,26 @@ enum ResponseText {
             == true
     }
 
-    /// Where the JSON of each event's line of data stands.
+    /// Where the data of each event stands, which may have several lines: from the first of them to the last.
     static func eventValues(_ body: [UInt8]) -> [Range<Int>] {
-        body.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).compactMap { line in
-            guard line.starts(with: "data:".utf8) else { return nil }
-            let value = line.dropFirst(5).drop { isBlank($0) }
-            return value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[")
-                ? value.startIndex..<value.endIndex : nil
+        var values: [Range<Int>] = []
+        var value: Range<Int>?
+        var index = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        while index < body.count {
+            let end = body[index...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? body.count
+            if body[index..<end].starts(with: "data:".utf8) {
+                value = (value?.lowerBound ?? index + 5)..<end
+            } else if index == end, let known = value, !isWithinLineEnd(body, index) {
+                values.append(known)
+                value = nil
+            }
+            index = end + 1
         }
+        return values + (value.map { [$0] } ?? [])
+    }
+
+    private static func isWithinLineEnd(_ body: [UInt8], _ index: Int) -> Bool {
+        index > 0 && index < body.count && body[index - 1] == 0x0D && body[index] == 0x0A
     }
 
     private static func isProgram(_ type: [UInt8]) -> Bool {
@@ -87,8 +105,7 @@ enum ResponseText {
                 continue
             }
             if byte == UInt8(ascii: "("), hasName {
-                let value = text[(index + 1)..<end].first { !isBlank($0) }
-                return value == UInt8(ascii: "{") || value == UInt8(ascii: "[") ? index + 1 : nil
+                return isValue(text[(index + 1)..<end].drop { isBlank($0) }) ? index + 1 : nil
             }
             let isName =
                 switch byte {

@@ -12,7 +12,8 @@ extension RecordingOrder {
     ///   - folder: the recording's.
     ///   - spans: see ``order(_:_:spans:key:)``.
     ///   - key: likewise.
-    /// - Throws: where it can't be sorted; then it is in its old order, or in the new one with a `~` at the ends of names.
+    /// - Throws: ``RecordingFailure``, ``ArchiveProblem`` or ``SystemError`` where it can't be sorted; then it is in
+    ///   its old order, or in the new one with a `~` at the ends of names.
     public static func sort(_ folder: String, spans: [Span] = [], key: ([UInt8]) -> [UInt8]) throws {
         let path = folder + "/recording.yaml"
         let source = try FileReading.contents(of: path, upTo: 1 << 30)
@@ -20,9 +21,9 @@ extension RecordingOrder {
         input.sibling = { _ in ArchiveBytes([]) }
         let archive = try Archive.open(input)
         let blocks = blocks(source)
-        guard blocks.entries.count == archive.table.count else { throw Refusal.notAsWritten }
+        guard blocks.entries.count == archive.table.count else { throw RecordingFailure.otherForm }
         let root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard root >= 0 else { throw Refusal.system(SystemError()) }
+        guard root >= 0 else { throw RecordingFailure.system(SystemError()) }
         defer { close(root) }
         var list = SortedList(root: root, path: path, head: source[..<blocks.start])
         let order = try order(
@@ -191,20 +192,20 @@ struct SortedList {
 
     private func replace(by bytes: [UInt8]) throws {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw RecordingOrder.Refusal.system(SystemError()) }
+        guard stat(path, &status) == 0 else { throw RecordingFailure.system(SystemError()) }
         let scratch = path + ".recording-part"
         unlink(scratch)
         let descriptor = open(scratch, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o7777)
-        guard descriptor >= 0 else { throw RecordingOrder.Refusal.system(SystemError()) }
+        guard descriptor >= 0 else { throw RecordingFailure.system(SystemError()) }
         defer { close(descriptor) }
         do throws(SystemError) { try RecordingFiles.write(bytes, to: descriptor) } catch {
             unlink(scratch)
-            throw RecordingOrder.Refusal.system(error)
+            throw RecordingFailure.system(error)
         }
         guard Glibc.rename(scratch, path) == 0 else {
             let failure = SystemError()
             unlink(scratch)
-            throw RecordingOrder.Refusal.system(failure)
+            throw RecordingFailure.system(failure)
         }
     }
 }

@@ -56,12 +56,13 @@ struct ComparedBody: Sendable {
     }
 
     /// Whether a text in which something was taken out, and that is none of the kinds below, is the same but for that. What
-    /// begins as JSON is no form, though it may be labelled one.
+    /// begins as JSON, or has no pair, is no form, though it may be labelled one.
     private func equalsBetweenMarks(_ asked: ComparedBody) -> Bool {
-        guard json == nil, parts == nil, !isForm || mayBeJSON, asked.bytes.count >= bytes.count / 2 else {
-            return false
-        }
-        let pieces = bytes.cut(at: ParameterRules.redactedValue)
+        // What was broken may be JSON without the value that was taken out.
+        guard json == nil || asked.json == nil, parts == nil, !hasPairs, !asked.hasPairs,
+            asked.bytes.count >= bytes.count / 2
+        else { return false }
+        let pieces = ComparedBody.piecesBetweenMarks(bytes)
         guard pieces.count > 1, let first = pieces.first, let last = pieces.last, asked.bytes.starts(with: first) else {
             return false
         }
@@ -71,6 +72,19 @@ struct ComparedBody: Sendable {
             rest = rest[found.upperBound...]
         }
         return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
+    }
+
+    /// What stands between marks, without their quotes: the value may have had others, or none. A text that is nothing but
+    /// a mark in quotes has them, so that it equals texts alone.
+    private static func piecesBetweenMarks(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        var pieces = bytes.cut(at: ParameterRules.redactedValue)
+        guard bytes.count > ParameterRules.redactedValue.count + 2 else { return pieces }
+        let quote = UInt8(ascii: "\"")
+        for index in pieces.indices.dropLast() where pieces[index].last == quote && pieces[index + 1].first == quote {
+            pieces[index].removeLast()
+            pieces[index + 1].removeFirst()
+        }
+        return pieces
     }
 
     // MARK: JSON
@@ -93,6 +107,8 @@ struct ComparedBody: Sendable {
     // MARK: Forms
 
     private var isForm: Bool { type.lowercasedText.hasPrefix("application/x-www-form-urlencoded") }
+
+    private var hasPairs: Bool { isForm && !mayBeJSON && bytes.contains(UInt8(ascii: "=")) }
 
     private func hasSamePairs(_ asked: ComparedBody, _ rules: ParameterRules) -> Bool {
         // As if each were the query of a URL.
@@ -149,11 +165,14 @@ struct ComparedBody: Sendable {
     /// the same but for these.
     private static func equalParts(_ recorded: ArraySlice<UInt8>, _ asked: ArraySlice<UInt8>) -> Bool {
         if recorded == asked { return true }
-        guard let mine = content(recorded), let theirs = content(asked),
-            recorded[..<mine.startIndex] == asked[..<theirs.startIndex]
-        else { return false }
-        if mine.elementsEqual(ParameterRules.redactedValue) { return true }
-        guard mine.firstRange(of: ParameterRules.redactedValue) != nil else { return false }
+        guard recorded.firstRange(of: ParameterRules.redactedValue) != nil else { return false }
+        var (mine, theirs) = (recorded, asked)
+        // A part may have no head, or lines that end otherwise.
+        if let kept = content(recorded), let sent = content(asked) {
+            guard recorded[..<kept.startIndex] == asked[..<sent.startIndex] else { return false }
+            if kept.elementsEqual(ParameterRules.redactedValue) { return true }
+            (mine, theirs) = (kept, sent)
+        }
         let (body, other) = (ComparedBody(Array(mine), type: []), ComparedBody(Array(theirs), type: []))
         if let json = body.json, let value = other.json { return equals(json, value) }
         return body.equalsBetweenMarks(other)

@@ -1,4 +1,5 @@
 import Archives
+import Basics
 import ForwardProxy
 import Glibc
 import Recorder
@@ -106,10 +107,15 @@ final class RecordingRun: Sendable {
     /// - Returns: the status to exit with.
     func finish(_ status: ExitStatus) -> ExitStatus {
         let summary = recorder.finish()
-        if isBegun, summary.failure == nil, target.kind.format == .recording {
-            sort(scratch?.path ?? target.path, summary.spans)
-        }
         var failure = summary.failure.map { _ in ExitStatus.ioError }
+        if isBegun, summary.failure == nil, summary.entries > 1, target.kind.format == .recording,
+            let reason = sort(scratch?.path ?? target.path, summary.spans)
+        {
+            say(
+                "error: the entries of '\(target.name)' can't be put into their order: \(reason); they are whole, in the order "
+                    + "in which they were answered; --mode all records anew")
+            failure = .ioError
+        }
         var place = target.name
         if let scratch {
             if summary.entries == 0 {
@@ -141,10 +147,24 @@ final class RecordingRun: Sendable {
 
     /// Brings the entries of a recording that was just begun into their order. What can't be sorted stays as it is: it is
     /// whole.
-    private func sort(_ folder: String, _ spans: [RecordingOrder.Span]) {
-        guard let lock = try? FileLock(folder + "/recording.yaml") else { return }
-        withExtendedLifetime(lock) {
-            try? RecordingOrder.sort(folder, spans: spans) { url in ArchiveParameters.withoutBusters(url) }
+    ///
+    /// - Returns: why it can't be sorted; nil where it is, and where another recorder has begun to write there.
+    private func sort(_ folder: String, _ spans: [RecordingOrder.Span]) -> String? {
+        do {
+            guard let lock = try FileLock(folder + "/recording.yaml") else { return nil }
+            try withExtendedLifetime(lock) {
+                try RecordingOrder.sort(folder, spans: spans) { url in ArchiveParameters.withoutBusters(url) }
+            }
+            return nil
+        } catch {
+            return switch error {
+            case RecorderFailure.busy: nil
+            case let error as RecorderFailure: error.message
+            case let error as RecordingFailure: error.message
+            case let error as ArchiveProblem: error.message
+            case let error as SystemError: error.text
+            default: "\(error)"
+            }
         }
     }
 

@@ -20,6 +20,8 @@ struct RedactionTests {
             ("https://a.example/?user[password]=x", "https://a.example/?user[password]=REDACTED"),
             ("https://a.example/?token[]=x&b[]=y", "https://a.example/?token[]=REDACTED&b[]=y"),
             ("https://a.example/?token[0]=x&b[0]=y", "https://a.example/?token[0]=REDACTED&b[0]=y"),
+            ("https://a.example/?Input.Password=x&a.b=y", "https://a.example/?Input.Password=REDACTED&a.b=y"),
+            ("https://a.example/?token.a=x&user[a.token]=x", "https://a.example/?token.a=x&user[a.token]=REDACTED"),
             ("https://a.example/?u[token][1]=x", "https://a.example/?u[token][1]=REDACTED"),
             ("https://a.example/?user[token][]=x&[]=y", "https://a.example/?user[token][]=REDACTED&[]=y"),
             ("https://a.example/?tokens=1&&sig=2&", "https://a.example/?tokens=1&&sig=REDACTED&"),
@@ -109,7 +111,7 @@ struct RedactionTests {
             ),
             ("application/json", #"{'a':1, "password":"p", "b":2}"#, #"{'a':1, "password":"REDACTED", "b":2}"#),
             ("application/json", ")]}',\n{\"sig\":1,\"a\":\"sig\"}", ")]}',\n{\"sig\":\"REDACTED\",\"a\":\"sig\"}"),
-            ("text/plain", #"x "token" : null, "token":[1,2] y"#, #"x "token" : null, "token":"REDACTED""#),
+            ("text/plain", #"x "token" : null, "token":[1,2] y"#, #"x "token" : null, "token":"REDACTED" y"#),
             ("text/plain", #""password" "token":"#, #""password" "token":"#),
             ("application/json", "password", "password"),
             (
@@ -233,6 +235,8 @@ struct RedactionTests {
             ("text/plain; charset=\"utf-32be\"", [0x00, 0x00, 0x00, 0x7B], false),
             ("application/connect+json", [0x00, 0x00, 0x00, 0x00, 0x02, 0x7B, 0x7D], true),
             ("application/grpc+json", [0x00, 0x00, 0x00, 0x20, 0x01, 0x7B, 0x22, 0x61], true),
+            ("application/octet-stream", [0x7B, 0x00, 0x22, 0x00], false), ("", [0x00, 0x5B, 0x00, 0x22], false),
+            ("text/plain", [0x22, 0x00, 0x7B, 0x00], false), ("", [0x61, 0x00, 0x62, 0x00], true),
             ("application/json", [0x7B, 0x7D], true), ("application/octet-stream", [0x00, 0x61, 0x73, 0x6D], true),
         ] as [(String, [UInt8], Bool)])
     func wideRequests(type: String, body: [UInt8], isKept: Bool) throws {

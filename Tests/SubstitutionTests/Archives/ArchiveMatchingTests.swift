@@ -159,6 +159,33 @@ struct ArchiveMatchingTests {
         #expect(try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: body) == found)
     }
 
+    @Test(
+        "A body in which values were taken out equals what is the same but for these, whatever quotes they have",
+        arguments: [
+            ("text/plain", #"{'user':'u','password':"REDACTED"}"#, "{'user':'u','password':'s3cret'}", true),
+            ("text/plain", #"{'user':'u','password':"REDACTED"}"#, "{'user':'v','password':'s3cret'}", false),
+            ("application/json", #"{"password":"REDACTED","b":1,}"#, #"{"password":{"v":2},"b":1,}"#, true),
+            ("application/json", #"{"password":"REDACTED","b":1,}"#, #"{"password":2,"b":2,}"#, false),
+            ("application/json", #"{"a":1,"password":"REDACTED""#, #"{"a":1,"password":"s3cr"#, true),
+            ("application/json", #"{"password":"REDACTED","b":1}"#, #"{"password":my s3cret,"b":1}"#, true),
+            ("application/json", #"{"password":"REDACTED","b":1}"#, #"{"password":my s3cret,"b":2}"#, false),
+            ("application/json", #""REDACTED""#, #""{\"password\":1}""#, true),
+            ("application/json", #""REDACTED""#, #"{"a":1}"#, false),
+            ("application/x-www-form-urlencoded", #""REDACTED""#, #""{\"password\":1}""#, true),
+            ("application/x-www-form-urlencoded", "REDACTED", "%7B%22password%22:1%7D", true),
+            ("application/x-www-form-urlencoded", "REDACTED", "a=1", false),
+            ("multipart/form-data; boundary=b", "--b\nA: c\n\nREDACTED\n--b--\n", "--b\nA: c\n\nx\n--b--\n", true),
+            ("multipart/form-data; boundary=b", "--b\nA: c\n\nREDACTED\n--b--\n", "--b\nA: d\n\nx\n--b--\n", false),
+            ("multipart/form-data; boundary=b", #"{"sig":"REDACTED"}"# + "\r\n--b--", "{\"sig\":1}\r\n--b--", true),
+            ("multipart/form-data; boundary=b", #"{"sig":"REDACTED"}"# + "\r\n--b--", "{\"a\":1}\r\n--b--", false),
+        ])
+    func marks(_ type: String, _ recorded: String, _ asked: String, _ isFound: Bool) throws {
+        let stage = try ArchiveStage([Recorded("POST", "https://a.example/c", body: recorded).with(type: type)])
+        #expect(
+            try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: asked)
+                == (isFound ? "#1" : "miss body"))
+    }
+
     @Test("A recorded OPTIONS with 'cors: auto' is a miss that says how it would answer")
     func options() throws {
         let stage = try ArchiveStage([Recorded("OPTIONS", "https://a.example/c"), Recorded("https://a.example/c")])
