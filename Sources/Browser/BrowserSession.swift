@@ -123,7 +123,7 @@ public final class BrowserSession {
             of: connection.call(
                 "Target.attachToTarget", ["targetId": JSONValue(target), "flatten": true], until: deadline))
         let page = BrowserPage(
-            target: target, session: session, options: options, connection: connection, commandTime: commandTime)
+            target: target, session: session, options: options, connection: connection)
         page.onSessions = { [weak self, weak page] session, isThere in self?.pages[session] = isThere ? page : nil }
         pages[session] = page
         try page.prepare(until: deadline)

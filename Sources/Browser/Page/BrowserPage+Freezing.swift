@@ -1,8 +1,6 @@
 import JSON
 
 extension BrowserPage {
-    /// How long one frame has at most, so that one that does not answer holds nothing up.
-    private static let frameTime = 15_000
     private static let mostFrames = 1000
     private static let deepestFrame = 32
     /// How often frames are looked for that wait to be seen, in those that were loaded for that.
@@ -52,7 +50,7 @@ extension BrowserPage {
             var count = 0
             for frame in tree.frames where parents.contains(frame.id) {
                 do throws(BrowserFailure) {
-                    let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+                    let limit = Deadline(milliseconds: options.frameTime).orEarlier(deadline)
                     let script = try IsolatedScript(
                         LateFrameScript.source, in: frame.id, session: frame.session, connection: connection,
                         until: limit)
@@ -72,8 +70,10 @@ extension BrowserPage {
         let parts = sessions.filter { $0.value.kind == .frames }.sorted { $0.value.frame < $1.value.frame }
         for (id, part) in parts {
             do throws(BrowserFailure) {
-                let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
-                let answer = try connection.call("Page.getFrameTree", session: id, until: limit)
+                // Without the page's own frame there is nothing to be saved: a script of it may take its time.
+                let own = id == session ? deadline : Deadline(milliseconds: options.frameTime)
+                let answer = try connection.call(
+                    "Page.getFrameTree", session: id, until: own.orEarlier(deadline))
                 tree.add(answer["frameTree"] ?? [:], session: id, parent: part.parent)
             } catch {
                 try passOver(error, isMain: id == session, until: deadline)
@@ -92,7 +92,7 @@ extension BrowserPage {
         guard answer?.isProxys != true || depth == 0, isShown else {
             return Frozen(markup: nil, mediaType: answer?.mediaType ?? "")
         }
-        let limit = depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        let limit = depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline)
         let script = try IsolatedScript(
             FreezeScript.source, in: frame.id, session: frame.session, connection: connection, until: limit)
         if depth < BrowserPage.deepestFrame {
@@ -108,9 +108,13 @@ extension BrowserPage {
         try showClosedRoots(of: frame, to: script, until: deadline)
         if depth == 0 { try showCanvases(to: script, until: deadline) }
         let result = try script.call(
-            "run", until: depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline))
+            "run", until: depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline))
         if depth == 0, result["isEmpty"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
+        }
+        if let refused = network.refused[frame.loader], !refused.isEmpty {
+            let urls = refused.sorted().map { JSONValue($0) }
+            _ = try script.call("block", [["value": .array(urls)]], until: limit)
         }
         if result["isUnwritable"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): what scripts have made of it can't be written as XML")
@@ -134,7 +138,7 @@ extension BrowserPage {
     ) throws(BrowserFailure) {
         guard let content = FrameContent(child.url, frozen.markup, frozen.mediaType, page: url, known: page.documents)
         else { return }
-        let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        let limit = Deadline(milliseconds: options.frameTime).orEarlier(deadline)
         let owner = try connection.call(
             "DOM.getFrameOwner", ["frameId": JSONValue(child.id)], session: frame.session, until: limit)
         let element = try connection.call(

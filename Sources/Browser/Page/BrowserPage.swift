@@ -18,8 +18,6 @@ public final class BrowserPage {
     let session: String
     let options: PageOptions
     let connection: DevToolsConnection
-    /// How long the browser has to answer a command: milliseconds.
-    let commandTime: Int
     private(set) var sessions: [String: Session]
     var network: NetworkActivity
     /// Shadow roots that are closed to scripts, by frames, while the page is frozen.
@@ -36,13 +34,12 @@ public final class BrowserPage {
     var onSessions: (String, Bool) -> Void = { _, _ in }
 
     init(
-        target: String, session: String, options: PageOptions, connection: DevToolsConnection, commandTime: Int
+        target: String, session: String, options: PageOptions, connection: DevToolsConnection
     ) {
         self.target = target
         self.session = session
         self.options = options
         self.connection = connection
-        self.commandTime = commandTime
         network = NetworkActivity(now: monotonicNanoseconds(), failureField: options.failureField)
         sessions = [session: Session(kind: .frames, frame: target, parent: nil)]
     }
