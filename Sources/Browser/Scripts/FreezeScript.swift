@@ -316,10 +316,12 @@ enum FreezeScript {
         const input = (element, copy) => {
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
-          else if (type === 'password') copy.removeAttribute('value');
+          else if (type === 'password' || isMasked(element)) copy.removeAttribute('value');
           else if (type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
             copy.setAttribute('value', element.value);
         };
+        // What is shown as dots, without being a password to the browser.
+        const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
         const frame = (element, copy, name) => {
           const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
           for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
@@ -394,7 +396,8 @@ enum FreezeScript {
             append(copy, makeText(inert, styleText(absoluteCSS(styleContent(element, copy)))));
             return { node: copy, inside: null };
           case 'textarea':
-            append(copy, makeText(inert, (element.value[0] === '\n' ? '\n' : '') + element.value));
+            if (!isMasked(element))
+              append(copy, makeText(inert, (element.value[0] === '\n' ? '\n' : '') + element.value));
             return { node: copy, inside: null };
           case 'template':
             copy.removeAttribute('shadowrootmode');
