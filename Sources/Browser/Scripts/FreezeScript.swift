@@ -269,12 +269,36 @@ enum FreezeScript {
           copy.setAttribute('height', element.height);
           const computed = getComputedStyle(element);
           copy.style.cssText = placed.map(name => `${name}:${computed.getPropertyValue(name)}`).join(';')
+        // The box that places count from in the copy, where it is not the page's: that of an ancestor which is moved, filtered,
+        // or kept apart (css-transforms-2 §2, filter-effects-1 §5, css-contain-2 §3).
+        const holderOf = element => {
+          const above = at => at.assignedSlot ?? parentNode(at)?.host ?? parentNode(at);
+          for (let at = above(element); at && nodeType(at) === 1 && at !== root; at = above(at)) {
+            const style = getComputedStyle(at);
+            const isMoved = ['transform', 'translate', 'scale', 'rotate', 'perspective', 'filter', 'backdropFilter']
+              .some(name => (style[name] ?? 'none') !== 'none');
+            if (isMoved || /transform|translate|scale|rotate|perspective|filter/.test(style.willChange)
+              || /paint|layout|strict|content/.test(style.contain)) return at;
+          }
+          return null;
+        };
+        // Only where it is no larger and no smaller for that.
+        const placeWithin = (holder, computed) => {
+          const box = holder.getBoundingClientRect();
+          if (Math.abs(box.width - holder.offsetWidth) >= 1 || Math.abs(box.height - holder.offsetHeight) >= 1) return [];
+          const left = parseFloat(computed.left) - box.left - holder.clientLeft + holder.scrollLeft;
+          const top = parseFloat(computed.top) - box.top - holder.clientTop + holder.scrollTop;
+          return Number.isNaN(left + top) ? []
+            : [`inset:${top}px auto auto ${left}px !important`, 'max-width:none !important', 'max-height:none !important'];
+        };
             + ';' + (copy.getAttribute('style') ?? '');
           const picture = canvasPictures.get(element) ?? pictureOf(element);
           if (picture) copy.setAttribute('src', picture);
           return copy;
         };
         // What stands above all else does so by scripts alone: open popovers and modal dialogs are written with their
+          const holder = holderOf(element);
+          if (holder) styles.push(...placeWithin(holder, computed));
         // places, and with the backdrop as a shadow.
         const raised = ['position', 'inset', 'margin', 'box-sizing', 'width', 'height', 'max-width', 'max-height',
           'overflow', 'padding', 'border', 'transform', 'translate', 'scale', 'rotate', 'color', 'background', 'filter',
