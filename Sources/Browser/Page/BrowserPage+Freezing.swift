@@ -19,10 +19,14 @@ extension BrowserPage {
     /// ``PageCapture/addLateFrames(of:to:)`` freezes it.
     ///
     /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
+    /// - Parameter namesFragments: whether URLs of frames have the fragments that they have in the page. The default is true.
     ///   can't be read, `ended`, and `interrupted`.
-    public func freeze(until deadline: Deadline) throws(BrowserFailure) -> FrozenPage {
+    public func freeze(
+        until deadline: Deadline, namesFragments: Bool = true
+    ) throws(BrowserFailure) -> FrozenPage {
         let tree = try frameTree(until: deadline)
         closedRoots = try findClosedRoots(until: deadline)
+        keepsFragments = namesFragments
         defer { closedRoots = [:] }
         guard let main = tree.frames.first(where: { $0.id == target }) else {
             throw BrowserFailure(.misunderstood, "the page has no frame")
@@ -149,7 +153,7 @@ extension BrowserPage {
         let (kind, value): (String, JSONValue)
         switch content {
         case .url(let document):
-            (kind, value) = ("url", JSONValue(child.url + child.fragment))
+            (kind, value) = ("url", JSONValue(child.url + (keepsFragments ? child.fragment : "")))
             if let document { page.documents.append(document) }
         case .markup(let markup): (kind, value) = ("markup", .string(markup))
         case .blank(let markup): (kind, value) = ("blank", .string(markup))

@@ -22,6 +22,8 @@ public final class BrowserPage {
     var network: NetworkActivity
     /// Shadow roots that are closed to scripts, by frames, while the page is frozen.
     var closedRoots: [String: [JSONValue]] = [:]
+    /// Whether frames are named with fragments, while the page is frozen.
+    var keepsFragments = true
     /// Whether it goes on asking for things, so that it is not waited for again.
     var isRestless = false
     /// The loader of the document that is shown, and of that whose load event has come.
