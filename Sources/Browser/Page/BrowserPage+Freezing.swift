@@ -11,6 +11,7 @@ extension BrowserPage {
         var markup: [UInt8]?
         var title = ""
         var mediaType = ""
+        var isQuirky = false
     }
 
     /// Makes copies of all documents that need no scripts.
@@ -126,7 +127,7 @@ extension BrowserPage {
         page.droppedScripts += result["scripts"]?.integerValue ?? 0
         return Frozen(
             markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
-            mediaType: result["contentType"]?.stringValue ?? "")
+            mediaType: result["contentType"]?.stringValue ?? "", isQuirky: result["isQuirky"]?.boolValue == true)
     }
 
     /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is, and what browsers take for
@@ -160,7 +161,11 @@ extension BrowserPage {
         case .nothing: (kind, value) = ("none", .null)
         }
         _ = try script.call(
-            "mark", [object, ["value": JSONValue(kind)], ["value": value], ["value": JSONValue(frozen.mediaType)]],
+            "mark",
+            [
+                object, ["value": JSONValue(kind)], ["value": value], ["value": JSONValue(frozen.mediaType)],
+                ["value": .bool(frozen.isQuirky)],
+            ],
             until: limit)
     }
 

@@ -5,10 +5,12 @@
 /// read of the live tree is read with the prototypes' accessors. Copies are made in a document without a browsing
 /// context, which loads nothing and constructs no custom elements.
 ///
-/// Its value is an object: `mark(element, kind, value, type)` says what stands for a frame's content (`url`: a document's
-/// URL; `markup`: the content itself, of a media type; `blank`: content that was never loaded; `none`: nothing, where the
-/// browser shows an error), `shadow(root)` names a shadow root that is closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
-/// read, `show(index)` shows one of them alone, `take(index, picture)` says what is seen of it, and `showAll()` ends that.
+/// Its value is an object: `mark(element, kind, value, type, isQuirky)` says what stands for a frame's content (`url`: a
+/// document's URL; `markup`: the content itself, of a media type, and whether it is in quirks mode; `blank`: content that
+/// was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that is closed,
+/// `block(urls)` what the document was refused, and `run()` promises the document. Before that, `unread()` promises the
+/// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what is
+/// seen of it, and `showAll()` ends that.
 enum FreezeScript {
     static let source =
         #"""
@@ -344,28 +346,7 @@ enum FreezeScript {
           else if (type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
             copy.setAttribute('value', element.value);
         };
-        // What is shown as dots, without being a password to the browser.
-        const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
-        const frame = (element, copy, name) => {
-          const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
-          for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
-          if (!mark) return;
-          if (mark.kind === 'none') return copy.removeAttribute(place);
-          // One that waits to be seen shows nothing yet, but names what it will show.
-          if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
-          if (mark.kind === 'url') {
-            copy.setAttribute(place, mark.value);
-          // Read as HTML, XML becomes another document.
-          } else if (name === 'iframe' && mark.type === 'text/html') {
-            copy.removeAttribute('src');
-            copy.setAttribute('srcdoc', mark.value);
-            contents.add(asRead(mark.value));
-          } else {
-            const url = `data:${mark.type};charset=utf-8,` + encodeURIComponent(mark.value.toWellFormed());
-            copy.setAttribute(place, url);
-            contents.add(url);
-          }
-        };
+        \#(frames)
         const unwantedLinks = ['preload', 'modulepreload', 'prefetch', 'preconnect', 'dns-prefetch'];
         const unwantedMetas = ['content-security-policy', 'content-security-policy-report-only', 'refresh',
           'content-type'];
@@ -497,7 +478,8 @@ enum FreezeScript {
           return text.replace(blobURL, url => data.get(url) ?? url);
         };
         return {
-          mark: (element, kind, value, type) => { marks.set(element, { kind, value, type }); },
+          mark: (element, kind, value, type, isQuirky) => { marks.set(element, { kind, value, type, isQuirky }); },
+          block: urls => { for (const url of urls) blocked.add(url); },
           shadow: root => { closedRoots.set(hostOf(root), root); },
           unread: async () => {
             const placed = (await unreadCanvases()).map(canvas => [canvas, contentPlace(canvas)]).filter(pair => pair[1]);
@@ -506,6 +488,7 @@ enum FreezeScript {
           },
           show, showAll,
           take: (index, picture) => { canvasPictures.set(unread[index], picture); },
+            result.isQuirky = isQuirky();
           run: async () => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
