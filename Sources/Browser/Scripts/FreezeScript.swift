@@ -417,7 +417,6 @@ enum FreezeScript {
           return { node: copy, inside: element };
         };
         const shadowCopy = (shadow, pending) => {
-          keepStates(shadow);
           const copy = makeElement(inert, 'template');
           copy.setAttribute('shadowrootmode', shadow.mode === 'closed' ? 'closed' : 'open');
           if (shadow.delegatesFocus) copy.setAttribute('shadowrootdelegatesfocus', '');
@@ -429,6 +428,8 @@ enum FreezeScript {
         const fill = (from, to) => {
           const pending = [[from, to, false, []]];
           while (pending.length > 0) {
+                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
+                if (shadow) keepStates(shadow);
             const [source, target, inBody, styles] = pending.pop();
             for (let child = firstChild(source); child; child = nextSibling(child)) {
               const type = nodeType(child);
