@@ -19,15 +19,15 @@ extension BrowserPage {
     /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it:
     /// ``PageCapture/addLateFrames(of:to:)`` freezes it.
     ///
-    /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
     /// - Parameter namesFragments: whether URLs of frames have the fragments that they have in the page. The default is true.
+    /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
     ///   can't be read, `ended`, and `interrupted`.
     public func freeze(
         until deadline: Deadline, namesFragments: Bool = true
     ) throws(BrowserFailure) -> FrozenPage {
         let tree = try frameTree(until: deadline)
-        closedRoots = try findClosedRoots(until: deadline)
         keepsFragments = namesFragments
+        closedRoots = try findClosedRoots(until: deadline)
         defer { closedRoots = [:] }
         guard let main = tree.frames.first(where: { $0.id == target }) else {
             throw BrowserFailure(.misunderstood, "the page has no frame")
@@ -112,14 +112,14 @@ extension BrowserPage {
         }
         try showClosedRoots(of: frame, to: script, until: deadline)
         if depth == 0 { try showCanvases(to: script, until: deadline) }
+        if let refused = network.refused[frame.loader], !refused.isEmpty {
+            let urls = refused.sorted().map { JSONValue($0) }
+            _ = try script.call("block", [["value": .array(urls)]], until: limit)
+        }
         let result = try script.call(
             "run", until: depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline))
         if depth == 0, result["isEmpty"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
-        }
-        if let refused = network.refused[frame.loader], !refused.isEmpty {
-            let urls = refused.sorted().map { JSONValue($0) }
-            _ = try script.call("block", [["value": .array(urls)]], until: limit)
         }
         if result["isUnwritable"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): what scripts have made of it can't be written as XML")

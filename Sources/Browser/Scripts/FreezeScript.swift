@@ -74,6 +74,10 @@ enum FreezeScript {
           anchor.setAttribute('href', url);
           return anchor.href || text;
         };
+        // What the page asked for and was refused, by a policy of its own or for want of leave, is not asked for again.
+        const blocked = new Set(), nothing = 'data:,';
+        const isBlocked = url => blocked.has(withoutFragment(url));
+        const resource = text => isBlocked(absolute(text)) ? nothing : absolute(text);
         const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))/gi,
           (_, code, line, character) => {
             if (line) return '';
@@ -87,7 +91,7 @@ enum FreezeScript {
           `/\\*[\\s\\S]*?(?:\\*/|$)|@import\\s*(${string})|(${string})|\\burl\\(\\s*(?:(${string})|`
           + `([^"'()\\\\\\s]*(?:\\\\[\\s\\S][^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
         // Style sheets' text, its URLs absolute (css-syntax-3 §4.3.6). What is data, or of this document, stays.
-        const absoluteURLs = text => text.replace(token, (whole, imported, plain, quoted, bare) => {
+        const absoluteURLs = (text, resolve) => text.replace(token, (whole, imported, plain, quoted, bare) => {
           const raw = imported ?? quoted ?? bare;
           if (raw === undefined || plain !== undefined) return whole;
           const url = unescaped(bare !== undefined ? bare : raw.slice(1, -1)).trim();
@@ -97,37 +101,11 @@ enum FreezeScript {
         // The texts in it that are URLs without url() (css-images-4 §2.4); those of type() are none.
         const imageSet = new RegExp(`\\bimage-set\\((?:[^()"']|${string}|\\((?:[^()"']|${string})*\\))*\\)`, 'gi');
         const imageText = new RegExp(`\\btype\\([^)]*\\)|(${string})`, 'gi');
-        const absoluteCSS = text => absoluteURLs(text).replace(imageSet, set => set.replace(imageText,
-          (whole, quoted) => quoted === undefined ? whole : quotedURL(absolute(unescaped(quoted.slice(1, -1))))));
+        const absoluteCSS = (text, resolve = resource) => absoluteURLs(text, resolve).replace(imageSet, set => set.replace(
+          imageText, (whole, quoted) => quoted === undefined ? whole : quotedURL(resolve(unescaped(quoted.slice(1, -1))))));
         const styleText = text => text.replace(/<(?=\/style)/gi, '\\3c ').replace(/<!--/g, '\\3c !--');
 
-        // Style sheets
-
-        const rulesText = sheet => Array.from(sheet.cssRules, rule => rule.cssText).join('\n');
-        const isAsWritten = (sheet, text) => {
-          const probe = new CSSStyleSheet();
-          probe.replaceSync(text);
-          const rules = Array.from(sheet.cssRules).filter(rule => !(rule instanceof CSSImportRule));
-          return probe.cssRules.length === rules.length
-            && rules.every((rule, index) => rule.cssText === probe.cssRules[index].cssText);
-        };
-        const styleContent = (element, copy) => {
-          const text = textOf(element), sheet = element.sheet;
-          if (!sheet) return text;
-          if (sheet.disabled) copy.setAttribute('media', 'not all');
-          try {
-            return isAsWritten(sheet, text) ? text : rulesText(sheet);
-          } catch {
-            return text;
-          }
-        };
-        const adoptedStyles = scope => Array.from(adoptedOf(scope) ?? []).filter(sheet => !sheet.disabled).map(sheet => {
-          const style = makeElement(inert, 'style');
-          if (sheet.media.mediaText) style.setAttribute('media', sheet.media.mediaText);
-          append(style, makeText(inert, styleText(absoluteCSS(rulesText(sheet)))));
-          return style;
-        });
-
+        \#(sheets)
         // Attributes
 
         const holders = {
@@ -137,6 +115,7 @@ enum FreezeScript {
           background: ['body', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'td', 'th'],
         };
         const copyAttributes = (name, isHTML, copy) => {
+        const loaded = ['src', 'poster', 'data', 'background'];
           for (const item of Array.from(copy.attributes)) {
             const key = item.localName.toLowerCase();
             if (item.namespaceURI === null && key.startsWith('on')) {
@@ -146,10 +125,11 @@ enum FreezeScript {
             } else if (key === 'href' && (!isHTML || item.namespaceURI !== null)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
               // A fragment alone names a part of this document, whatever the base is.
-              else if (item.value.trim()[0] !== '#' || name === 'a') item.value = absolute(item.value);
+              else if (name === 'a') item.value = absolute(item.value);
+              else if (item.value.trim()[0] !== '#') item.value = resource(item.value);
             } else if (isHTML && holders[key]?.includes(name)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
-              else item.value = absolute(item.value);
+              else item.value = loaded.includes(key) ? resource(item.value) : absolute(item.value);
             } else if (!isHTML && ['to', 'from', 'by', 'values'].includes(key) && item.value.split(';').some(isScriptURL)) {
               copy.removeAttributeNode(item);
             } else if (!isHTML && item.value.includes('url(')) {
@@ -272,6 +252,23 @@ enum FreezeScript {
           const computed = getComputedStyle(element);
           copy.style.cssText = placed.map(name => `${name}:${computed.getPropertyValue(name)}`).join(';')
         // The box that places count from in the copy, where it is not the page's: that of an ancestor which is moved, filtered,
+            + ';' + (copy.getAttribute('style') ?? '');
+          const picture = canvasPictures.get(element) ?? pictureOf(element);
+          if (picture) copy.setAttribute('src', picture);
+          return copy;
+        };
+        // What stands above all else does so by scripts alone: open popovers and modal dialogs are written with their
+        // places, and with the backdrop as a shadow.
+        const raised = ['position', 'inset', 'margin', 'box-sizing', 'width', 'height', 'max-width', 'max-height',
+          'overflow', 'padding', 'border', 'transform', 'translate', 'scale', 'rotate', 'color', 'background', 'filter',
+          'clip-path'];
+        const isRaised = (element, name) => {
+          try {
+            return matches(element, ':popover-open') || (name === 'dialog' && matches(element, ':modal'));
+          } catch {
+            return false;
+          }
+        };
         // or kept apart (css-transforms-2 §2, filter-effects-1 §5, css-contain-2 §3).
         const holderOf = element => {
           const above = at => at.assignedSlot ?? parentNode(at)?.host ?? parentNode(at);
@@ -293,25 +290,6 @@ enum FreezeScript {
           return Number.isNaN(left + top) ? []
             : [`inset:${top}px auto auto ${left}px !important`, 'max-width:none !important', 'max-height:none !important'];
         };
-            + ';' + (copy.getAttribute('style') ?? '');
-          const picture = canvasPictures.get(element) ?? pictureOf(element);
-          if (picture) copy.setAttribute('src', picture);
-          return copy;
-        };
-        // What stands above all else does so by scripts alone: open popovers and modal dialogs are written with their
-          const holder = holderOf(element);
-          if (holder) styles.push(...placeWithin(holder, computed));
-        // places, and with the backdrop as a shadow.
-        const raised = ['position', 'inset', 'margin', 'box-sizing', 'width', 'height', 'max-width', 'max-height',
-          'overflow', 'padding', 'border', 'transform', 'translate', 'scale', 'rotate', 'color', 'background', 'filter',
-          'clip-path'];
-        const isRaised = (element, name) => {
-          try {
-            return matches(element, ':popover-open') || (name === 'dialog' && matches(element, ':modal'));
-          } catch {
-            return false;
-          }
-        };
         const raise = (element, copy) => {
           const computed = getComputedStyle(element), backdrop = getComputedStyle(element, '::backdrop').backgroundColor;
           const styles = raised.map(name => `${name}:${computed.getPropertyValue(name)}`);
@@ -319,6 +297,8 @@ enum FreezeScript {
             styles.push(`${name}:${computed.getPropertyValue(name)} !important`);
           styles.push('z-index:2147483647');
           if (backdrop !== 'transparent' && !/^rgba\(.*, 0\)$/.test(backdrop)) {
+          const holder = holderOf(element);
+          if (holder) styles.push(...placeWithin(holder, computed));
             const shadow = computed.boxShadow === 'none' ? '' : computed.boxShadow + ',';
             styles.push(`box-shadow:${shadow}0 0 0 200vmax ${backdrop}`);
           }
@@ -328,7 +308,7 @@ enum FreezeScript {
         const image = (element, copy) => {
           const written = attribute(element, 'src')?.trim(), later = attribute(element, 'data-src')?.trim();
           const isLoaded = element.complete && element.naturalWidth > 0 && element.currentSrc;
-          const url = isLoaded ? element.currentSrc : absolute(written || later || '');
+          const url = isLoaded ? element.currentSrc : resource(written || later || '');
           if (url && !isScriptURL(url)) copy.setAttribute('src', url);
           for (const name of ['srcset', 'sizes', 'loading']) copy.removeAttribute(name);
           if (isLoaded && url.startsWith('blob:')) blobImages.set(url, element);
@@ -340,6 +320,8 @@ enum FreezeScript {
           if (picture) copy.setAttribute('poster', picture);
         };
         const input = (element, copy) => {
+        // What is shown as dots, without being a password to the browser.
+        const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
           else if (type === 'password' || isMasked(element)) copy.removeAttribute('value');
@@ -356,6 +338,7 @@ enum FreezeScript {
           if (wanted.length === 0 && tokens.length > 0) return false;
           const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
           if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
+          if (wanted.includes('stylesheet') && isBlocked(copy.getAttribute('href') ?? '')) return false;
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
           // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
           if (wanted.includes('stylesheet') && encoding !== 'UTF-8' && !copy.hasAttribute('charset'))
@@ -380,7 +363,10 @@ enum FreezeScript {
           if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
           const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
+          // The copy has the same attributes, and its style would hold for both.
+          const hasStyle = !isStyleRefused(element);
           copyAttributes(name, isHTML, copy);
+          if (!hasStyle) copy.removeAttribute('style');
           addStates(element, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
             append(copy, makeText(inert, absoluteCSS(styleContent(element, copy))));
@@ -428,8 +414,6 @@ enum FreezeScript {
         const fill = (from, to) => {
           const pending = [[from, to, false, []]];
           while (pending.length > 0) {
-                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
-                if (shadow) keepStates(shadow);
             const [source, target, inBody, styles] = pending.pop();
             for (let child = firstChild(source); child; child = nextSibling(child)) {
               const type = nodeType(child);
@@ -441,9 +425,10 @@ enum FreezeScript {
                 const copy = elementCopy(child, inBody);
                 if (!copy) continue;
                 append(target, copy.node);
-                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
                 if (shadow) append(copy.node, shadowCopy(shadow, pending));
                 if (copy.inside)
+                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
+                if (shadow) keepStates(shadow);
                   pending.push([copy.inside, copy.into ?? copy.node, inBody || localName(child) === 'body', []]);
               }
             }
@@ -489,7 +474,6 @@ enum FreezeScript {
           },
           show, showAll,
           take: (index, picture) => { canvasPictures.set(unread[index], picture); },
-            result.isQuirky = isQuirky();
           run: async () => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
@@ -504,3 +488,4 @@ enum FreezeScript {
         })()
         """#
 }
+            result.isQuirky = isQuirky();
