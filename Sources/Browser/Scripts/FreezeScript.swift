@@ -96,7 +96,8 @@ enum FreezeScript {
           if (raw === undefined || plain !== undefined) return whole;
           const url = unescaped(bare !== undefined ? bare : raw.slice(1, -1)).trim();
           if (url === '' || url[0] === '#' || /^(?:data|about|blob):/i.test(url)) return whole;
-          return (imported ? '@import ' : 'url(') + quotedURL(absolute(url)) + (imported ? '' : ')');
+          const found = resolve(url);
+          return (imported ? '@import ' : 'url(') + quotedURL(imports.get(found) ?? found) + (imported ? '' : ')');
         });
         // The texts in it that are URLs without url() (css-images-4 §2.4); those of type() are none.
         const imageSet = new RegExp(`\\bimage-set\\((?:[^()"']|${string}|\\((?:[^()"']|${string})*\\))*\\)`, 'gi');
@@ -114,8 +115,8 @@ enum FreezeScript {
           cite: ['blockquote', 'q', 'del', 'ins'], longdesc: ['img', 'frame', 'iframe'],
           background: ['body', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'td', 'th'],
         };
-        const copyAttributes = (name, isHTML, copy) => {
         const loaded = ['src', 'poster', 'data', 'background'];
+        const copyAttributes = (name, isHTML, copy) => {
           for (const item of Array.from(copy.attributes)) {
             const key = item.localName.toLowerCase();
             if (item.namespaceURI === null && key.startsWith('on')) {
@@ -251,7 +252,6 @@ enum FreezeScript {
           copy.setAttribute('height', element.height);
           const computed = getComputedStyle(element);
           copy.style.cssText = placed.map(name => `${name}:${computed.getPropertyValue(name)}`).join(';')
-        // The box that places count from in the copy, where it is not the page's: that of an ancestor which is moved, filtered,
             + ';' + (copy.getAttribute('style') ?? '');
           const picture = canvasPictures.get(element) ?? pictureOf(element);
           if (picture) copy.setAttribute('src', picture);
@@ -269,6 +269,7 @@ enum FreezeScript {
             return false;
           }
         };
+        // The box that places count from in the copy, where it is not the page's: that of an ancestor which is moved, filtered,
         // or kept apart (css-transforms-2 §2, filter-effects-1 §5, css-contain-2 §3).
         const holderOf = element => {
           const above = at => at.assignedSlot ?? parentNode(at)?.host ?? parentNode(at);
@@ -296,9 +297,9 @@ enum FreezeScript {
           for (const name of ['display', 'opacity', 'visibility'])
             styles.push(`${name}:${computed.getPropertyValue(name)} !important`);
           styles.push('z-index:2147483647');
-          if (backdrop !== 'transparent' && !/^rgba\(.*, 0\)$/.test(backdrop)) {
           const holder = holderOf(element);
           if (holder) styles.push(...placeWithin(holder, computed));
+          if (backdrop !== 'transparent' && !/^rgba\(.*, 0\)$/.test(backdrop)) {
             const shadow = computed.boxShadow === 'none' ? '' : computed.boxShadow + ',';
             styles.push(`box-shadow:${shadow}0 0 0 200vmax ${backdrop}`);
           }
@@ -319,9 +320,9 @@ enum FreezeScript {
           const picture = pictureOf(element, 'image/jpeg');
           if (picture) copy.setAttribute('poster', picture);
         };
-        const input = (element, copy) => {
         // What is shown as dots, without being a password to the browser.
         const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
+        const input = (element, copy) => {
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
           else if (type === 'password' || isMasked(element)) copy.removeAttribute('value');
@@ -337,8 +338,8 @@ enum FreezeScript {
           const wanted = tokens.filter(name => !unwantedLinks.includes(name));
           if (wanted.length === 0 && tokens.length > 0) return false;
           const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
-          if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
           if (wanted.includes('stylesheet') && isBlocked(copy.getAttribute('href') ?? '')) return false;
+          if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
           // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
           if (wanted.includes('stylesheet') && encoding !== 'UTF-8' && !copy.hasAttribute('charset'))
@@ -362,11 +363,11 @@ enum FreezeScript {
           if (isHTML && (name === 'noscript' || name === 'base' || (name === 'meta' && isUnwantedMeta(element)))) return null;
           if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
-          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
           // The copy has the same attributes, and its style would hold for both.
           const hasStyle = !isStyleRefused(element);
-          copyAttributes(name, isHTML, copy);
+          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
           if (!hasStyle) copy.removeAttribute('style');
+          copyAttributes(name, isHTML, copy);
           addStates(element, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
             append(copy, makeText(inert, absoluteCSS(styleContent(element, copy))));
@@ -382,7 +383,12 @@ enum FreezeScript {
           case 'option': setFlag(copy, 'selected', element.selected); break;
           case 'select': if (isUnchosen(element)) unchosen.add(copy); break;
           case 'iframe': case 'frame': case 'object': case 'embed': frame(element, copy, name); break;
-          case 'link': if (!linkIsWanted(element, copy)) return null; break;
+          case 'link': {
+            const style = blobStyle(element);
+            if (style) return { node: style, inside: null };
+            if (!linkIsWanted(element, copy)) return null;
+            break;
+          }
           case 'style':
             append(copy, makeText(inert, styleText(absoluteCSS(styleContent(element, copy)))));
             return { node: copy, inside: null };
@@ -422,13 +428,13 @@ enum FreezeScript {
               else if (type === 3 || (type === 8 && !unwritableComment.test(child.data))) {
                 append(target, importNode(inert, child, false));
               } else if (type === 1) {
+                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
+                if (shadow) keepStates(shadow);
                 const copy = elementCopy(child, inBody);
                 if (!copy) continue;
                 append(target, copy.node);
                 if (shadow) append(copy.node, shadowCopy(shadow, pending));
                 if (copy.inside)
-                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
-                if (shadow) keepStates(shadow);
                   pending.push([copy.inside, copy.into ?? copy.node, inBody || localName(child) === 'body', []]);
               }
             }
@@ -482,10 +488,10 @@ enum FreezeScript {
             if (text === null) return { ...result, isUnwritable: true };
             result.markup = (await withoutBlobs(text, 0)).toWellFormed();
             result.scripts = scripts;
+            result.isQuirky = isQuirky();
             return result;
           },
         };
         })()
         """#
 }
-            result.isQuirky = isQuirky();
