@@ -125,6 +125,9 @@ public final class BrowserSession {
         let page = BrowserPage(
             target: target, session: session, options: options, connection: connection)
         page.onSessions = { [weak self, weak page] session, isThere in self?.pages[session] = isThere ? page : nil }
+        page.openBlank = { [weak self] () throws(BrowserFailure) -> BrowserPage? in
+            try self?.openPage(PageOptions(host: ""))
+        }
         pages[session] = page
         try page.prepare(until: deadline)
         return page

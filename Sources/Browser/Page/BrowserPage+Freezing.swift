@@ -28,7 +28,11 @@ extension BrowserPage {
         let tree = try frameTree(until: deadline)
         keepsFragments = namesFragments
         closedRoots = try findClosedRoots(until: deadline)
-        defer { closedRoots = [:] }
+        defer {
+            closedRoots = [:]
+            blank?.close()
+            blank = nil
+        }
         guard let main = tree.frames.first(where: { $0.id == target }) else {
             throw BrowserFailure(.misunderstood, "the page has no frame")
         }
@@ -99,7 +103,7 @@ extension BrowserPage {
         }
         let limit = depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline)
         let script = try IsolatedScript(
-            FreezeScript.source, in: frame.id, session: frame.session, connection: connection, until: limit)
+            FreezeScript.source(), in: frame.id, session: frame.session, connection: connection, until: limit)
         if depth < BrowserPage.deepestFrame {
             for child in tree.children(of: frame.id).prefix(BrowserPage.mostFrames) {
                 do throws(BrowserFailure) {
@@ -121,13 +125,42 @@ extension BrowserPage {
         if depth == 0, result["isEmpty"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
         }
-        if result["isUnwritable"]?.boolValue == true {
+        var settled = result
+        if result["unsettled"] != nil { settled = try settle(result, script, until: limit) }
+        if settled["isUnwritable"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): what scripts have made of it can't be written as XML")
         }
-        page.droppedScripts += result["scripts"]?.integerValue ?? 0
+        page.droppedScripts += (result["scripts"]?.integerValue ?? 0) + (settled["more"]?.integerValue ?? 0)
         return Frozen(
-            markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
+            markup: settled["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
             mediaType: result["contentType"]?.stringValue ?? "", isQuirky: result["isQuirky"]?.boolValue == true)
+    }
+
+    /// Has a document read and cleaned in a page without policies, since its own lets nobody do that.
+    ///
+    /// - Parameter result: what the script has made of it.
+    /// - Returns: `markup`, and `more` scripts; or `isUnwritable`.
+    private func settle(
+        _ result: JSONValue, _ script: IsolatedScript, until deadline: Deadline
+    ) throws(BrowserFailure) -> JSONValue {
+        if blank == nil { blank = try openBlank() }
+        guard let blank else { throw BrowserFailure(.ended, "the browser has ended") }
+        let type: StaticString
+        switch result["contentType"]?.stringValue {
+        case "text/html": type = "text/html"
+        case "application/xhtml+xml": type = "application/xhtml+xml"
+        case "image/svg+xml": type = "image/svg+xml"
+        default: type = "application/xml"
+        }
+        let cleaner = try IsolatedScript(
+            FreezeScript.source(of: type), in: blank.target, session: blank.session, connection: connection,
+            until: deadline)
+        let given = result["given"]?.elements ?? []
+        let clean = try cleaner.call(
+            "settle", [["value": result["unsettled"] ?? .null]] + given.map { ["value": $0] }, until: deadline)
+        guard let text = clean["text"]?.stringBytes else { return ["isUnwritable": true] }
+        let markup = try script.call("finish", [["value": .string(text)]], until: deadline)
+        return ["markup": markup, "more": clean["scripts"] ?? 0]
     }
 
     /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is, and what browsers take for

@@ -24,6 +24,9 @@ public final class BrowserPage {
     var closedRoots: [String: [JSONValue]] = [:]
     /// Whether frames are named with fragments, while the page is frozen.
     var keepsFragments = true
+    /// A page with nothing in it, and no policies, while the page is frozen; and what opens it.
+    var blank: BrowserPage?
+    var openBlank: () throws(BrowserFailure) -> BrowserPage? = { () throws(BrowserFailure) -> BrowserPage? in nil }
     /// Whether it goes on asking for things, so that it is not waited for again.
     var isRestless = false
     /// The loader of the document that is shown, and of that whose load event has come.

@@ -10,12 +10,21 @@
 /// was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that is closed,
 /// `block(urls)` what the document was refused, and `run()` promises the document. Before that, `unread()` promises the
 /// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what is
-/// seen of it, and `showAll()` ends that.
+/// seen of it, and `showAll()` ends that. Where the document lets nobody parse markup, `run()` promises what is `unsettled`;
+/// `settle(text, …)` of the script in another page, and `finish(text)` of this one make the document of that.
 enum FreezeScript {
-    static let source =
+    ///
+    /// - Parameter type: that of the documents which `settle` reads, for a page that has none of its own: `text/html`,
+    ///   `application/xhtml+xml`, `image/svg+xml`, or `application/xml`. Nil, the default, for that of the page.
+    static func source(of type: StaticString? = nil) -> String {
+        "\(body)(\(type.map { "'\($0)'" } ?? "null"))"
+    }
+
+    private static let body =
         #"""
-        (() => {
+        (ownType => {
         'use strict';
+        \#(trust)
         const html = 'http://www.w3.org/1999/xhtml', svg = 'http://www.w3.org/2000/svg';
         const getter = (type, name) => {
           const read = Object.getOwnPropertyDescriptor(type.prototype, name).get;
@@ -40,7 +49,7 @@ enum FreezeScript {
         const matches = method(Element, 'matches'), hostOf = getter(ShadowRoot, 'host');
         const adoptedOf = root => root instanceof Document
           ? getter(Document, 'adoptedStyleSheets')(root) : root.adoptedStyleSheets;
-        const contentType = getter(Document, 'contentType')(document);
+        const contentType = ownType ?? getter(Document, 'contentType')(document);
         // XML that says nothing of how it looks is shown within a page of the browser's, which is none of the document.
         const shownRoot = root => {
           if (!isXML || !root || localName(root) !== 'html') return root;
@@ -245,7 +254,7 @@ enum FreezeScript {
         // Without scripts a canvas shows what stands inside it. What selectors by name gave it is written out.
         const canvasCopy = element => {
           const copy = makeElement(inert, 'img');
-          for (const item of Array.from(element.attributes)) copy.setAttributeNS(item.namespaceURI, item.name, item.value);
+          copyQuiet(element, copy);
           copyAttributes('canvas', true, copy);
           if (!copy.hasAttribute('alt')) copy.setAttribute('alt', '');
           copy.setAttribute('width', element.width);
@@ -365,7 +374,8 @@ enum FreezeScript {
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
           // The copy has the same attributes, and its style would hold for both.
           const hasStyle = !isStyleRefused(element);
-          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
+          const copy = isHTML && name === 'plaintext' ? renamed(inert, element)
+            : isGuarded && isHTML && !isXML && frameNames.includes(name) ? unguarded(element) : writable(element);
           if (!hasStyle) copy.removeAttribute('style');
           copyAttributes(name, isHTML, copy);
           addStates(element, copy);
@@ -446,29 +456,7 @@ enum FreezeScript {
         \#(states)
         \#(cleaning)
         \#(document)
-        const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
-        const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
-        const blobData = async (url, depth) => {
-          try {
-            let blob = await (await fetch(url)).blob();
-            if (blob.size > largestBlob) return null;
-            // A style sheet or a drawing may name others.
-            if (/^text\/css|^image\/svg\+xml/i.test(blob.type) && depth < deepestBlob)
-              blob = new Blob([await withoutBlobs(await blob.text(), depth + 1)], { type: blob.type });
-            const bytes = new Uint8Array(await blob.arrayBuffer());
-            let binary = '';
-            for (let at = 0; at < bytes.length; at += 0x8000)
-              binary += String.fromCharCode.apply(null, bytes.subarray(at, at + 0x8000));
-            return `data:${mediaType(blob.type).replaceAll(' ', '')};base64,${btoa(binary)}`;
-          } catch {
-            return blobImages.has(url) ? pictureOf(blobImages.get(url)) : null;
-          }
-        };
-        const withoutBlobs = async (text, depth) => {
-          const data = new Map();
-          for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url, depth));
-          return text.replace(blobURL, url => data.get(url) ?? url);
-        };
+        \#(blobs)
         return {
           mark: (element, kind, value, type, isQuirky) => { marks.set(element, { kind, value, type, isQuirky }); },
           block: urls => { for (const url of urls) blocked.add(url); },
@@ -478,20 +466,20 @@ enum FreezeScript {
             unread = placed.map(pair => pair[0]);
             return placed.map(pair => pair[1]);
           },
-          show, showAll,
+          show, showAll, settle,
+          finish: text => finished(text),
           take: (index, picture) => { canvasPictures.set(unread[index], picture); },
           run: async () => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
             if (!root) return { ...result, markup: '', isEmpty: true };
-            const text = settled(markup());
+            const text = isGuarded ? markup().toWellFormed() : settled(markup());
             if (text === null) return { ...result, isUnwritable: true };
-            result.markup = (await withoutBlobs(text, 0)).toWellFormed();
-            result.scripts = scripts;
-            result.isQuirky = isQuirky();
-            return result;
+            Object.assign(result, { scripts, isQuirky: isQuirky() });
+            if (isGuarded) return { ...result, unsettled: text, given: [Array.from(contents), Array.from(sheets), errors] };
+            return { ...result, markup: await finished(text) };
           },
         };
-        })()
+        })
         """#
 }
