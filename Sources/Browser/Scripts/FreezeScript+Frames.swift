@@ -26,8 +26,9 @@ extension FreezeScript {
           if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
           if (mark.kind === 'url') {
             copy.setAttribute(place, mark.value);
-          // Read as HTML, XML becomes another document; and what `srcdoc` has is never in quirks mode.
-          } else if (name === 'iframe' && mark.type === 'text/html' && !mark.isQuirky) {
+          // Read as HTML, XML becomes another document; and what `srcdoc` has is never in quirks mode. It may not be set
+          // in XML that asks for trusted types.
+          } else if (name === 'iframe' && mark.type === 'text/html' && !mark.isQuirky && !(isXML && isGuarded)) {
             copy.removeAttribute('src');
             copy.setAttribute('srcdoc', mark.value);
             contents.add(asRead(mark.value));
