@@ -123,8 +123,11 @@ public final class BrowserSession {
             of: connection.call(
                 "Target.attachToTarget", ["targetId": JSONValue(target), "flatten": true], until: deadline))
         let page = BrowserPage(
-            target: target, session: session, options: options, connection: connection, commandTime: commandTime)
+            target: target, session: session, options: options, connection: connection)
         page.onSessions = { [weak self, weak page] session, isThere in self?.pages[session] = isThere ? page : nil }
+        page.openBlank = { [weak self] () throws(BrowserFailure) -> BrowserPage? in
+            try self?.openPage(PageOptions(host: ""))
+        }
         pages[session] = page
         try page.prepare(until: deadline)
         return page

@@ -162,6 +162,23 @@ struct RecordTests {
         #expect(try ChildProcess.run(["ls", "-A", folder.path]).output == "")
     }
 
+    @Test("A recording that is a symbolic link is told so where it would be written", arguments: ["out/", "out.har"])
+    func links(name: String) throws {
+        let stage = try Stage()
+        let isFolder = name.hasSuffix("/")
+        let (list, real) = isFolder ? ("out/recording.yaml", "real.yaml") : (name, "real.har")
+        #expect(try stage.run(name, [], ["curl", "-s", stage.url("/a")]).status == 0)
+        #expect(rename(stage.folder.at(list), stage.folder.at(real)) == 0)
+        #expect(symlink(stage.folder.at(real), stage.folder.at(list)) == 0)
+        #expect(try stage.run(name, [], ["true"]).status == 0)
+        let refused = try stage.run(name, ["--update"], ["true"])
+        #expect(refused.status == 73)
+        #expect(
+            refused.error
+                == "subproxy: error: '\(list)' can't be recorded: it is a symbolic link, through which nothing is written\n"
+        )
+    }
+
     @Test("There is one recorder at a time, in each mode", arguments: Stage.kinds)
     func busy(name: String) throws {
         let stage = try Stage()

@@ -23,6 +23,8 @@ public struct PageCapture: Sendable {
     /// Whether the page is frozen. The default is true; else its scripts are what is recorded.
     public var isFrozen = true
 
+    /// Whether frames are named with the fragments of their URLs. The default is true; some formats find no part by those.
+    public var namesFragments = true
     /// What tells responses that are the proxy's own: see ``PageOptions/failureField``. The default is nil.
     public var failureField: PageOptions.Pair?
     /// Called when a step begins. The default does nothing.
@@ -87,7 +89,7 @@ public struct PageCapture: Sendable {
             if waitTime > 0 { try page.wait(milliseconds: waitTime, until: deadline) }
             guard !deadline.isOver else { throw BrowserFailure(.timedOut, "\(url) took too long") }
             progress(.freezing)
-            let made = try page.freeze(until: deadline)
+            let made = try page.freeze(until: deadline, namesFragments: namesFragments)
             (frozen.title, frozen.mediaType) = (made.title, made.mediaType)
             // Scripts may have led elsewhere.
             load = page.currentLoad(after: load)
@@ -110,7 +112,7 @@ public struct PageCapture: Sendable {
             request.kind == "Document" && BrowserPage.isDocument(request.mediaType) && seen.insert(request.url).inserted
         }
         guard !late.isEmpty else { return false }
-        let made = try page.freeze(until: result.deadline)
+        let made = try page.freeze(until: result.deadline, namesFragments: namesFragments)
         for request in late {
             let empty = FrozenPage.Document(
                 url: request.url, markup: Array("<!DOCTYPE html><meta charset=utf-8>".utf8))

@@ -1,8 +1,6 @@
 import JSON
 
 extension BrowserPage {
-    /// How long one frame has at most, so that one that does not answer holds nothing up.
-    private static let frameTime = 15_000
     private static let mostFrames = 1000
     private static let deepestFrame = 32
     /// How often frames are looked for that wait to be seen, in those that were loaded for that.
@@ -13,6 +11,7 @@ extension BrowserPage {
         var markup: [UInt8]?
         var title = ""
         var mediaType = ""
+        var isQuirky = false
     }
 
     /// Makes copies of all documents that need no scripts.
@@ -20,12 +19,20 @@ extension BrowserPage {
     /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it:
     /// ``PageCapture/addLateFrames(of:to:)`` freezes it.
     ///
+    /// - Parameter namesFragments: whether URLs of frames have the fragments that they have in the page. The default is true.
     /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
     ///   can't be read, `ended`, and `interrupted`.
-    public func freeze(until deadline: Deadline) throws(BrowserFailure) -> FrozenPage {
+    public func freeze(
+        until deadline: Deadline, namesFragments: Bool = true
+    ) throws(BrowserFailure) -> FrozenPage {
         let tree = try frameTree(until: deadline)
+        keepsFragments = namesFragments
         closedRoots = try findClosedRoots(until: deadline)
-        defer { closedRoots = [:] }
+        defer {
+            closedRoots = [:]
+            blank?.close()
+            blank = nil
+        }
         guard let main = tree.frames.first(where: { $0.id == target }) else {
             throw BrowserFailure(.misunderstood, "the page has no frame")
         }
@@ -52,7 +59,7 @@ extension BrowserPage {
             var count = 0
             for frame in tree.frames where parents.contains(frame.id) {
                 do throws(BrowserFailure) {
-                    let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+                    let limit = Deadline(milliseconds: options.frameTime).orEarlier(deadline)
                     let script = try IsolatedScript(
                         LateFrameScript.source, in: frame.id, session: frame.session, connection: connection,
                         until: limit)
@@ -72,8 +79,10 @@ extension BrowserPage {
         let parts = sessions.filter { $0.value.kind == .frames }.sorted { $0.value.frame < $1.value.frame }
         for (id, part) in parts {
             do throws(BrowserFailure) {
-                let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
-                let answer = try connection.call("Page.getFrameTree", session: id, until: limit)
+                // Without the page's own frame there is nothing to be saved: a script of it may take its time.
+                let own = id == session ? deadline : Deadline(milliseconds: options.frameTime)
+                let answer = try connection.call(
+                    "Page.getFrameTree", session: id, until: own.orEarlier(deadline))
                 tree.add(answer["frameTree"] ?? [:], session: id, parent: part.parent)
             } catch {
                 try passOver(error, isMain: id == session, until: deadline)
@@ -92,9 +101,9 @@ extension BrowserPage {
         guard answer?.isProxys != true || depth == 0, isShown else {
             return Frozen(markup: nil, mediaType: answer?.mediaType ?? "")
         }
-        let limit = depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        let limit = depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline)
         let script = try IsolatedScript(
-            FreezeScript.source, in: frame.id, session: frame.session, connection: connection, until: limit)
+            FreezeScript.source(), in: frame.id, session: frame.session, connection: connection, until: limit)
         if depth < BrowserPage.deepestFrame {
             for child in tree.children(of: frame.id).prefix(BrowserPage.mostFrames) {
                 do throws(BrowserFailure) {
@@ -107,18 +116,51 @@ extension BrowserPage {
         }
         try showClosedRoots(of: frame, to: script, until: deadline)
         if depth == 0 { try showCanvases(to: script, until: deadline) }
+        if let refused = network.refused[frame.loader], !refused.isEmpty {
+            let urls = refused.sorted().map { JSONValue($0) }
+            _ = try script.call("block", [["value": .array(urls)]], until: limit)
+        }
         let result = try script.call(
-            "run", until: depth == 0 ? deadline : Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline))
+            "run", until: depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline))
         if depth == 0, result["isEmpty"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
         }
-        if result["isUnwritable"]?.boolValue == true {
+        var settled = result
+        if result["unsettled"] != nil { settled = try settle(result, script, until: limit) }
+        if settled["isUnwritable"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): what scripts have made of it can't be written as XML")
         }
-        page.droppedScripts += result["scripts"]?.integerValue ?? 0
+        page.droppedScripts += (result["scripts"]?.integerValue ?? 0) + (settled["more"]?.integerValue ?? 0)
         return Frozen(
-            markup: result["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
-            mediaType: result["contentType"]?.stringValue ?? "")
+            markup: settled["markup"]?.stringBytes, title: result["title"]?.stringValue ?? "",
+            mediaType: result["contentType"]?.stringValue ?? "", isQuirky: result["isQuirky"]?.boolValue == true)
+    }
+
+    /// Has a document read and cleaned in a page without policies, since its own lets nobody do that.
+    ///
+    /// - Parameter result: what the script has made of it.
+    /// - Returns: `markup`, and `more` scripts; or `isUnwritable`.
+    private func settle(
+        _ result: JSONValue, _ script: IsolatedScript, until deadline: Deadline
+    ) throws(BrowserFailure) -> JSONValue {
+        if blank == nil { blank = try openBlank() }
+        guard let blank else { throw BrowserFailure(.ended, "the browser has ended") }
+        let type: StaticString
+        switch result["contentType"]?.stringValue {
+        case "text/html": type = "text/html"
+        case "application/xhtml+xml": type = "application/xhtml+xml"
+        case "image/svg+xml": type = "image/svg+xml"
+        default: type = "application/xml"
+        }
+        let cleaner = try IsolatedScript(
+            FreezeScript.source(of: type), in: blank.target, session: blank.session, connection: connection,
+            until: deadline)
+        let given = result["given"]?.elements ?? []
+        let clean = try cleaner.call(
+            "settle", [["value": result["unsettled"] ?? .null]] + given.map { ["value": $0] }, until: deadline)
+        guard let text = clean["text"]?.stringBytes else { return ["isUnwritable": true] }
+        let markup = try script.call("finish", [["value": .string(text)]], until: deadline)
+        return ["markup": markup, "more": clean["scripts"] ?? 0]
     }
 
     /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is, and what browsers take for
@@ -134,7 +176,7 @@ extension BrowserPage {
     ) throws(BrowserFailure) {
         guard let content = FrameContent(child.url, frozen.markup, frozen.mediaType, page: url, known: page.documents)
         else { return }
-        let limit = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
+        let limit = Deadline(milliseconds: options.frameTime).orEarlier(deadline)
         let owner = try connection.call(
             "DOM.getFrameOwner", ["frameId": JSONValue(child.id)], session: frame.session, until: limit)
         let element = try connection.call(
@@ -145,14 +187,18 @@ extension BrowserPage {
         let (kind, value): (String, JSONValue)
         switch content {
         case .url(let document):
-            (kind, value) = ("url", JSONValue(child.url + child.fragment))
+            (kind, value) = ("url", JSONValue(child.url + (keepsFragments ? child.fragment : "")))
             if let document { page.documents.append(document) }
         case .markup(let markup): (kind, value) = ("markup", .string(markup))
         case .blank(let markup): (kind, value) = ("blank", .string(markup))
         case .nothing: (kind, value) = ("none", .null)
         }
         _ = try script.call(
-            "mark", [object, ["value": JSONValue(kind)], ["value": value], ["value": JSONValue(frozen.mediaType)]],
+            "mark",
+            [
+                object, ["value": JSONValue(kind)], ["value": value], ["value": JSONValue(frozen.mediaType)],
+                ["value": .bool(frozen.isQuirky)],
+            ],
             until: limit)
     }
 

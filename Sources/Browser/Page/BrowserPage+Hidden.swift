@@ -16,7 +16,8 @@ extension BrowserPage {
         for (id, part) in sessions where part.kind == .frames {
             let answer: JSONValue?
             do throws(BrowserFailure) {
-                let limit = Deadline(milliseconds: BrowserPage.hiddenTime).orEarlier(deadline)
+                let own = id == session ? deadline : Deadline(milliseconds: BrowserPage.hiddenTime)
+                let limit = own.orEarlier(deadline)
                 answer = try connection.call(
                     "DOMSnapshot.captureSnapshot", ["computedStyles": []], session: id, containing: #""closed""#,
                     until: limit)

@@ -29,10 +29,9 @@ extension BrowserPage {
         // A page that goes elsewhere takes the script with it.
         for _ in 0..<3 {
             do throws(BrowserFailure) {
-                let script = try mainScript(
-                    ScrollScript.source, until: answerTime(within: limit))
+                let script = try mainScript(ScrollScript.source, until: limit)
                 try scroll(script, &done, atMost: steps, until: deadline, within: limit)
-                _ = try script.call("top", until: answerTime(within: limit))
+                _ = try script.call("top", until: limit)
                 try wait(milliseconds: BrowserPage.stepTime, until: deadline)
                 var isShowing = true
                 try waitUntilShown(script, &isShowing, until: deadline, within: limit)
@@ -45,17 +44,13 @@ extension BrowserPage {
         return done
     }
 
-    private func answerTime(within limit: Deadline) -> Deadline {
-        Deadline(milliseconds: commandTime).orEarlier(limit)
-    }
-
     private func scroll(
         _ script: IsolatedScript, _ done: inout Int, atMost steps: Int, until deadline: Deadline,
         within limit: Deadline
     ) throws(BrowserFailure) {
         // A call that began in time may end a little later; the whole has a time of its own.
         func call(_ name: String) throws(BrowserFailure) -> JSONValue {
-            try script.call(name, until: answerTime(within: limit))
+            try script.call(name, until: limit)
         }
         var height = -1
         var isShowing = true
@@ -87,7 +82,7 @@ extension BrowserPage {
     ) throws(BrowserFailure) {
         guard isShowing else { return }
         let frames = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
-        while try script.call("isShown", until: answerTime(within: limit)).boolValue == false {
+        while try script.call("isShown", until: limit).boolValue == false {
             guard !frames.isOver else {
                 isShowing = false
                 return

@@ -18,12 +18,15 @@ public final class BrowserPage {
     let session: String
     let options: PageOptions
     let connection: DevToolsConnection
-    /// How long the browser has to answer a command: milliseconds.
-    let commandTime: Int
     private(set) var sessions: [String: Session]
     var network: NetworkActivity
     /// Shadow roots that are closed to scripts, by frames, while the page is frozen.
     var closedRoots: [String: [JSONValue]] = [:]
+    /// Whether frames are named with fragments, while the page is frozen.
+    var keepsFragments = true
+    /// A page with nothing in it, and no policies, while the page is frozen; and what opens it.
+    var blank: BrowserPage?
+    var openBlank: () throws(BrowserFailure) -> BrowserPage? = { () throws(BrowserFailure) -> BrowserPage? in nil }
     /// Whether it goes on asking for things, so that it is not waited for again.
     var isRestless = false
     /// The loader of the document that is shown, and of that whose load event has come.
@@ -36,13 +39,12 @@ public final class BrowserPage {
     var onSessions: (String, Bool) -> Void = { _, _ in }
 
     init(
-        target: String, session: String, options: PageOptions, connection: DevToolsConnection, commandTime: Int
+        target: String, session: String, options: PageOptions, connection: DevToolsConnection
     ) {
         self.target = target
         self.session = session
         self.options = options
         self.connection = connection
-        self.commandTime = commandTime
         network = NetworkActivity(now: monotonicNanoseconds(), failureField: options.failureField)
         sessions = [session: Session(kind: .frames, frame: target, parent: nil)]
     }

@@ -10,6 +10,10 @@ struct NetworkActivity {
         "EventSource", "WebSocket", "WebTransport", "DirectSocket", "Media", "Ping", "CSPViolationReport",
     ]
 
+    /// Kinds that a page shows.
+    private static let shown: Set<String> = ["Document", "Font", "Image", "Media", "Other", "Stylesheet"]
+    private static let mostRedirects = 32
+
     /// What the browser says of an error status without a body, in whose place it shows a page of its own.
     static let statusFailure = "net::ERR_HTTP_RESPONSE_CODE_FAILURE"
 
@@ -19,12 +23,19 @@ struct NetworkActivity {
         /// The last time at which something was seen of it, in nanoseconds.
         var lastSign: UInt64
         var index: Int?
+        /// The loader of the document that it is for.
+        var loader = ""
+        /// Where redirects have led, from what was asked for on; empty for what is not counted as refused.
+        var chain: [String] = []
     }
 
     /// In the order in which they were made.
     private(set) var requests: [PageRequest] = []
     /// The answers to navigations, by loader.
     private(set) var documents: [String: DocumentAnswer] = [:]
+    /// The URLs of what a document was refused before it could be shown, by loader: by its policies
+    /// (Content-Security-Policy, Cross-Origin-Embedder-Policy), or since another origin has not allowed it (CORS, CORP).
+    private(set) var refused: [String: Set<String>] = [:]
     private var pending: [String: Pending] = [:]
     private var lastChange: UInt64
     private let failureField: PageOptions.Pair?
@@ -42,13 +53,21 @@ struct NetworkActivity {
         case "Network.requestWillBeSent": begin(id, event, now)
         case "Network.responseReceived": receive(id, event.parameters, now)
         case "Network.dataReceived": pending[id]?.lastSign = now
-        case "Network.loadingFinished": end(id, now)
+        case "Network.loadingFinished":
+            // The same is sometimes asked for in two ways, of which one is allowed.
+            if let request = pending[id], !request.chain.isEmpty, refused[request.loader] != nil {
+                refused[request.loader]?.subtract(request.chain)
+            }
+            end(id, now)
         case "Network.loadingFailed":
             let text = event.parameters["errorText"]?.stringValue ?? "net::ERR_FAILED"
             if let index = pending[id]?.index { requests[index].failure = text }
             documents[id]?.failure = text
             let isRefused = event.parameters["canceled"]?.boolValue == true || text == NetworkActivity.statusFailure
             documents[id]?.isCutOff = !isRefused
+            if let request = pending[id], NetworkActivity.isRefusal(event.parameters) {
+                refused[request.loader, default: []].formUnion(request.chain)
+            }
             end(id, now)
         default: break
         }
@@ -76,6 +95,7 @@ struct NetworkActivity {
         if let redirect = parameters["redirectResponse"], let index = pending[id]?.index {
             requests[index].status = redirect["status"]?.integerValue
         }
+        let before = pending[id]?.chain ?? []
         let request = parameters["request"] ?? [:]
         let url = request["url"]?.stringValue ?? ""
         let kind = parameters["type"]?.stringValue ?? "Other"
@@ -84,6 +104,10 @@ struct NetworkActivity {
         if url.hasPrefix("http:") || url.hasPrefix("https:"), requests.count < NetworkActivity.mostRequests {
             new.index = requests.count
             requests.append(PageRequest(method: request["method"]?.stringValue ?? "GET", url: url, kind: kind))
+        }
+        new.loader = parameters["loaderId"]?.stringValue ?? ""
+        if NetworkActivity.shown.contains(kind), before.count < NetworkActivity.mostRedirects {
+            new.chain = before + [url]
         }
         pending[id] = new
         if kind == "Document", parameters["loaderId"]?.stringValue == id { documents[id] = DocumentAnswer() }
@@ -114,6 +138,11 @@ struct NetworkActivity {
             String(decoding: member.name, as: UTF8.self).lowercased() == failureField.name
                 && member.value.stringValue?.hasPrefix(failureField.value) == true
         }
+    }
+
+    /// Whether a failure is that the browser asked for nothing, or does not hand out what came.
+    private static func isRefusal(_ parameters: JSONValue) -> Bool {
+        parameters["blockedReason"]?.stringValue != nil || parameters["corsErrorStatus"] != nil
     }
 
     private mutating func end(_ id: String, _ now: UInt64) {

@@ -31,6 +31,10 @@ public struct PageOptions: Sendable, Hashable {
     /// default is nil: there is no such field.
     public var failureField: Pair?
 
+    /// How long one frame has at most while the page is frozen, in milliseconds, so that one that does not answer holds
+    /// nothing up: 15 s.
+    var frameTime = 15_000
+
     /// - Parameter host: an http or https URL.
     public init(host: String) { self.host = host }
 

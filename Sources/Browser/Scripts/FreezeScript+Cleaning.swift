@@ -27,7 +27,7 @@ extension FreezeScript {
           && !/^data:(?:[,;]|image\/(?!svg)|audio\/|video\/|font\/|text\/plain[;,]|application\/pdf[;,])/i.test(url);
         const renamed = (owner, element) => {
           const copy = makeElement(owner, 'pre');
-          for (const item of Array.from(attributesOf(element))) copy.setAttributeNS(item.namespaceURI, item.name, item.value);
+          copyQuiet(element, copy);
           return copy;
         };
         const isActive = (element, name) => {
@@ -114,6 +114,13 @@ extension FreezeScript {
           append(plain, makeText(inert, text));
           return isXML ? `<html xmlns="${html}"><body>${new XMLSerializer().serializeToString(plain)}</body></html>`
             : `<!DOCTYPE html><meta charset=utf-8>${markupOf(plain)}`;
+        };
+        // The same for what another page has written.
+        const settle = (text, givenContents, givenSheets, givenErrors) => {
+          for (const content of givenContents) contents.add(content);
+          for (const sheet of givenSheets) sheets.add(sheet);
+          errors = givenErrors;
+          return { text: settled(text), scripts };
         };
 
         """#

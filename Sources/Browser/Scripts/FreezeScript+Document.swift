@@ -54,7 +54,8 @@ extension FreezeScript {
             const sheet = nodeType(node) === 7 ? node.sheet : null;
             if (!(sheet instanceof CSSStyleSheet) || !sheet.href || sheet.disabled) continue;
             const media = sheet.media.mediaText ? ` media="${inAttribute(sheet.media.mediaText)}"` : '';
-            const data = `type="text/css" href="${inAttribute(sheet.href)}"${media}`;
+            const charset = encoding === 'UTF-8' ? '' : ` charset="${inAttribute(encoding)}"`;
+            const data = `type="text/css" href="${inAttribute(sheet.href)}"${media}${charset}`;
             sheets.add(data);
             text += `<?xml-stylesheet ${data}?>`;
           }

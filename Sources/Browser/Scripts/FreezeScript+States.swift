@@ -1,6 +1,7 @@
 extension FreezeScript {
     /// The part of the script that writes into styles and elements what scripts have brought about and the tree does not
-    /// say: that custom elements are defined, where animations have come to, and that nothing of a list is chosen.
+    /// say: what selectors name that scripts alone bring about, where animations have come to, and that nothing of a list is
+    /// chosen.
     static let states =
         #"""
         // What the tree does not say
@@ -26,17 +27,21 @@ extension FreezeScript {
           (scope instanceof Document ? Document : ShadowRoot).prototype[name].apply(scope, rest);
         const sheetsOf = scope => scope instanceof Document ? getter(Document, 'styleSheets')(scope) : scope.styleSheets;
 
-        // Without scripts no custom element is defined, and many a sheet hides those that are not (HTML, the selector
-        // :defined). The rules that hold for other elements then: selectors and declarations.
-        const definedRules = scope => {
-          const found = [], pending = [...Array.from(sheetsOf(scope)), ...(adoptedOf(scope) ?? [])].map(sheet => [sheet, null]);
+        // What scripts alone bring about, and selectors name: that a custom element is defined and its states, that a
+        // popover or a modal dialog is open, that a box is neither checked nor not (HTML, pseudo-classes). Of the rules that
+        // hold for other elements then: selectors and declarations.
+        const isOfScripts = /:(?:defined|popover-open|modal|indeterminate)(?![\w-])|:state\(/i;
+        const rulesOfSheets = new Map();
+        const stateRules = sheet => {
+          if (rulesOfSheets.has(sheet)) return rulesOfSheets.get(sheet);
+          const found = [], pending = [[sheet, null]];
           while (pending.length > 0) {
             const [holder, outer] = pending.pop();
             let selector = outer;
             if (holder instanceof CSSStyleRule) {
               selector = outer ? holder.selectorText.replaceAll('&', `:is(${outer})`) : holder.selectorText;
             }
-            if (selector && holder.style && /:defined/i.test(selector)) found.push([selector, Array.from(holder.style)]);
+            if (selector && holder.style && isOfScripts.test(selector)) found.push([selector, Array.from(holder.style)]);
             try {
               const inner = holder instanceof CSSImportRule ? holder.styleSheet?.cssRules : holder.cssRules;
               for (const rule of inner ?? []) pending.push([rule, selector]);
@@ -44,10 +49,12 @@ extension FreezeScript {
               // A sheet of another origin, which no script may read.
             }
           }
+          rulesOfSheets.set(sheet, found);
           return found;
         };
         const definedNames = scope => {
           const names = new Set();
+          if (scope instanceof ShadowRoot) names.add(CSS.escape(localName(hostOf(scope))));
           for (const element of inRoot(scope, 'querySelectorAll', ':defined')) {
             if (namespaceOf(element) !== html) continue;
             if (localName(element).includes('-')) names.add(CSS.escape(localName(element)));
@@ -55,14 +62,37 @@ extension FreezeScript {
           }
           return Array.from(names);
         };
-        const keepDefined = scope => {
+        // The selector that holds in the copy for what this one holds for with scripts.
+        const withoutScripts = (selector, names) => selector
+          .replace(/:defined(?![\w-])/gi, names.length > 0 ? `$&:not(${names.join()})` : '$&')
+          .replace(/:indeterminate(?![\w-])/gi, '$&:not([type=checkbox i])')
+          .replace(/:(?:popover-open|modal)(?![\w-])|:state\([^()]*\)/gi, ':not(*)');
+        const selectorsIn = list => {
+          const found = [''];
+          let depth = 0;
+          for (const character of list) {
+            depth += '(['.includes(character) ? 1 : ')]'.includes(character) ? -1 : 0;
+            if (character === ',' && depth === 0) found.push('');
+            else found[found.length - 1] += character;
+          }
+          return found.map(selector => selector.trim());
+        };
+        const matched = (scope, list) => {
+          const found = new Set(inRoot(scope, 'querySelectorAll', list));
+          if (!(scope instanceof ShadowRoot) || !list.includes(':host(')) return found;
+          for (const selector of selectorsIn(list)) {
+            const [, inner] = /^:host\((.*)\)$/s.exec(selector) ?? [];
+            if (inner && matches(hostOf(scope), inner)) found.add(hostOf(scope));
+          }
+          return found;
+        };
+        const keepMatched = scope => {
+          const rules = [...Array.from(sheetsOf(scope)), ...(adoptedOf(scope) ?? [])].flatMap(stateRules);
+          if (rules.length === 0) return;
           const names = definedNames(scope);
-          if (names.length === 0) return;
-          for (const [selector, properties] of definedRules(scope)) {
+          for (const [selector, properties] of rules) {
             try {
-              const now = new Set(inRoot(scope, 'querySelectorAll', selector));
-              const later = new Set(inRoot(scope, 'querySelectorAll',
-                selector.replace(/:defined(?![\w-])/gi, `$&:not(${names.join()})`)));
+              const now = matched(scope, selector), later = matched(scope, withoutScripts(selector, names));
               for (const element of now) if (!later.has(element)) keepStyle(element, properties);
               for (const element of later) if (!now.has(element)) keepStyle(element, properties);
             } catch {
@@ -85,7 +115,7 @@ extension FreezeScript {
           }
         };
         const keepStates = scope => {
-          keepDefined(scope);
+          keepMatched(scope);
           keepAnimations(scope);
         };
 

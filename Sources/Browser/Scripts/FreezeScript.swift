@@ -5,15 +5,26 @@
 /// read of the live tree is read with the prototypes' accessors. Copies are made in a document without a browsing
 /// context, which loads nothing and constructs no custom elements.
 ///
-/// Its value is an object: `mark(element, kind, value, type)` says what stands for a frame's content (`url`: a document's
-/// URL; `markup`: the content itself, of a media type; `blank`: content that was never loaded; `none`: nothing, where the
-/// browser shows an error), `shadow(root)` names a shadow root that is closed, and `run()` promises the document. Before that, `unread()` promises the places of canvases that no script can
-/// read, `show(index)` shows one of them alone, `take(index, picture)` says what is seen of it, and `showAll()` ends that.
+/// Its value is an object: `mark(element, kind, value, type, isQuirky)` says what stands for a frame's content (`url`: a
+/// document's URL; `markup`: the content itself, of a media type, and whether it is in quirks mode; `blank`: content that
+/// was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that is closed,
+/// `block(urls)` what the document was refused, and `run()` promises the document. Before that, `unread()` promises the
+/// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what is
+/// seen of it, and `showAll()` ends that. Where the document lets nobody parse markup, `run()` promises what is `unsettled`;
+/// `settle(text, …)` of the script in another page, and `finish(text)` of this one make the document of that.
 enum FreezeScript {
-    static let source =
+    ///
+    /// - Parameter type: that of the documents which `settle` reads, for a page that has none of its own: `text/html`,
+    ///   `application/xhtml+xml`, `image/svg+xml`, or `application/xml`. Nil, the default, for that of the page.
+    static func source(of type: StaticString? = nil) -> String {
+        "\(body)(\(type.map { "'\($0)'" } ?? "null"))"
+    }
+
+    private static let body =
         #"""
-        (() => {
+        (ownType => {
         'use strict';
+        \#(trust)
         const html = 'http://www.w3.org/1999/xhtml', svg = 'http://www.w3.org/2000/svg';
         const getter = (type, name) => {
           const read = Object.getOwnPropertyDescriptor(type.prototype, name).get;
@@ -38,7 +49,7 @@ enum FreezeScript {
         const matches = method(Element, 'matches'), hostOf = getter(ShadowRoot, 'host');
         const adoptedOf = root => root instanceof Document
           ? getter(Document, 'adoptedStyleSheets')(root) : root.adoptedStyleSheets;
-        const contentType = getter(Document, 'contentType')(document);
+        const contentType = ownType ?? getter(Document, 'contentType')(document);
         // XML that says nothing of how it looks is shown within a page of the browser's, which is none of the document.
         const shownRoot = root => {
           if (!isXML || !root || localName(root) !== 'html') return root;
@@ -72,6 +83,10 @@ enum FreezeScript {
           anchor.setAttribute('href', url);
           return anchor.href || text;
         };
+        // What the page asked for and was refused, by a policy of its own or for want of leave, is not asked for again.
+        const blocked = new Set(), nothing = 'data:,';
+        const isBlocked = url => blocked.has(withoutFragment(url));
+        const resource = text => isBlocked(absolute(text)) ? nothing : absolute(text);
         const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))/gi,
           (_, code, line, character) => {
             if (line) return '';
@@ -85,47 +100,22 @@ enum FreezeScript {
           `/\\*[\\s\\S]*?(?:\\*/|$)|@import\\s*(${string})|(${string})|\\burl\\(\\s*(?:(${string})|`
           + `([^"'()\\\\\\s]*(?:\\\\[\\s\\S][^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
         // Style sheets' text, its URLs absolute (css-syntax-3 §4.3.6). What is data, or of this document, stays.
-        const absoluteURLs = text => text.replace(token, (whole, imported, plain, quoted, bare) => {
+        const absoluteURLs = (text, resolve) => text.replace(token, (whole, imported, plain, quoted, bare) => {
           const raw = imported ?? quoted ?? bare;
           if (raw === undefined || plain !== undefined) return whole;
           const url = unescaped(bare !== undefined ? bare : raw.slice(1, -1)).trim();
           if (url === '' || url[0] === '#' || /^(?:data|about|blob):/i.test(url)) return whole;
-          return (imported ? '@import ' : 'url(') + quotedURL(absolute(url)) + (imported ? '' : ')');
+          const found = resolve(url);
+          return (imported ? '@import ' : 'url(') + quotedURL(imports.get(found) ?? found) + (imported ? '' : ')');
         });
         // The texts in it that are URLs without url() (css-images-4 §2.4); those of type() are none.
         const imageSet = new RegExp(`\\bimage-set\\((?:[^()"']|${string}|\\((?:[^()"']|${string})*\\))*\\)`, 'gi');
         const imageText = new RegExp(`\\btype\\([^)]*\\)|(${string})`, 'gi');
-        const absoluteCSS = text => absoluteURLs(text).replace(imageSet, set => set.replace(imageText,
-          (whole, quoted) => quoted === undefined ? whole : quotedURL(absolute(unescaped(quoted.slice(1, -1))))));
+        const absoluteCSS = (text, resolve = resource) => absoluteURLs(text, resolve).replace(imageSet, set => set.replace(
+          imageText, (whole, quoted) => quoted === undefined ? whole : quotedURL(resolve(unescaped(quoted.slice(1, -1))))));
         const styleText = text => text.replace(/<(?=\/style)/gi, '\\3c ').replace(/<!--/g, '\\3c !--');
 
-        // Style sheets
-
-        const rulesText = sheet => Array.from(sheet.cssRules, rule => rule.cssText).join('\n');
-        const isAsWritten = (sheet, text) => {
-          const probe = new CSSStyleSheet();
-          probe.replaceSync(text);
-          const rules = Array.from(sheet.cssRules).filter(rule => !(rule instanceof CSSImportRule));
-          return probe.cssRules.length === rules.length
-            && rules.every((rule, index) => rule.cssText === probe.cssRules[index].cssText);
-        };
-        const styleContent = (element, copy) => {
-          const text = textOf(element), sheet = element.sheet;
-          if (!sheet) return text;
-          if (sheet.disabled) copy.setAttribute('media', 'not all');
-          try {
-            return isAsWritten(sheet, text) ? text : rulesText(sheet);
-          } catch {
-            return text;
-          }
-        };
-        const adoptedStyles = scope => Array.from(adoptedOf(scope) ?? []).filter(sheet => !sheet.disabled).map(sheet => {
-          const style = makeElement(inert, 'style');
-          if (sheet.media.mediaText) style.setAttribute('media', sheet.media.mediaText);
-          append(style, makeText(inert, styleText(absoluteCSS(rulesText(sheet)))));
-          return style;
-        });
-
+        \#(sheets)
         // Attributes
 
         const holders = {
@@ -134,6 +124,7 @@ enum FreezeScript {
           cite: ['blockquote', 'q', 'del', 'ins'], longdesc: ['img', 'frame', 'iframe'],
           background: ['body', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'td', 'th'],
         };
+        const loaded = ['src', 'poster', 'data', 'background'];
         const copyAttributes = (name, isHTML, copy) => {
           for (const item of Array.from(copy.attributes)) {
             const key = item.localName.toLowerCase();
@@ -144,10 +135,11 @@ enum FreezeScript {
             } else if (key === 'href' && (!isHTML || item.namespaceURI !== null)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
               // A fragment alone names a part of this document, whatever the base is.
-              else if (item.value.trim()[0] !== '#' || name === 'a') item.value = absolute(item.value);
+              else if (name === 'a') item.value = absolute(item.value);
+              else if (item.value.trim()[0] !== '#') item.value = resource(item.value);
             } else if (isHTML && holders[key]?.includes(name)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
-              else item.value = absolute(item.value);
+              else item.value = loaded.includes(key) ? resource(item.value) : absolute(item.value);
             } else if (!isHTML && ['to', 'from', 'by', 'values'].includes(key) && item.value.split(';').some(isScriptURL)) {
               copy.removeAttributeNode(item);
             } else if (!isHTML && item.value.includes('url(')) {
@@ -262,7 +254,7 @@ enum FreezeScript {
         // Without scripts a canvas shows what stands inside it. What selectors by name gave it is written out.
         const canvasCopy = element => {
           const copy = makeElement(inert, 'img');
-          for (const item of Array.from(element.attributes)) copy.setAttributeNS(item.namespaceURI, item.name, item.value);
+          copyQuiet(element, copy);
           copyAttributes('canvas', true, copy);
           if (!copy.hasAttribute('alt')) copy.setAttribute('alt', '');
           copy.setAttribute('width', element.width);
@@ -286,12 +278,36 @@ enum FreezeScript {
             return false;
           }
         };
+        // The box that places count from in the copy, where it is not the page's: that of an ancestor which is moved, filtered,
+        // or kept apart (css-transforms-2 §2, filter-effects-1 §5, css-contain-2 §3).
+        const holderOf = element => {
+          const above = at => at.assignedSlot ?? parentNode(at)?.host ?? parentNode(at);
+          for (let at = above(element); at && nodeType(at) === 1 && at !== root; at = above(at)) {
+            const style = getComputedStyle(at);
+            const isMoved = ['transform', 'translate', 'scale', 'rotate', 'perspective', 'filter', 'backdropFilter']
+              .some(name => (style[name] ?? 'none') !== 'none');
+            if (isMoved || /transform|translate|scale|rotate|perspective|filter/.test(style.willChange)
+              || /paint|layout|strict|content/.test(style.contain)) return at;
+          }
+          return null;
+        };
+        // Only where it is no larger and no smaller for that.
+        const placeWithin = (holder, computed) => {
+          const box = holder.getBoundingClientRect();
+          if (Math.abs(box.width - holder.offsetWidth) >= 1 || Math.abs(box.height - holder.offsetHeight) >= 1) return [];
+          const left = parseFloat(computed.left) - box.left - holder.clientLeft + holder.scrollLeft;
+          const top = parseFloat(computed.top) - box.top - holder.clientTop + holder.scrollTop;
+          return Number.isNaN(left + top) ? []
+            : [`inset:${top}px auto auto ${left}px !important`, 'max-width:none !important', 'max-height:none !important'];
+        };
         const raise = (element, copy) => {
           const computed = getComputedStyle(element), backdrop = getComputedStyle(element, '::backdrop').backgroundColor;
           const styles = raised.map(name => `${name}:${computed.getPropertyValue(name)}`);
           for (const name of ['display', 'opacity', 'visibility'])
             styles.push(`${name}:${computed.getPropertyValue(name)} !important`);
           styles.push('z-index:2147483647');
+          const holder = holderOf(element);
+          if (holder) styles.push(...placeWithin(holder, computed));
           if (backdrop !== 'transparent' && !/^rgba\(.*, 0\)$/.test(backdrop)) {
             const shadow = computed.boxShadow === 'none' ? '' : computed.boxShadow + ',';
             styles.push(`box-shadow:${shadow}0 0 0 200vmax ${backdrop}`);
@@ -302,7 +318,7 @@ enum FreezeScript {
         const image = (element, copy) => {
           const written = attribute(element, 'src')?.trim(), later = attribute(element, 'data-src')?.trim();
           const isLoaded = element.complete && element.naturalWidth > 0 && element.currentSrc;
-          const url = isLoaded ? element.currentSrc : absolute(written || later || '');
+          const url = isLoaded ? element.currentSrc : resource(written || later || '');
           if (url && !isScriptURL(url)) copy.setAttribute('src', url);
           for (const name of ['srcset', 'sizes', 'loading']) copy.removeAttribute(name);
           if (isLoaded && url.startsWith('blob:')) blobImages.set(url, element);
@@ -313,33 +329,16 @@ enum FreezeScript {
           const picture = pictureOf(element, 'image/jpeg');
           if (picture) copy.setAttribute('poster', picture);
         };
+        // What is shown as dots, without being a password to the browser.
+        const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
         const input = (element, copy) => {
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
-          else if (type === 'password') copy.removeAttribute('value');
+          else if (type === 'password' || isMasked(element)) copy.removeAttribute('value');
           else if (type !== 'file' && (element.value !== '' || copy.hasAttribute('value')))
             copy.setAttribute('value', element.value);
         };
-        const frame = (element, copy, name) => {
-          const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
-          for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
-          if (!mark) return;
-          if (mark.kind === 'none') return copy.removeAttribute(place);
-          // One that waits to be seen shows nothing yet, but names what it will show.
-          if (mark.kind === 'blank' && /^https?:/i.test(copy.getAttribute(place) ?? '')) return;
-          if (mark.kind === 'url') {
-            copy.setAttribute(place, mark.value);
-          // Read as HTML, XML becomes another document.
-          } else if (name === 'iframe' && mark.type === 'text/html') {
-            copy.removeAttribute('src');
-            copy.setAttribute('srcdoc', mark.value);
-            contents.add(asRead(mark.value));
-          } else {
-            const url = `data:${mark.type};charset=utf-8,` + encodeURIComponent(mark.value.toWellFormed());
-            copy.setAttribute(place, url);
-            contents.add(url);
-          }
-        };
+        \#(frames)
         const unwantedLinks = ['preload', 'modulepreload', 'prefetch', 'preconnect', 'dns-prefetch'];
         const unwantedMetas = ['content-security-policy', 'content-security-policy-report-only', 'refresh',
           'content-type'];
@@ -348,6 +347,7 @@ enum FreezeScript {
           const wanted = tokens.filter(name => !unwantedLinks.includes(name));
           if (wanted.length === 0 && tokens.length > 0) return false;
           const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
+          if (wanted.includes('stylesheet') && isBlocked(copy.getAttribute('href') ?? '')) return false;
           if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
           // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
@@ -372,7 +372,11 @@ enum FreezeScript {
           if (isHTML && (name === 'noscript' || name === 'base' || (name === 'meta' && isUnwantedMeta(element)))) return null;
           if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
-          const copy = isHTML && name === 'plaintext' ? renamed(inert, element) : writable(element);
+          // The copy has the same attributes, and its style would hold for both.
+          const hasStyle = !isStyleRefused(element);
+          const copy = isHTML && name === 'plaintext' ? renamed(inert, element)
+            : isGuarded && isHTML && !isXML && frameNames.includes(name) ? unguarded(element) : writable(element);
+          if (!hasStyle) copy.removeAttribute('style');
           copyAttributes(name, isHTML, copy);
           addStates(element, copy);
           if (name === 'style' && namespaceOf(element) === svg) {
@@ -389,12 +393,18 @@ enum FreezeScript {
           case 'option': setFlag(copy, 'selected', element.selected); break;
           case 'select': if (isUnchosen(element)) unchosen.add(copy); break;
           case 'iframe': case 'frame': case 'object': case 'embed': frame(element, copy, name); break;
-          case 'link': if (!linkIsWanted(element, copy)) return null; break;
+          case 'link': {
+            const style = blobStyle(element);
+            if (style) return { node: style, inside: null };
+            if (!linkIsWanted(element, copy)) return null;
+            break;
+          }
           case 'style':
             append(copy, makeText(inert, styleText(absoluteCSS(styleContent(element, copy)))));
             return { node: copy, inside: null };
           case 'textarea':
-            append(copy, makeText(inert, (element.value[0] === '\n' ? '\n' : '') + element.value));
+            if (!isMasked(element))
+              append(copy, makeText(inert, (element.value[0] === '\n' ? '\n' : '') + element.value));
             return { node: copy, inside: null };
           case 'template':
             copy.removeAttribute('shadowrootmode');
@@ -409,7 +419,6 @@ enum FreezeScript {
           return { node: copy, inside: element };
         };
         const shadowCopy = (shadow, pending) => {
-          keepStates(shadow);
           const copy = makeElement(inert, 'template');
           copy.setAttribute('shadowrootmode', shadow.mode === 'closed' ? 'closed' : 'open');
           if (shadow.delegatesFocus) copy.setAttribute('shadowrootdelegatesfocus', '');
@@ -429,10 +438,11 @@ enum FreezeScript {
               else if (type === 3 || (type === 8 && !unwritableComment.test(child.data))) {
                 append(target, importNode(inert, child, false));
               } else if (type === 1) {
+                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
+                if (shadow) keepStates(shadow);
                 const copy = elementCopy(child, inBody);
                 if (!copy) continue;
                 append(target, copy.node);
-                const shadow = namespaceOf(child) === html ? shadowOf(child) : null;
                 if (shadow) append(copy.node, shadowCopy(shadow, pending));
                 if (copy.inside)
                   pending.push([copy.inside, copy.into ?? copy.node, inBody || localName(child) === 'body', []]);
@@ -446,50 +456,30 @@ enum FreezeScript {
         \#(states)
         \#(cleaning)
         \#(document)
-        const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
-        const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
-        const blobData = async (url, depth) => {
-          try {
-            let blob = await (await fetch(url)).blob();
-            if (blob.size > largestBlob) return null;
-            // A style sheet or a drawing may name others.
-            if (/^text\/css|^image\/svg\+xml/i.test(blob.type) && depth < deepestBlob)
-              blob = new Blob([await withoutBlobs(await blob.text(), depth + 1)], { type: blob.type });
-            const bytes = new Uint8Array(await blob.arrayBuffer());
-            let binary = '';
-            for (let at = 0; at < bytes.length; at += 0x8000)
-              binary += String.fromCharCode.apply(null, bytes.subarray(at, at + 0x8000));
-            return `data:${mediaType(blob.type).replaceAll(' ', '')};base64,${btoa(binary)}`;
-          } catch {
-            return blobImages.has(url) ? pictureOf(blobImages.get(url)) : null;
-          }
-        };
-        const withoutBlobs = async (text, depth) => {
-          const data = new Map();
-          for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url, depth));
-          return text.replace(blobURL, url => data.get(url) ?? url);
-        };
+        \#(blobs)
         return {
-          mark: (element, kind, value, type) => { marks.set(element, { kind, value, type }); },
+          mark: (element, kind, value, type, isQuirky) => { marks.set(element, { kind, value, type, isQuirky }); },
+          block: urls => { for (const url of urls) blocked.add(url); },
           shadow: root => { closedRoots.set(hostOf(root), root); },
           unread: async () => {
             const placed = (await unreadCanvases()).map(canvas => [canvas, contentPlace(canvas)]).filter(pair => pair[1]);
             unread = placed.map(pair => pair[0]);
             return placed.map(pair => pair[1]);
           },
-          show, showAll,
+          show, showAll, settle,
+          finish: text => finished(text),
           take: (index, picture) => { canvasPictures.set(unread[index], picture); },
           run: async () => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
             if (!root) return { ...result, markup: '', isEmpty: true };
-            const text = settled(markup());
+            const text = isGuarded ? markup().toWellFormed() : settled(markup());
             if (text === null) return { ...result, isUnwritable: true };
-            result.markup = (await withoutBlobs(text, 0)).toWellFormed();
-            result.scripts = scripts;
-            return result;
+            Object.assign(result, { scripts, isQuirky: isQuirky() });
+            if (isGuarded) return { ...result, unsettled: text, given: [Array.from(contents), Array.from(sheets), errors] };
+            return { ...result, markup: await finished(text) };
           },
         };
-        })()
+        })
         """#
 }

@@ -60,7 +60,9 @@ final class RecordingRun: Sendable {
     }
 
     private static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
-        CommandFailure(status: .cantCreate, message: "'\(target.name)' can't be recorded: \(failure.message)")
+        let reason = target.isLink ? "it is a symbolic link, through which nothing is written" : failure.message
+        return CommandFailure(
+            status: .cantCreate, message: "'\(target.isLink ? target.file : target.name)' can't be recorded: \(reason)")
     }
 
     private init(

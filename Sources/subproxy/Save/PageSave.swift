@@ -57,6 +57,8 @@ struct PageSave {
         _ session: BrowserSession, _ proxies: SaveProxies, _ output: ArchiveOutput
     ) throws(CommandFailure) -> SavedPage {
         var capture = options.capture(of: url)
+        // Browsers look up the parts of a page's file by whole URLs.
+        capture.namesFragments = !kind.isPage
         capture.progress = { [progress, url] step in
             switch step {
             case .loading: progress.show("loading \(url)")

@@ -62,6 +62,34 @@ extension BrowserTests {
             #expect(try frozen.text("document.querySelector('div').shadowRoot.textContent") == "shadow")
         }
 
+        @Test(
+            "documents that ask for trusted types, whose own policies are not asked",
+            arguments: ["", "; trusted-types page default", "; trusted-types 'none'"])
+        func trustedTypes(allowed: String) throws {
+            let page = """
+                <!doctype html><title>Trusted</title><p id=text>text</p><canvas id=canvas onclick="1" width=3 height=3></canvas>
+                <iframe id=frame srcdoc="<!doctype html><p>inner"></iframe><object id=object data=page.html></object>
+                <embed id=embed src=page.html><script>
+                try {
+                  window.trustedTypes.createPolicy('default', { createHTML: text => '<p>by the page', createScriptURL: text => text });
+                } catch {}
+                const made = document.createElementNS('http://www.w3.org/1999/xhtml', 'xmp');
+                made.textContent = '</xmp><img src=x onerror="1">';
+                document.body.append(made);
+                </script>
+                """
+            let site = try Site(["/page.html": .init("<!doctype html><p>page")])
+            let policy = "require-trusted-types-for 'script'" + allowed
+            site.set("/", .init(page, fields: "Content-Security-Policy: \(policy)\r\n"))
+            let frozen = try Frozen(site)
+            #expect(try frozen.text("text.textContent") == "text")
+            #expect(!frozen.markup.contains("onerror") && !frozen.markup.contains("onclick"))
+            #expect(!frozen.markup.contains("by the page"))
+            #expect(try frozen.text("document.getElementById('frame').contentDocument.body.textContent") == "inner")
+            let named = [site.url("/page.html"), site.url("/page.html")].joined(separator: ",")
+            #expect(try frozen.text("[object.data, embed.src].join()") == named)
+        }
+
         @Test("plain text is kept to its end")
         func plain() throws {
             let site = try Site(["/": Site.Answer("<!doctype html><p>a<plaintext id=plain>\n<b>x</b></body>")])

@@ -47,6 +47,33 @@ extension BrowserTests {
             #expect(try style("plain", "display") == "block" && style("plain", "position") == "absolute")
         }
 
+        @Test("open popovers and modal dialogs in what is moved or kept apart, where they are")
+        func raisedWithin() throws {
+            let page = """
+                <!doctype html><title>Within</title><style>[popover] { width: 100px; height: 50px; margin: auto }</style>
+                <div style="transform: translate(30px, 40px); border: 5px solid; width: 300px">
+                <div id=one popover=manual style="inset: 0">one</div></div>
+                <div style="contain: layout; padding: 20px"><dialog id=two style="transform: translateX(10px)">two</dialog></div>
+                <div id=host style="will-change: transform"></div>
+                <script>
+                document.getElementById('one').showPopover(); two.showModal();
+                host.attachShadow({ mode: 'open' }).innerHTML =
+                  '<style>:popover-open { inset: auto 0 0 auto; margin: 3px }</style><p popover=manual>p</p>';
+                host.shadowRoot.querySelector('p').showPopover();
+                const boxes = () => JSON.stringify([one, two, host.shadowRoot.querySelector('p')].map(e =>
+                  (r => [r.left, r.top, r.width, r.height].map(Math.round))(e.getBoundingClientRect())));
+                document.body.dataset.boxes = boxes();
+                </script>
+                """
+            let frozen = try Frozen(Site(["/": Site.Answer(page)]))
+            let boxes = """
+                JSON.stringify(['one', 'two'].map(id => document.getElementById(id))
+                .concat(host.shadowRoot.querySelector('p'))
+                .map(e => (r => [r.left, r.top, r.width, r.height].map(Math.round))(e.getBoundingClientRect())))
+                """
+            #expect(try frozen.text(boxes) == frozen.text("document.body.dataset.boxes"))
+        }
+
         @Test("shadow roots that are closed, in others and in frames")
         func closedRoots() throws {
             func page(_ port: UInt16) -> String {

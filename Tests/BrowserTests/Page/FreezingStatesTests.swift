@@ -86,6 +86,68 @@ extension BrowserTests.Freezing {
             #expect(try frozen.text("sheet.getAttribute('style') ?? 'none'") == "none")
         }
 
+        @Test("styles of what selectors name that scripts bring about: states, what is open, boxes half checked")
+        func pseudoClasses() throws {
+            let page = """
+                <!doctype html><title>States</title>
+                <style>
+                my-state:state(ready) b { color: rgb(0, 128, 0) }
+                input:indeterminate { margin-left: 31px } input:indeterminate + span { color: rgb(0, 128, 0) }
+                [popover]:popover-open { display: flex } [popover]:not(:popover-open) b { display: none }
+                [popover]:popover-open b { color: rgb(0, 128, 0) }
+                dialog:modal p, dialog:not(:modal) i { color: rgb(0, 128, 0) }
+                </style>
+                <my-state id=state><b id=inner>b</b></my-state>
+                <input type=checkbox id=box><span id=beside>x</span><input type=radio name=r id=radio>
+                <div id=pop popover=manual><b id=popped>b</b></div><div popover><b id=shut>b</b></div>
+                <dialog id=modal><p id=paragraph>p</p><i id=italic>i</i></dialog>
+                <script>
+                customElements.define('my-state', class extends HTMLElement {
+                  constructor() {
+                    super();
+                    this.attachInternals().states.add('ready');
+                    this.attachShadow({ mode: 'open' }).innerHTML = `<style>
+                      :host(:state(ready)), :host(.none) { opacity: .5 } :host(:state(other)) { display: none }
+                      :host(:state(ready)) p { color: rgb(0, 128, 0) }</style><p>p</p><slot></slot>`;
+                  }
+                });
+                box.indeterminate = true; pop.showPopover(); modal.showModal();
+                </script>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            func style(_ element: String, _ name: String) throws -> String {
+                try frozen.text("getComputedStyle(\(element)).\(name)")
+            }
+            let green = "rgb(0, 128, 0)"
+            #expect(try style("inner", "color") == green)
+            #expect(try style("state", "opacity") == "0.5")
+            #expect(try style("state", "display") == "inline")
+            #expect(try style("state.shadowRoot.querySelector('p')", "color") == green)
+            #expect(try style("box", "marginLeft") == "31px")
+            #expect(try style("beside", "color") == green)
+            #expect(try style("radio", "marginLeft") == "31px")
+            #expect(try frozen.text("radio.getAttribute('style') ?? 'none'") == "none")
+            #expect(try style("document.getElementById('pop')", "display") == "flex")
+            #expect(try style("popped", "color") == green)
+            #expect(try style("popped", "display") == "block")
+            #expect(try style("shut", "display") == "none")
+            #expect(try style("paragraph", "color") == green)
+            #expect(try style("italic", "color") == "rgb(0, 0, 0)")
+        }
+
+        @Test("nothing of what is shown as dots, as passwords are")
+        func masked() throws {
+            let page = """
+                <!doctype html><title>Masked</title><style>.dots { -webkit-text-security: disc }</style>
+                <input id=one class=dots value=first-secret><textarea id=two class=dots>second-secret</textarea>
+                <input id=three value=shown>
+                <script>one.value = 'third-secret'; two.value = 'fourth-secret'</script>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            #expect(!frozen.markup.contains("secret"))
+            #expect(try frozen.text("[one, two, three].map(e => e.value).join()") == ",,shown")
+        }
+
         @Test("lists of which nothing is chosen")
         func choices() throws {
             let page = """

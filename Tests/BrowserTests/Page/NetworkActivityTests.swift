@@ -51,6 +51,23 @@ struct NetworkActivityTests {
         #expect(network.requests.map(\.failure) == [nil, "net::ERR_ABORTED"])
     }
 
+    @Test("knows what a document was refused, where redirects have led to it, and what it was not")
+    mutating func refused() {
+        begin("1", "http://a/1", at: 0)
+        begin("1", "http://b/1", at: 0)
+        note("loadingFailed", "1", at: 0, [("blockedReason", "csp")])
+        begin("2", "http://a/2", at: 0)
+        note("loadingFailed", "2", at: 0, [("corsErrorStatus", ["corsError": "MissingAllowOriginHeader"])])
+        begin("3", "http://a/3", kind: "Script", at: 0)
+        note("loadingFailed", "3", at: 0, [("blockedReason", "csp")])
+        begin("4", "http://a/4", at: 0)
+        note("loadingFailed", "4", at: 0, [("errorText", "net::ERR_CONNECTION_REFUSED")])
+        #expect(network.refused == ["L": ["http://a/1", "http://b/1", "http://a/2"]])
+        begin("5", "http://a/2", at: 0)
+        note("loadingFinished", "5", at: 0)
+        #expect(network.refused == ["L": ["http://a/1", "http://b/1"]])
+    }
+
     @Test("does not wait for what stays open, nor for what nothing is seen of")
     mutating func open() {
         begin("1", kind: "EventSource", at: 100)

@@ -1,0 +1,30 @@
+extension FreezeScript {
+    /// The part of the script that writes blobs out, which are gone with the page.
+    static let blobs =
+        #"""
+        const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
+        const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
+        const blobData = async (url, depth) => {
+          try {
+            let blob = await (await fetch(url)).blob();
+            if (blob.size > largestBlob) return null;
+            // A style sheet or a drawing may name others.
+            if (/^text\/css|^image\/svg\+xml/i.test(blob.type) && depth < deepestBlob)
+              blob = new Blob([await withoutBlobs(await blob.text(), depth + 1)], { type: blob.type });
+            const bytes = new Uint8Array(await blob.arrayBuffer());
+            let binary = '';
+            for (let at = 0; at < bytes.length; at += 0x8000)
+              binary += String.fromCharCode.apply(null, bytes.subarray(at, at + 0x8000));
+            return `data:${mediaType(blob.type).replaceAll(' ', '')};base64,${btoa(binary)}`;
+          } catch {
+            return blobImages.has(url) ? pictureOf(blobImages.get(url)) : null;
+          }
+        };
+        const withoutBlobs = async (text, depth) => {
+          const data = new Map();
+          for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url, depth));
+          return text.replace(blobURL, url => data.get(url) ?? url);
+        };
+        const finished = async text => (await withoutBlobs(text, 0)).toWellFormed();
+        """#
+}

@@ -1,0 +1,56 @@
+import JSON
+import Testing
+
+@testable import Browser
+
+extension BrowserTests.Freezing {
+    @Suite("style sheets")
+    struct Sheets {
+        /// The letter that is one byte in windows-1251.
+        private static func encoded(_ text: String) -> [UInt8] {
+            text.unicodeScalars.map { $0 == "\u{436}" ? 0xE6 : UInt8(truncatingIfNeeded: $0.value) }
+        }
+
+        @Test("that styles import, in the document's encoding, which becomes another one")
+        func imports() throws {
+            let page = """
+                <!doctype html><meta charset=windows-1251><title>Encoded</title>
+                <style>@import "sub/one.css" screen; @import url(sub/three.css); #own::before { content: "\u{436}" }</style>
+                <p id=own>o</p><p id=one>1</p><p id=two>2</p><p id=three>3</p>
+                """
+            let site = try Site([
+                "/": .init(Sheets.encoded(page), "text/html"),
+                "/sub/one.css": .init(
+                    Sheets.encoded(
+                        #"@import "two.css"; #one { background: url(one.svg) } #one::before { content: "\u{436}" }"#
+                            .replacing(#"\u{436}"#, with: "\u{436}")), "text/css"),
+                "/sub/two.css": .init(Sheets.encoded("#two::before { content: '\u{436}' }"), "text/css"),
+                "/sub/three.css": .init("#three { color: rgb(0, 128, 0) }", "text/css"), "/sub/one.svg": Site.picture(),
+            ])
+            let frozen = try Frozen(site)
+            let shown = "getComputedStyle(document.getElementById(id), '::before').content"
+            #expect(
+                try frozen.text("['own', 'one', 'two'].map(id => \(shown)).join()")
+                    == "\"\u{436}\",\"\u{436}\",\"\u{436}\"")
+            #expect(try frozen.text("getComputedStyle(three).color") == "rgb(0, 128, 0)")
+            #expect(
+                try frozen.text("getComputedStyle(one).backgroundImage") == "url(\"\(site.url("/sub/one.svg"))\")")
+            #expect(site.targets == ["/", "/sub/one.svg", "/sub/three.css"])
+        }
+
+        @Test("of blobs that are gone")
+        func blobs() throws {
+            let page = """
+                <!doctype html><title>Gone</title><p id=text>text</p><script>
+                const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', media: 'screen' });
+                link.href = URL.createObjectURL(new Blob(['#text { color: rgb(0, 128, 0) }'], { type: 'text/css' }));
+                link.onload = () => URL.revokeObjectURL(link.href);
+                document.head.append(link);
+                </script>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            #expect(try frozen.text("getComputedStyle(document.getElementById('text')).color") == "rgb(0, 128, 0)")
+            #expect(try frozen.text("document.styleSheets[0].media.mediaText") == "screen")
+        }
+    }
+}
