@@ -23,6 +23,21 @@ import Testing
         #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
     }
 
+    @Test(arguments: [
+        "{ sqlite: a.db, writes: file, methods: [HEAD], sql: DELETE FROM t }",
+        "{ sqlite: a.db, writes: file, methods: [HEAD, POST], sql: DELETE FROM t }",
+        "{ sqlite: a.db, writes: file, methods: [GET], sql: DELETE FROM t }",
+        "{ answers: [{ sqlite: a.db, writes: file, sql: DELETE FROM t }], methods: [HEAD, POST] }",
+    ])
+    func `A statement that writes answers neither GET nor HEAD`(rule: String) {
+        let found = headlines("substitutions:\n  http://h/a: \(rule)\n")
+        let expected = "this statement writes: 'methods' names those that it answers, without GET and HEAD"
+        #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
+        let posting = rule.replacing("HEAD, POST", with: "POST").replacing("HEAD", with: "POST")
+            .replacing("GET", with: "POST")
+        #expect(headlines("substitutions:\n  http://h/a: \(posting)\n").isEmpty)
+    }
+
     @Test(arguments: ["{ sqlite: a$b.db }", "{ sqlite: a.db, columns: {} }"])
     func `What may look amiss is none`(rule: String) {
         #expect(headlines("substitutions:\n  http://h/a/: \(rule)\n").isEmpty)
