@@ -38,6 +38,20 @@ import Testing
         #expect(headlines("substitutions:\n  http://h/a: \(posting)\n").isEmpty)
     }
 
+    @Test(arguments: ["seed: s.sql", "columns: { t.a: json }"])
+    func `What is for a template's database is an error without one`(option: String) {
+        let name = option.prefix { $0 != ":" }
+        let found = headlines("substitutions:\n  http://h/a: { template: t.html, \(option) }\n")
+        #expect(
+            found.count == 1
+                && found.first?.contains("error: '\(name)' needs the database that 'sqlite' names") == true,
+            "\(found)")
+        #expect(
+            headlines("substitutions:\n  http://h/a: { template: t.html, sqlite: a.db, \(option) }\n").isEmpty)
+        #expect(
+            headlines("defaults: { \(option) }\nsubstitutions:\n  http://h/a: { template: t.html }\n").isEmpty)
+    }
+
     @Test(arguments: ["{ sqlite: a$b.db }", "{ sqlite: a.db, columns: {} }"])
     func `What may look amiss is none`(rule: String) {
         #expect(headlines("substitutions:\n  http://h/a/: \(rule)\n").isEmpty)
