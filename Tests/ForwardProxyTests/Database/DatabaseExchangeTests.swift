@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Testing
 
@@ -57,6 +58,29 @@ import Testing
             "POST", "http://127.0.0.1:\(origin.port)/t", fields: ["Content-Type: application/json"], body: #"{"a":1}"#)
         #expect(answer.status == 200 && answer.body == #"{"a":1}"#, "\(answer.head)")
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/t").status == 200)
+    }
+
+    @Test func `A file that roots name by a link and without is one database`() throws {
+        for isMainLinked in [false, true] {
+            let (main, included) = isMainLinked ? ("link", "real") : ("real", "link")
+            let file = "real/x.sql"
+            let folder = try TestProxy(files: [file: "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+            symlink("\(folder.folder)/real", "\(folder.folder)/link")
+            let inner = "root: \(folder.folder)/\(included)\nsubstitutions:\n  http://b.test/: "
+            let outer = "include: [inc.yaml]\nroot: \(folder.folder)/\(main)\nsubstitutions:\n  http://a.test/: "
+            let proxy = try TestProxy(
+                outer + "{ sqlite: z.db, seed: x.sql, writes: memory }\n",
+                files: ["inc.yaml": inner + "{ sqlite: z.db }\n"])
+            let type = ["Content-Type: application/json"]
+            #expect(try proxy.exchange("POST", "http://a.test/t", fields: type, body: "{}").status == 201)
+            #expect(try proxy.exchange("GET", "http://b.test/t").body == #"[{"id":1}]"#)
+            let error = #expect(throws: TestFailure.self) {
+                try TestProxy(
+                    outer + "{ sqlite: z.db, writes: memory }\n",
+                    files: ["inc.yaml": inner + "{ sqlite: z.db, writes: file }\n"])
+            }
+            #expect(error?.description.contains("z.db has 'writes: ") == true)
+        }
     }
 
     @Test func `Schemes that have no origin are answered whatever bypass and when say`() throws {
