@@ -143,6 +143,9 @@ public final class DatabaseCheck {
     private func writing() -> [Finding] {
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         if faccessat(AT_FDCWD, folder + "/", W_OK, AT_EACCESS) != 0 {
+            guard errno != ENOENT else {
+                return [Finding(false, "'writes: file', but the folder '\(folder)' does not exist", text: "writes")]
+            }
             return [Finding(false, "'writes: file', but the folder '\(folder)' can't be written", text: "writes")]
         }
         guard faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0, errno != ENOENT else { return [] }
