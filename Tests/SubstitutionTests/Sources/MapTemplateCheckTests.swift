@@ -50,6 +50,14 @@ import Testing
                 ])
     }
 
+    @Test func `The partial of a template without an extension has none either`() throws {
+        let files = ["noext": "{{> p2}}", "p2": "two", "x.html": "{{> p3}}", "p3.html": "three"]
+        let rules = "  http://a/1: { template: noext }\n  http://a/2: { template: x.html }"
+        #expect(try check(rules, files).isEmpty)
+        let inMap = try check("  http://a/3: { template: { text: \"{{> p3}}\" } }")
+        #expect(inMap.isEmpty, "one in the map is HTML")
+    }
+
     @Test func `Who serves a map is warned of partials that templates in it lack, and of no others`() throws {
         let said =
             try check(
