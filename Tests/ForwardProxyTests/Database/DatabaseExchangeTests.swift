@@ -1,5 +1,6 @@
 import Glibc
 import ProxyTestKit
+import Substitution
 import Testing
 
 @testable import ForwardProxy
@@ -81,6 +82,33 @@ import Testing
             }
             #expect(error?.description.contains("z.db has 'writes: ") == true)
         }
+    }
+
+    @Test func `The bypass of the command line holds in the place of the map's default`() throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\norigin")
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        func bodies(_ defaults: String, _ bypass: RuleOptions.Bypass?) throws -> [String] {
+            let proxy = try TestProxy(
+                """
+                \(defaults)
+                substitutions:
+                  \(base)/t: { template: { text: page } }
+                  \(base)/d/: { sqlite: a.db, seed: a.sql }
+                  \(base)/o: { template: { text: page }, bypass: origin }
+                """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"]
+            ) { $0.bypass = bypass }
+            return try ["t", "d/t", "o"].map {
+                try proxy.exchange("GET", "\(base)/\($0)", fields: ["Cache-Control: no-cache"]).body
+            }
+        }
+        #expect(try bodies("", nil) == ["page", "[]", "origin"])
+        #expect(try bodies("defaults: { bypass: origin }", nil) == ["origin", "origin", "origin"])
+        #expect(try bodies("defaults: { bypass: origin }", .revalidate) == ["page", "[]", "origin"])
+        #expect(try bodies("defaults: { bypass: origin }", .never) == ["page", "[]", "origin"])
+        #expect(try bodies("", .origin) == ["origin", "origin", "origin"])
     }
 
     @Test func `Schemes that have no origin are answered whatever bypass and when say`() throws {
