@@ -160,6 +160,20 @@ import Testing
         #expect(again.status == made.status && (page == "500" || again.body == page))
     }
 
+    @Test func `Escaping is by the type that the answer is sent with, whichever option names it`() throws {
+        let proxy = try proxy(
+            """
+              http://a.test/h: { template: t.txt, headers: { Content-Type: text/html } }
+              http://a.test/j: { template: t.html, type: text/html, headers: { content-type: application/json } }
+              http://a.test/n: { template: t.html, headers: { Content-Type: null } }
+            """, files: ["t.txt": "{{request.query.x}}", "t.html": "{{request.query.x}}"])
+        let html = try proxy.exchange("GET", "http://a.test/h?x=%3Cb%3E")
+        #expect(html.body == "&lt;b&gt;" && html.field("Content-Type") == "text/html")
+        let json = try proxy.exchange("GET", "http://a.test/j?x=%22%26")
+        #expect(json.body == "\\\"&" && json.field("Content-Type") == "application/json")
+        #expect(try proxy.exchange("GET", "http://a.test/n?x=%3Cb%3E").body == "&lt;b&gt;")
+    }
+
     @Test func `A body that is longer than a page may have is refused before the origin is asked`() throws {
         let proxy = try proxy(
             """

@@ -58,6 +58,12 @@ import Testing
         #expect(inMap.isEmpty, "one in the map is HTML")
     }
 
+    @Test func `Values that are raw in HTML are found by the type that 'headers' name too`() throws {
+        let rule = "  http://a/1: { template: p.txt, headers: { Content-Type: text/html } }"
+        let found = try check(rule, ["p.txt": "{{{request.query.x}}}"])
+        #expect(found.count == 1 && found.first?.contains("writes what the request brings") == true, "\(found)")
+    }
+
     @Test func `Who serves a map is warned of partials that templates in it lack, and of no others`() throws {
         let said =
             try check(
