@@ -61,6 +61,51 @@ import Testing
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/t").status == 200)
     }
 
+    @Test(arguments: ["", ", writes: file", ", writes: memory, limits: { body: 4B }"])
+    func `Where there is no database, the origin gets whatever body a request has`(options: String) throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
+                    + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/: { sqlite: nix.db, missing: forward\(options) }
+              \(base)/s: { sqlite: nix.db, missing: forward, methods: [GET, POST], sql: "SELECT 1 AS a" }
+            """)
+        for (path, type) in [("t", "application/json"), ("t", "text/plain"), ("t/1", "application/json"), ("s", "a/b")]
+        {
+            for body in ["{}", "{\"a\":1}", String(repeating: "y", count: 300_000)] {
+                for more in [[], ["Expect: 100-continue"]] {
+                    let answer = try proxy.exchange(
+                        "POST", "\(base)/\(path)", fields: ["Content-Type: \(type)"] + more, body: body)
+                    let text = answer.head + answer.body
+                    #expect(text.contains("200 OK") && text.hasSuffix(body), "\(path) \(type) \(answer.head)")
+                }
+            }
+        }
+        #expect(try proxy.exchange("DELETE", "\(base)/t/1", body: "gone").body == "gone")
+    }
+
+    @Test func `A body that no origin gets is read past, and the next request is answered`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, missing: forward }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+        let socket = try proxy.connect()
+        let body = String(repeating: "z", count: 300)
+        try socket.send(
+            "POST http://a.test/t HTTP/1.1\r\nHost: a.test\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                + "GET http://a.test/t HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")
+        let text = String(decoding: try socket.receiveAll(), as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 405 ") && text.contains("HTTP/1.1 200 OK") && text.hasSuffix("[]"), "\(text)")
+    }
+
     @Test func `A file that roots name by a link and without is one database`() throws {
         for isMainLinked in [false, true] {
             let (main, included) = isMainLinked ? ("link", "real") : ("real", "link")
