@@ -431,7 +431,7 @@ final class TemplateExchange: Exchange {
 }
 
 extension ProxyError {
-    fileprivate static func bodyTooLarge(_ limit: Int) -> ProxyError {
+    static func bodyTooLarge(_ limit: Int) -> ProxyError {
         ProxyError(
             status: 413, type: "http_request_error", failure: "The request's body has more than \(limit) bytes.",
             advice: "'limits: { body: … }' of the rule allows more.", isRefusal: true)
