@@ -127,7 +127,7 @@ public struct DatabaseExplanation: Sendable {
         _ view: TableView, _ parameters: [Parameter], _ references: [ColumnReference], _ reader: Reader
     ) throws(Problem) -> SQLBuilder {
         let query = try ListQuery(
-            parameters, of: view, referring: references.map { ColumnValue($0.column, .null) },
+            parameters, of: view, referring: references.map { ColumnValue($0.column, .null, suffix: $0.suffix) },
             ignores: { reader.schema.rule.ignores(parameter: $0) })
         _ = try reader.joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: reader.schema.rule.limits.rows)

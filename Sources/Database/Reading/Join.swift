@@ -32,7 +32,9 @@ struct Join {
                 source = reference.target
                 isList = true
                 let order = child.order.isEmpty ? "" : " ORDER BY \(child.order)"
-                sql = "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(order)"
+                sql =
+                    "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(reference.suffix)"
+                    + order
                 return
             }
             if keys.count > 1 {

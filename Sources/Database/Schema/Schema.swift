@@ -78,4 +78,10 @@ struct ColumnReference: Sendable, Hashable {
     var column: Int
     /// The place of the other in the table that is referred to.
     var target: Int
+    /// The other's collation, by which SQLite compares them (https://sqlite.org/foreignkeys.html §3); nil where it is
+    /// that of the one.
+    var collation: String?
+
+    /// What follows the place of a value that the one is compared with, in SQL.
+    var suffix: String { collation.map { " COLLATE \($0.quotedName)" } ?? "" }
 }

@@ -51,6 +51,7 @@ extension Schema {
         _ connection: SQLiteConnection
     ) throws(SQLiteError) -> Table? {
         let information = try connection.prepare("PRAGMA main.table_xinfo(\(entry.name.quotedName))")
+        let isView = entry.type == "view"
         var columns: [Column] = []
         var hidden: Set<ByBytes<String>> = []
         var key: [(order: Int64, index: Int)] = []
@@ -67,12 +68,12 @@ extension Schema {
                 Column(
                     name: name, declaredType: information.string(2), isNotNull: information.integer(3) != 0,
                     defaultValue: information.storageClass(4) == .null ? nil : information.string(4),
-                    isGenerated: kind > 1, isStrict: entry.isStrict))
+                    isGenerated: kind > 1, isStrict: entry.isStrict,
+                    collation: (isView ? nil : connection.collation(of: name, in: entry.name)) ?? "BINARY"))
         }
         guard !columns.isEmpty else { return nil }
         key.sort { $0.order < $1.order }
         let names = Set(columns.map(\.name.asName)).union(hidden)
-        let isView = entry.type == "view"
         return Table(
             name: entry.name, kind: isView ? .view : .table, columns: columns, primaryKey: key.map(\.index),
             rowID: isView || !entry.hasRowID

@@ -136,7 +136,11 @@ final class SchemaView: Sendable {
         let targets = key.targets.isEmpty ? parent.table.primaryKey : key.targets.compactMap(parent.table.index(of:))
         let columns = key.columns.compactMap(child.table.index(of:))
         guard columns.count == key.columns.count, columns.count == targets.count, !columns.isEmpty else { return nil }
-        return zip(columns, targets).map { ColumnReference(column: $0, target: $1) }
+        return zip(columns, targets).map { column, target in
+            let collation = parent.table.columns[target].collation
+            let isOwn = child.table.columns[column].collation.asName == collation.asName
+            return ColumnReference(column: column, target: target, collation: isOwn ? nil : collation)
+        }
     }
 
     /// The same of a foreign key of one column.
