@@ -116,6 +116,23 @@ import Testing
         #expect(stage.send(.post, "up/1/uc", "{}").body.hasSuffix(#""upcode":"AB"}"#))
     }
 
+    @Test func `Of two foreign keys to one table none is taken for the other`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE users(id INTEGER PRIMARY KEY); INSERT INTO users VALUES (1),(2);
+            CREATE TABLE posts(id INTEGER PRIMARY KEY, author_id REFERENCES users, editorId REFERENCES users);
+            INSERT INTO posts VALUES (1,1,2);
+            """)
+        let several = "has several foreign keys to"
+        #expect(stage.get("users?_embed=posts").body.contains("posts \(several) it: 'author_id', 'editorId'"))
+        let expanded = stage.get("posts/1?_expand=users")
+        #expect(
+            expanded.status == 400 && expanded.body.contains("it \(several) users: 'author_id', 'editorId'"),
+            "\(expanded)")
+        #expect(stage.get("posts/1?_expand=author").body.hasSuffix(#""author":{"id":1}}"#))
+        #expect(stage.get("posts/1?_expand=editor").body.hasSuffix(#""editor":{"id":2}}"#))
+    }
+
     static let uses = """
         CREATE TABLE words(lang TEXT, word TEXT, n INT, PRIMARY KEY(lang, word));
         INSERT INTO words VALUES ('de','Haus',1),('en','house',2),('en','Haus',3);
