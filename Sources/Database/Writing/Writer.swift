@@ -52,7 +52,9 @@ struct Writer {
     private func insert(_ view: TableView, referring: [ColumnValue]) throws(Problem) -> DatabaseAnswer {
         try refuseParameters()
         let (rows, isArray) = try BodyReader(view, body).rows()
-        guard rows.count <= request.rule.limits.rows else {
+        // The limits are those of an answer.
+        let isShown = body.prefersMinimal != true
+        guard rows.count <= request.rule.limits.rows || !isShown else {
             throw Problem(
                 400, "too many rows", "\(rows.count) rows; at most \(request.rule.limits.rows) are inserted at once")
         }
@@ -66,7 +68,9 @@ struct Writer {
                 row.set(reference.column, reference.value)
             }
             let made = try insert(row, into: view)
+            guard isShown || !isArray else { continue }
             written.append(made)
+            guard isShown else { continue }
             bytes += made.row.count
             guard bytes <= request.rule.limits.bytes else {
                 throw Problem(
