@@ -417,7 +417,9 @@ final class Folder: Sendable {
         }
         #expect(answer.status == 507)
         #expect(
-            answer.body.contains("\"detail\":\"shop.db has 1.0 MB; 'limits: { memory: … }' is 1 MiB\""), "\(answer)")
+            answer.body.contains(
+                "\"detail\":\"the write does not fit: shop.db has 1.0 MB, and 'limits: { memory: … }' is 1 MiB\""),
+            "\(answer)")
         #expect(await ask(database, .get, "t/1").status == 200)
     }
 
