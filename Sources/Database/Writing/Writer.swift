@@ -5,8 +5,20 @@ struct Writer {
     let session: Session
     let request: DatabaseRequest
     let schema: SchemaView
-    /// Makes the entity tag of a row.
-    let entityTag: ([UInt8]) -> [UInt8]
+    private let makeTag: ([UInt8]) -> [UInt8]
+
+    /// - Parameter entityTag: makes the entity tag of an answer.
+    init(
+        session: Session, request: DatabaseRequest, schema: SchemaView, entityTag: @escaping ([UInt8]) -> [UInt8]
+    ) {
+        self.session = session
+        self.request = request
+        self.schema = schema
+        makeTag = entityTag
+    }
+
+    /// The entity tag that GET gets with a body.
+    private func entityTag(_ answer: [UInt8]) -> [UInt8] { body.ruleTag ?? makeTag(answer) }
 
     private var body: DatabaseRequest.Body { request.body }
 

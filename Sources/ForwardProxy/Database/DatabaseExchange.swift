@@ -196,7 +196,9 @@ final class DatabaseExchange: Exchange {
     private func ask() {
         guard client != nil, !waits({ $0.ask() }) else { return }
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        ticket = database.submit(asked.request(body: body.bytes)) { [eventLoop = loop.eventLoop] result in
+        var asked = asked.request(body: body.bytes)
+        asked.body.ruleTag = use.rule.options.headers.last { $0.name.equalsIgnoringASCIICase("etag") }?.value
+        ticket = database.submit(asked) { [eventLoop = loop.eventLoop] result in
             eventLoop.execute {
                 let exchange = bound.value
                 exchange.loop.batch { exchange.take(result) }

@@ -129,6 +129,20 @@ import Testing
         }
     }
 
+    @Test func `Preconditions of a write are compared with the tag that the rule has sent`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory, headers: { ETag: '"own"' } }
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
+        let type = ["Content-Type: application/json"]
+        #expect(try proxy.exchange("GET", "http://a.test/t/1").field("ETag") == "\"own\"")
+        for (field, status) in [("If-Match: \"own\"", 200), ("If-Match: \"x\"", 412), ("If-None-Match: \"own\"", 412)] {
+            let answer = try proxy.exchange("PATCH", "http://a.test/t/1", fields: type + [field], body: #"{"a":"y"}"#)
+            #expect(answer.status == status, "\(field)")
+        }
+    }
+
     @Test func `The bypass of the command line holds in the place of the map's default`() throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\norigin")
