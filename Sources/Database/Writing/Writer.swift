@@ -29,10 +29,13 @@ struct Writer {
         }
         let resource = try Resource(try ResourcePath(request.path), in: schema)
         switch (resource, request.method) {
-        case (.list(let view), .post) where view.table.kind == .table: return try insert(view, referring: [])
+        case (.list(let view), .post) where view.table.kind == .table:
+            try checkPreconditions(of: resource)
+            return try insert(view, referring: [])
         case (.children(let child, let references, let parent, let key), .post) where child.table.kind == .table:
-            let reader = Reader(session, schema, url: request.url, query: [])
-            return try insert(child, referring: try reader.values(references, parent, key))
+            let values = try reader.values(references, parent, key)
+            try checkPreconditions(of: resource)
+            return try insert(child, referring: values)
         case (.row(let view, let key), .put) where view.table.kind == .table: return try replace(view, key)
         case (.row(let view, let key), .patch) where view.table.kind == .table: return try patch(view, key)
         case (.row(let view, let key), .delete) where view.table.kind == .table: return try delete(view, key)
@@ -390,14 +393,34 @@ struct Writer {
         }
     }
 
+    private var reader: Reader { Reader(session, schema, url: request.url, query: []) }
+
+    /// Compares with the list that a POST goes to: it is what the conditions are about (RFC 9110 §13.1).
+    private func checkPreconditions(of list: Resource) throws(Problem) {
+        let conditions = [body.ifMatch, body.ifNoneMatch].compactMap { $0 }
+        guard !conditions.isEmpty else { return }
+        // The list is there, whatever its tag is; one that GET refuses has none.
+        var tag = body.ruleTag ?? []
+        if tag.isEmpty, !conditions.allSatisfy({ EntityTags.isAny($0) }) {
+            do throws(Problem) { tag = entityTag(try reader.answer(list).body) } catch {
+                guard error.status == 400 else { throw error }
+            }
+        }
+        try checkPreconditions(tag: tag, "list")
+    }
+
     private func checkPreconditions(_ row: [UInt8]) throws(Problem) {
         guard body.ifMatch != nil || body.ifNoneMatch != nil else { return }
-        let tag = entityTag(row)
+        try checkPreconditions(tag: entityTag(row), "row")
+    }
+
+    private func checkPreconditions(tag: [UInt8], _ name: String) throws(Problem) {
         if let ifMatch = body.ifMatch, !EntityTags.contains(ifMatch, tag, weakly: false) {
-            throw Problem(412, "precondition failed", "the row is another now: \(String(decoding: tag, as: UTF8.self))")
+            throw Problem(
+                412, "precondition failed", "the \(name) is another now: \(String(decoding: tag, as: UTF8.self))")
         }
         if let ifNoneMatch = body.ifNoneMatch, EntityTags.contains(ifNoneMatch, tag, weakly: true) {
-            throw Problem(412, "precondition failed", "the row exists: \(String(decoding: tag, as: UTF8.self))")
+            throw Problem(412, "precondition failed", "the \(name) exists: \(String(decoding: tag, as: UTF8.self))")
         }
     }
 

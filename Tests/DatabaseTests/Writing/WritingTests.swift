@@ -112,6 +112,18 @@ import Testing
         }
     }
 
+    @Test func `A POST has the preconditions of its list`() {
+        func post(_ change: (inout DatabaseRequest.Body) -> Void) -> Int {
+            stage.send(.post, "products/1/reviews", #"{"text":"x"}"#, change).status
+        }
+        let tag = Stage.tag(Array(stage.get("products/1/reviews").body.utf8))
+        #expect(post { $0.ifNoneMatch = Array("*".utf8) } == 412)
+        #expect(post { $0.ifMatch = Array("\"x\"".utf8) } == 412)
+        #expect(post { $0.ifMatch = tag } == 201)
+        #expect(post { $0.ifMatch = tag } == 412)
+        #expect(post { $0.ifNoneMatch = tag } == 201)
+    }
+
     @Test(arguments: [
         (#"{"name":"#, 400, "line 1, column"), (#"{"prize":1}"#, 400, "no column 'prize'"),
         (#"{"name":{}}"#, 400, "no JSON column"),

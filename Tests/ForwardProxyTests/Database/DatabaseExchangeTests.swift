@@ -143,6 +143,21 @@ import Testing
         }
     }
 
+    @Test func `A write to a list has the list's preconditions`() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let tag = try #require(try proxy.exchange("GET", "http://a.test/t").field("ETag"))
+        for (field, status) in [
+            ("If-None-Match: *", 412), ("If-Match: \"x\"", 412), ("If-None-Match: \(tag)", 412),
+            ("If-Match: \(tag)", 201), ("If-Match: \(tag)", 412), ("If-Match: *", 201),
+        ] {
+            let answer = try proxy.exchange(
+                "POST", "http://a.test/t", fields: ["Content-Type: application/json", field], body: "{}")
+            #expect(answer.status == status, "\(field)")
+        }
+    }
+
     @Test func `The bypass of the command line holds in the place of the map's default`() throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\norigin")
