@@ -158,6 +158,17 @@ import Testing
         }
     }
 
+    @Test func `A body with a content coding is refused with the codings that are read`() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let coded = try proxy.exchange(
+            "POST", "http://a.test/t", fields: ["Content-Type: application/json", "Content-Encoding: gzip"], body: "{}")
+        #expect(coded.status == 415 && coded.field("Accept-Encoding") == "identity", "\(coded.head)")
+        let other = try proxy.exchange("POST", "http://a.test/t", fields: ["Content-Type: a/b"], body: "{}")
+        #expect(other.status == 415 && other.field("Accept-Encoding") == nil && other.field("Accept-Post") != nil)
+    }
+
     @Test func `The bypass of the command line holds in the place of the map's default`() throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\norigin")
