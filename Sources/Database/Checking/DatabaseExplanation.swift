@@ -45,7 +45,9 @@ public struct DatabaseExplanation: Sendable {
                 let session = try Session(try SQLiteConnection.quiet(path), name: name)
                 session.guardian = guardian
                 defer { session.guardian = nil }
-                try explain(request, session, try session.view(for: request.rule, looks: true))
+                try explain(
+                    request, session,
+                    try session.view(for: request.rule, looks: true, views: .named(in: request)))
             } catch {
                 throw Problem(error, of: name, guardian)
             }

@@ -125,7 +125,7 @@ final class Worker {
                 let view: SchemaView
                 do throws(SQLiteError) {
                     if memory == nil, let opened, try opened.hasChanged() { noteChange() }
-                    view = try session.view(for: request.rule, looks: true)
+                    view = try session.view(for: request.rule, looks: true, views: .named(in: request))
                 } catch {
                     throw session.problem(error)
                 }
@@ -167,7 +167,8 @@ final class Worker {
                         hasChanged = true
                     }
                     if isLate { state = nil }
-                    view = try session.view(for: request.rule, looks: state != before || memory != nil)
+                    view = try session.view(
+                        for: request.rule, looks: state != before || memory != nil, views: .named(in: request))
                 } catch {
                     throw session.problem(error)
                 }

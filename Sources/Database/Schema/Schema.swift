@@ -9,9 +9,18 @@ final class Schema: Sendable {
     let version: Int64
     /// Views and virtual tables that SQLite can't use, with what it says.
     let unusable: [ByBytes<String>: SQLiteError]
+    /// Views whose columns are not read yet.
+    let unreadViews: [String]
+    /// Those of them that take too much to be told of among all others, with what SQLite says.
+    let heavyViews: [ByBytes<String>: SQLiteError]
     private let indices: [ByBytes<String>: Int]
 
-    init(tables: [Table], version: Int64, unusable: [ByBytes<String>: SQLiteError] = [:]) {
+    init(
+        tables: [Table], version: Int64, unusable: [ByBytes<String>: SQLiteError] = [:], unreadViews: [String] = [],
+        heavyViews: [ByBytes<String>: SQLiteError] = [:]
+    ) {
+        self.heavyViews = heavyViews
+        self.unreadViews = unreadViews
         self.tables = tables
         self.version = version
         self.unusable = unusable
@@ -22,6 +31,9 @@ final class Schema: Sendable {
 
     /// A table by its name, without ASCII case.
     func table(_ name: String) -> Table? { indices[name.asName].map { tables[$0] } }
+
+    /// Whether there is a view of the name whose columns are not read yet.
+    func isUnread(_ name: String) -> Bool { unreadViews.contains { $0.asName == name.asName } }
 }
 
 /// A table or a view.
