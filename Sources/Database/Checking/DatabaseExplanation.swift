@@ -21,7 +21,7 @@ public struct DatabaseExplanation: Sendable {
     /// Opens the database for reading, and leaves nothing behind. Blocks.
     ///
     /// - Parameters:
-    ///   - request: without a body, which isn't known.
+    ///   - request: with a body where that is known: else its media type is empty.
     ///   - path: the database's, absolute, with no symbolic link on it.
     ///   - exists: whether there is a file.
     ///   - name: what messages call it.
@@ -102,8 +102,10 @@ public struct DatabaseExplanation: Sendable {
             guard resource.methods(request.rule.writes).contains(request.method.rawValue) else {
                 throw Writer.notAllowed(request.method, resource, request.rule.writes)
             }
-            remark = "the SQL of a write depends on its body"
-            return nil
+            let writer = Writer(session: session, request: request, schema: schema, entityTag: { $0 })
+            let explained = try writer.explained(resource)
+            remark = explained.remark
+            return explained.sql
         }
         let parameters = request.query.isEmpty ? [] : try Parameter.parse(request.query)
         switch resource {

@@ -70,6 +70,11 @@ final class Table: Sendable {
         self.indices = indices
     }
 
+    /// Whether its one key column is another name of the rowid.
+    var hasIntegerKey: Bool {
+        primaryKey.count == 1 && columns[primaryKey[0]].declaredType.asciiUppercased == "INTEGER"
+    }
+
     /// A column's place by its name, without ASCII case.
     func index(of column: String) -> Int? { indices[column.asName] }
 }

@@ -20,7 +20,7 @@ struct Writer {
     /// The entity tag that GET gets with a body.
     private func entityTag(_ answer: [UInt8]) -> [UInt8] { body.ruleTag ?? makeTag(answer) }
 
-    private var body: DatabaseRequest.Body { request.body }
+    var body: DatabaseRequest.Body { request.body }
 
     /// - Throws: Why nothing was changed.
     func answer() throws(Problem) -> DatabaseAnswer {
@@ -55,7 +55,7 @@ struct Writer {
     }
 
     /// A write has no parameters.
-    private func refuseParameters() throws(Problem) {
+    func refuseParameters() throws(Problem) {
         guard !request.query.isEmpty, !request.rule.ignoresUnknownParameters else { return }
         for parameter in try Parameter.parse(request.query) where !request.rule.ignores(parameter: parameter.name) {
             throw Problem(400, "unknown parameter", "'\(parameter.name)' is no parameter of a write")
@@ -118,14 +118,7 @@ struct Writer {
     /// - Returns: the row as it then is, and its key's URL.
     private func insert(_ row: BodyReader.Row, into view: TableView, rowID: Int64? = nil) throws(Problem) -> FoundRow {
         let table = view.table
-        for column in table.primaryKey where (row[column] ?? .null) == .null {
-            let declared = table.columns[column]
-            // An INTEGER PRIMARY KEY is the rowid, which SQLite chooses.
-            guard !(table.primaryKey.count == 1 && declared.declaredType.asciiUppercased == "INTEGER") else { continue }
-            guard row[column] == nil, declared.defaultValue != nil else {
-                throw .badBody("'\(declared.name)' is the key, and needs a value")
-            }
-        }
+        try Writer.checkKeyIsGiven(row, table)
         // A row without a value for a key of the rule's would have no URL, unless a trigger gives one.
         let lacking = keyColumns(view).filter { column in
             guard (row[column] ?? .null) == .null, !table.primaryKey.contains(column) else { return false }
@@ -172,30 +165,6 @@ struct Writer {
         return found
     }
 
-    /// The statement for a new row.
-    ///
-    /// - Parameter rowID: the name of the rowid where that is given too, behind the columns.
-    private static func insertion(_ columns: [Int], _ rowID: String?, into view: TableView) -> String {
-        let table = view.table
-        let named = columns.map { table.columns[$0].name.quotedName } + (rowID.map { [$0] } ?? [])
-        let names = named.joined(separator: ",")
-        let places = named.map { _ in "?" }.joined(separator: ",")
-        let sql = "INSERT INTO \(view.name)" + (named.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
-        guard table.rowID == nil, !table.primaryKey.isEmpty else { return sql }
-        return sql + " RETURNING "
-            + table.primaryKey.map { table.columns[$0].name.quotedName }.joined(separator: ",")
-    }
-
-    /// A bit for each column; nil where one has none.
-    private static func set(of columns: [Int]) -> UInt64? {
-        var set: UInt64 = 0
-        for column in columns {
-            guard column < 64 else { return nil }
-            set |= 1 << UInt64(column)
-        }
-        return set
-    }
-
     // MARK: PUT, PATCH, DELETE
 
     private func replace(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
@@ -216,15 +185,7 @@ struct Writer {
             return answer
         }
         try checkPreconditions(before.row)
-        var sets: [(column: Int, value: SQLiteValue?)] = []
-        let keyColumns = Set(keyColumns(view))
-        for column in view.table.columns.indices
-        where !keyColumns.contains(column) && !view.table.columns[column].isGenerated {
-            // A primary key beside the rule's key has no default that is another than what it is.
-            if row[column] == nil, view.table.primaryKey.contains(column) { continue }
-            sets.append((column, row[column]))
-        }
-        return try update(view, (before.condition, before.values), sets)
+        return try update(view, (before.condition, before.values), replacement(of: view, by: row))
     }
 
     private func patch(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
@@ -241,9 +202,7 @@ struct Writer {
         }
         var row = try reader.row()
         try checkKey(&row, view, key)
-        let keyColumns = Set(keyColumns(view))
-        let sets = row.columns.filter { !keyColumns.contains($0) }.map { ($0, row[$0]) }
-        return try update(view, (before.condition, before.values), sets)
+        return try update(view, (before.condition, before.values), changes(of: view, by: row))
     }
 
     private func update(
@@ -255,20 +214,12 @@ struct Writer {
             let own =
                 view.table.rowID.map { [$0] } ?? view.table.primaryKey.map { view.table.columns[$0].name.quotedName }
             let changesOwn = sets.contains { view.table.primaryKey.contains($0.column) }
-            let text = sets.map { set in
-                let column = view.table.columns[set.column]
-                // What is left out gets its default: the schema's own words, which SQLite has no other name for.
-                return "\(column.name.quotedName)=" + (set.value == nil ? column.defaultExpression : "?")
-            }.joined(separator: ",")
+            var sql = Writer.update(view, sets)
+            sql.append(" WHERE ")
+            sql.append(found.sql, found.values)
+            if changesOwn { sql.append(" RETURNING \(own.joined(separator: ","))") }
             try change(view) { () throws(SQLiteError) in
-                let statement = try session.statement(
-                    "UPDATE \(view.name) SET \(text) WHERE \(found.sql)"
-                        + (changesOwn ? " RETURNING \(own.joined(separator: ","))" : ""))
-                var number = 1
-                for case let value? in sets.map(\.value) + found.values.map(Optional.some) {
-                    try statement.bind(value, to: number)
-                    number += 1
-                }
+                let statement = try session.statement(sql)
                 while try statement.step() {
                     if changesOwn { found = (view.ownCondition, own.indices.map { statement.value($0) }) }
                 }
@@ -377,12 +328,12 @@ struct Writer {
         return result
     }
 
-    private func keyColumns(_ view: TableView) -> [Int] {
+    func keyColumns(_ view: TableView) -> [Int] {
         if case .columns(let columns) = view.key { columns } else { [] }
     }
 
     /// Refuses a body whose key is another than the URL's, and gives it the URL's.
-    private func checkKey(
+    func checkKey(
         _ row: inout BodyReader.Row, _ view: TableView, _ key: [[UInt8]]
     ) throws(Problem) {
         for (index, column) in keyColumns(view).enumerated() {
@@ -424,7 +375,7 @@ struct Writer {
         }
     }
 
-    private func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
+    func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
         .noRow(view.table.name + "/" + key.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
     }
 
@@ -502,31 +453,5 @@ struct Writer {
         let row = [UInt8(ascii: "/")] + key
         answer.made = path + row
         answer.fields.append(AnswerField("Location", String(decoding: url + row, as: UTF8.self)))
-    }
-}
-
-/// Lists of entity tags (RFC 9110 §13.1.1).
-enum EntityTags {
-    static func isAny(_ value: [UInt8]) -> Bool { value.trimmed.elementsEqual("*".utf8) }
-
-    /// Whether a list has a tag, or is `*`.
-    static func contains(_ list: [UInt8], _ tag: [UInt8], weakly: Bool) -> Bool {
-        if isAny(list) { return true }
-        var index = 0
-        while index < list.count {
-            var isWeak = false
-            if list[index] == UInt8(ascii: "W"), index + 2 < list.count, list[index + 1] == UInt8(ascii: "/") {
-                isWeak = true
-                index += 2
-            }
-            guard list[index] == UInt8(ascii: "\"") else {
-                index += 1
-                continue
-            }
-            guard let end = list[(index + 1)...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
-            if list[index...end].elementsEqual(tag), weakly || !isWeak { return true }
-            index = end + 1
-        }
-        return false
     }
 }

@@ -320,7 +320,11 @@ struct DatabaseAsking {
     private var mediaType: String {
         let isPlain = request.head.fields.withFirst(.contentType) { $0.equalsIgnoringCase("application/json") }
         if isPlain == true { return "application/json" }
-        guard let text = request.head.fields.firstText(.contentType) else { return "" }
+        return request.head.fields.firstText(.contentType).map(DatabaseAsking.mediaType) ?? ""
+    }
+
+    /// The media type that the value of Content-Type has, as above.
+    static func mediaType(_ text: String) -> String {
         let parts = text.lowercased().split(separator: ";")
         let type = parts.first.map { $0.filter { $0 != " " && $0 != "\t" } } ?? ""
         for parameter in parts.dropFirst() {
