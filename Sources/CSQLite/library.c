@@ -19,8 +19,8 @@
     EACH(column_type) EACH(complete) EACH(create_function_v2) EACH(db_config) EACH(db_readonly) EACH(errmsg) \
     EACH(errstr) EACH(extended_errcode) EACH(file_control) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
     EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_int) EACH(result_null) \
-    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(total_changes64) EACH(update_hook) \
-    EACH(user_data) EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
+    EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(table_column_metadata) \
+    EACH(total_changes64) EACH(update_hook) EACH(user_data) EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
 
 static struct {
 #define MEMBER(name) __typeof__(&sqlite3_##name) name;
@@ -208,6 +208,11 @@ HAND_ON(
     (sqlite3 * database, const char *sql, int length, unsigned int flags, sqlite3_stmt **statement, const char **tail),
     (database, sql, length, flags, statement, tail))
 
+HAND_ON(
+    int, table_column_metadata,
+    (sqlite3 * database, const char *database_name, const char *table, const char *column, const char **type,
+     const char **collation, int *is_not_null, int *is_primary_key, int *is_automatic),
+    (database, database_name, table, column, type, collation, is_not_null, is_primary_key, is_automatic))
 HAND_ON(
     sqlite3_backup *, backup_init,
     (sqlite3 * target, const char *target_name, sqlite3 *source, const char *source_name),

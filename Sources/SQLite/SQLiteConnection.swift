@@ -185,6 +185,14 @@ public final class SQLiteConnection {
         return try statement.step() ? statement.integer(0) : nil
     }
 
+    /// The collation that a column of a table in the main database is declared with, or has by default; nil where there
+    /// is no such column.
+    public func collation(of column: String, in table: String) -> String? {
+        var collation: UnsafePointer<CChar>?
+        let code = sqlite3_table_column_metadata(pointer, "main", table, column, nil, &collation, nil, nil, nil)
+        return code == SQLITE_OK ? collation.map { String(cString: $0) } : nil
+    }
+
     /// The rows that the last statement inserted, updated or deleted itself, without those of triggers.
     public var changes: Int { Int(sqlite3_changes64(pointer)) }
     /// The rows that all statements inserted, updated or deleted, with those of triggers.

@@ -42,8 +42,8 @@ struct ExplainCommand: ProgramCommand {
         name: [.customShort("d", allowingJoined: true), .customLong("data")],
         help: ArgumentHelp(
             """
-            The request's body, by which entries of an archive are told apart; a form, as curl sends it, unless -H \
-            names another Content-Type.
+            The request's body, by which entries of an archive are told apart, and which a write to a database has; a \
+            form, as curl sends it, unless -H names another Content-Type.
             """, valueName: "text"))
     var data: String?
 
@@ -93,6 +93,7 @@ struct ExplainCommand: ProgramCommand {
         if data != nil, !section.contains(.contentType) {
             section.append(name: "Content-Type".utf8, value: "application/x-www-form-urlencoded".utf8)
         }
+        let type = section.withFirst(.contentType) { String(decoding: $0, as: UTF8.self) } ?? ""
         let isSecure = url.uri.scheme == .https && method.known != .connect
         let archive: ArchivePreview?
         do throws(ArchiveProblem) {
@@ -116,7 +117,9 @@ struct ExplainCommand: ProgramCommand {
             connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
             archive: isRules ? nil : archive,
             elsewhere: isRules || archive != nil ? [] : map.nearestElsewhere(url.uri, method: method),
-            database: answer.flatMap { DatabasePreview($0, url.uri, method: method, map: map) },
+            database: answer.flatMap {
+                DatabasePreview($0, url.uri, method: method, map: map, body: body.map { (type, $0) })
+            },
             template: answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success

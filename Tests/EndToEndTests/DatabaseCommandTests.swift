@@ -91,8 +91,11 @@ struct DatabaseCommandTests {
               http://a.example/v2/: { sqlite: b.db, seed: shop.sql }
               http://a.example/v3/: { sqlite: c.db }
               http://a.example/top/*: { sqlite: a.db, sql: "SELECT name FROM products WHERE id = $1" }
+              http://a.example/v5/: { sqlite: d.db, writes: memory }
 
             """)
+        try #require(
+            try SubproxyProcess.run(["\(folder.path)/d.db", Self.shop], program: "/usr/bin/sqlite3").status == 0)
         let before = try files()
         func explain(_ url: String, _ more: String...) throws -> String {
             try SubproxyProcess.run(["explain", "--map", "m.yaml", url] + more, folder: folder.path).output
@@ -115,6 +118,18 @@ struct DatabaseCommandTests {
             try explain("http://a.example/v2/products").contains(
                 "b.db does not exist; shop.sql would make one in memory"))
         #expect(try explain("http://a.example/v3/products").contains("  status: 502"))
+        let deletion = try explain("http://a.example/v5/products/2", "-X", "DELETE")
+        #expect(
+            deletion.contains("  SQL: DELETE FROM \"products\" WHERE \"products\".rowid=?\n  values: [2]\n"),
+            "\(deletion)")
+        let change = try explain(
+            "http://a.example/v5/products/2", "-X", "PATCH", "-H", "Content-Type: application/json", "-d",
+            #"{"price":3}"#)
+        #expect(change.contains("  SQL: UPDATE \"products\" SET \"price\"=? WHERE "), "\(change)")
+        #expect(
+            try explain("http://a.example/v5/products/2", "-X", "PATCH", "-d", "price=3").contains("  SQL: UPDATE "))
+        let unread = try explain("http://a.example/v5/products", "-d", "x", "-H", "Content-Type: text/plain")
+        #expect(unread.contains("  status: 415"), "\(unread)")
         let json =
             try JSONSerialization.jsonObject(
                 with: Data(try explain("http://a.example/top/2", "--json").utf8)) as? [String: Any]

@@ -143,6 +143,9 @@ public final class DatabaseCheck {
     private func writing() -> [Finding] {
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         if faccessat(AT_FDCWD, folder + "/", W_OK, AT_EACCESS) != 0 {
+            guard errno != ENOENT else {
+                return [Finding(false, "'writes: file', but the folder '\(folder)' does not exist", text: "writes")]
+            }
             return [Finding(false, "'writes: file', but the folder '\(folder)' can't be written", text: "writes")]
         }
         guard faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0, errno != ENOENT else { return [] }
@@ -152,11 +155,12 @@ public final class DatabaseCheck {
     /// Names of `tables`, `keys` and `columns` that are none.
     private func names(_ rule: DatabaseRule, _ view: SchemaView) -> [Finding] {
         var found: [Finding] = []
-        for table in rule.tables ?? [] where view.schema.table(table) == nil {
+        for table in rule.tables ?? [] where view.schema.table(table) == nil && !view.schema.isUnread(table) {
             found.append(unknownTable("tables", table, view.schema))
         }
         for key in rule.keys {
             guard let table = view.schema.table(key.table) else {
+                if view.schema.isUnread(key.table) { continue }
                 found.append(unknownTable("keys", key.table, view.schema))
                 continue
             }
@@ -166,6 +170,7 @@ public final class DatabaseCheck {
         }
         for form in rule.forms {
             guard let table = view.schema.table(form.table) else {
+                if view.schema.isUnread(form.table) { continue }
                 found.append(unknownTable("columns", form.table, view.schema))
                 continue
             }

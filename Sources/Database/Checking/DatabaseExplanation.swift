@@ -21,7 +21,7 @@ public struct DatabaseExplanation: Sendable {
     /// Opens the database for reading, and leaves nothing behind. Blocks.
     ///
     /// - Parameters:
-    ///   - request: without a body, which isn't known.
+    ///   - request: with a body where that is known: else its media type is empty.
     ///   - path: the database's, absolute, with no symbolic link on it.
     ///   - exists: whether there is a file.
     ///   - name: what messages call it.
@@ -45,7 +45,9 @@ public struct DatabaseExplanation: Sendable {
                 let session = try Session(try SQLiteConnection.quiet(path), name: name)
                 session.guardian = guardian
                 defer { session.guardian = nil }
-                try explain(request, session, try session.view(for: request.rule, looks: true))
+                try explain(
+                    request, session,
+                    try session.view(for: request.rule, looks: true, views: .named(in: request)))
             } catch {
                 throw Problem(error, of: name, guardian)
             }
@@ -100,8 +102,10 @@ public struct DatabaseExplanation: Sendable {
             guard resource.methods(request.rule.writes).contains(request.method.rawValue) else {
                 throw Writer.notAllowed(request.method, resource, request.rule.writes)
             }
-            remark = "the SQL of a write depends on its body"
-            return nil
+            let writer = Writer(session: session, request: request, schema: schema, entityTag: { $0 })
+            let explained = try writer.explained(resource)
+            remark = explained.remark
+            return explained.sql
         }
         let parameters = request.query.isEmpty ? [] : try Parameter.parse(request.query)
         switch resource {
@@ -127,7 +131,7 @@ public struct DatabaseExplanation: Sendable {
         _ view: TableView, _ parameters: [Parameter], _ references: [ColumnReference], _ reader: Reader
     ) throws(Problem) -> SQLBuilder {
         let query = try ListQuery(
-            parameters, of: view, referring: references.map { ColumnValue($0.column, .null) },
+            parameters, of: view, referring: references.map { ColumnValue($0.column, .null, suffix: $0.suffix) },
             ignores: { reader.schema.rule.ignores(parameter: $0) })
         _ = try reader.joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: reader.schema.rule.limits.rows)

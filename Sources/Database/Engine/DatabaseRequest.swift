@@ -48,6 +48,8 @@ public struct DatabaseRequest: Sendable {
         public var ifMatch: [UInt8]?
         /// The values of If-None-Match; nil where there is no such field.
         public var ifNoneMatch: [UInt8]?
+        /// The entity tag that the rule gives all of its answers; nil where each has one of its own.
+        public var ruleTag: [UInt8]?
         /// `Prefer: return=…`; nil for none (RFC 7240).
         public var prefersMinimal: Bool?
 

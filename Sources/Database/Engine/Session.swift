@@ -226,15 +226,28 @@ final class Session {
 
     /// The schema as a rule shows it; read anew if it has changed.
     ///
-    /// - Parameter looks: whether to look if it has: after somebody else has written.
-    func view(for rule: DatabaseRule, looks: Bool) throws(SQLiteError) -> SchemaView {
+    /// - Parameters:
+    ///   - looks: whether to look if it has: after somebody else has written.
+    ///   - asked: the views whose columns are needed; the default is all.
+    func view(
+        for rule: DatabaseRule, looks: Bool, views asked: AskedViews = .all
+    ) throws(SQLiteError) -> SchemaView {
         if looks || schemaMayBeOld || schema == nil {
-            schemaMayBeOld = false
             let version = try own(.schemaVersion) ?? 0
             if schema?.version != version {
                 isOwn = true
                 defer { isOwn = false }
                 schema = try Schema.read(connection)
+                views = []
+            }
+            schemaMayBeOld = false
+        }
+        if let known = schema, !known.unreadViews.isEmpty {
+            isOwn = true
+            defer { isOwn = false }
+            let completed = try known.readingViews(asked.names, connection)
+            if completed !== known {
+                schema = completed
                 views = []
             }
         }
@@ -281,6 +294,7 @@ final class Session {
         guard table.utf8.dropFirst(6).first == UInt8(ascii: "_") else { return false }
         let name = table.asciiLowercased
         return name != "pragma_data_version" && Session.pragmaTables.contains(name) && schema?.table(table) == nil
+            && schema?.isUnread(table) != true
     }
 
     /// The names of such tables.

@@ -125,7 +125,7 @@ final class Worker {
                 let view: SchemaView
                 do throws(SQLiteError) {
                     if memory == nil, let opened, try opened.hasChanged() { noteChange() }
-                    view = try session.view(for: request.rule, looks: true)
+                    view = try session.view(for: request.rule, looks: true, views: .named(in: request))
                 } catch {
                     throw session.problem(error)
                 }
@@ -167,7 +167,8 @@ final class Worker {
                         hasChanged = true
                     }
                     if isLate { state = nil }
-                    view = try session.view(for: request.rule, looks: state != before || memory != nil)
+                    view = try session.view(
+                        for: request.rule, looks: state != before || memory != nil, views: .named(in: request))
                 } catch {
                     throw session.problem(error)
                 }
@@ -328,12 +329,19 @@ final class Worker {
         guard problem.status == 507, memory != nil, let pages = try? session.own("PRAGMA main.page_count"),
             let pageSize = try? session.own("PRAGMA main.page_size")
         else { return problem }
-        return Problem(507, problem.title, tooLarge(pages * pageSize))
+        // What is there is what was before: the write is taken back.
+        return Problem(
+            507, problem.title,
+            "the write does not fit: \(database.file.name) has \(ByteCount.measured(pages * pageSize)), and \(limit)")
+    }
+
+    private var limit: String {
+        "'limits: { memory: … }' is \(ByteCount.written(Int64(database.memoryLimit)))"
     }
 
     private func tooLarge(_ size: Int64?) -> String {
         let name = database.file.name
         let has = size.map { "\(name) has \(ByteCount.measured($0))" } ?? "\(name) outgrows its limit"
-        return "\(has); 'limits: { memory: … }' is \(ByteCount.written(Int64(database.memoryLimit)))"
+        return "\(has); \(limit)"
     }
 }

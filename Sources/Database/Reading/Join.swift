@@ -32,7 +32,9 @@ struct Join {
                 source = reference.target
                 isList = true
                 let order = child.order.isEmpty ? "" : " ORDER BY \(child.order)"
-                sql = "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(order)"
+                sql =
+                    "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(reference.suffix)"
+                    + order
                 return
             }
             if keys.count > 1 {
@@ -40,18 +42,24 @@ struct Join {
                 reason = "\(child.table.name) has several foreign keys to it: \(columns)"
             }
         }
-        let wanted = [name, name + "id", name + "_id"].map(\.asName)
-        for key in view.table.foreignKeys {
-            guard let column = key.columns.first,
-                key.table.asName == wanted[0] || wanted[1...].contains(column.asName),
-                let parent = schema.table(key.table),
-                let reference = schema.reference(by: key, from: view, to: parent)
-            else { continue }
+        let own = view.table.foreignKeys.filter { $0.columns.count == 1 }
+        let table = own.filter { $0.table.asName == name.asName }
+        let wanted = [name + "id", name + "_id"].map(\.asName)
+        // Of several keys to the table none is taken for the others.
+        let named =
+            table.count == 1 ? table : own.filter { $0.columns.first.map { wanted.contains($0.asName) } ?? false }
+        if let key = named.first, let parent = schema.table(key.table),
+            let reference = schema.reference(by: key, from: view, to: parent)
+        {
             self.view = parent
             source = reference.column
             isList = false
             sql = "SELECT \(parent.selection) FROM \(parent.name) WHERE \(parent.sql(reference.target))=? LIMIT 1"
             return
+        }
+        if table.count > 1, let parent = table.first?.table {
+            let columns = table.compactMap(\.columns.first).map { "'\($0)'" }.joined(separator: ", ")
+            reason = "it has several foreign keys to \(parent): \(columns)"
         }
         throw .badValue("'\(name)' can't be added to \(view.table.name): \(reason)")
     }

@@ -6,10 +6,13 @@ import SQLite
 struct ColumnValue {
     let column: Int
     let value: SQLiteValue
+    /// What follows the value's place where the column is compared with it, in SQL.
+    let suffix: String
 
-    init(_ column: Int, _ value: SQLiteValue) {
+    init(_ column: Int, _ value: SQLiteValue, suffix: String = "") {
         self.column = column
         self.value = value
+        self.suffix = suffix
     }
 }
 
@@ -58,6 +61,7 @@ struct ListQuery {
             separate()
             compiler.append(view.sql(reference.column) + "=")
             compiler.bind(reference.value)
+            compiler.append(reference.suffix)
         }
         // A condition in JSON takes the place of the filters.
         for filter in filters where controls.condition == nil {

@@ -11,12 +11,15 @@ struct Column: Sendable, Hashable {
     /// It is computed from others, and can't be written.
     let isGenerated: Bool
     let affinity: Affinity
+    /// By which its values are compared.
+    let collation: String
 
     /// - Parameter isStrict: whether the table is STRICT.
     init(
         name: String, declaredType: String, isNotNull: Bool, defaultValue: String?, isGenerated: Bool,
-        isStrict: Bool = false
+        isStrict: Bool = false, collation: String = "BINARY"
     ) {
+        self.collation = collation
         self.name = name
         self.declaredType = declaredType
         self.isNotNull = isNotNull

@@ -9,9 +9,18 @@ final class Schema: Sendable {
     let version: Int64
     /// Views and virtual tables that SQLite can't use, with what it says.
     let unusable: [ByBytes<String>: SQLiteError]
+    /// Views whose columns are not read yet.
+    let unreadViews: [String]
+    /// Those of them that take too much to be told of among all others, with what SQLite says.
+    let heavyViews: [ByBytes<String>: SQLiteError]
     private let indices: [ByBytes<String>: Int]
 
-    init(tables: [Table], version: Int64, unusable: [ByBytes<String>: SQLiteError] = [:]) {
+    init(
+        tables: [Table], version: Int64, unusable: [ByBytes<String>: SQLiteError] = [:], unreadViews: [String] = [],
+        heavyViews: [ByBytes<String>: SQLiteError] = [:]
+    ) {
+        self.heavyViews = heavyViews
+        self.unreadViews = unreadViews
         self.tables = tables
         self.version = version
         self.unusable = unusable
@@ -22,6 +31,9 @@ final class Schema: Sendable {
 
     /// A table by its name, without ASCII case.
     func table(_ name: String) -> Table? { indices[name.asName].map { tables[$0] } }
+
+    /// Whether there is a view of the name whose columns are not read yet.
+    func isUnread(_ name: String) -> Bool { unreadViews.contains { $0.asName == name.asName } }
 }
 
 /// A table or a view.
@@ -58,6 +70,11 @@ final class Table: Sendable {
         self.indices = indices
     }
 
+    /// Whether its one key column is another name of the rowid.
+    var hasIntegerKey: Bool {
+        primaryKey.count == 1 && columns[primaryKey[0]].declaredType.asciiUppercased == "INTEGER"
+    }
+
     /// A column's place by its name, without ASCII case.
     func index(of column: String) -> Int? { indices[column.asName] }
 }
@@ -78,4 +95,10 @@ struct ColumnReference: Sendable, Hashable {
     var column: Int
     /// The place of the other in the table that is referred to.
     var target: Int
+    /// The other's collation, by which SQLite compares them (https://sqlite.org/foreignkeys.html §3); nil where it is
+    /// that of the one.
+    var collation: String?
+
+    /// What follows the place of a value that the one is compared with, in SQL.
+    var suffix: String { collation.map { " COLLATE \($0.quotedName)" } ?? "" }
 }

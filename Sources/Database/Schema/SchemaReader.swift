@@ -2,40 +2,115 @@ import Basics
 import SQLite
 
 extension Schema {
-    /// Reads the schema of a connection's main database.
+    /// Reads the schema of a connection's main database, but for the columns of views.
     ///
     /// - Throws: What SQLite says of the file, such as SQLITE_NOTADB.
     static func read(_ connection: SQLiteConnection) throws(SQLiteError) -> Schema {
         let version = try connection.integer("PRAGMA main.schema_version") ?? 0
-        let list = try connection.prepare("PRAGMA main.table_list")
-        var found: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
-        // SQLite has told of it since it has STRICT tables.
-        let tellsStrict = list.columnCount > 5
-        while try list.step() {
-            let name = list.string(1)
-            guard list.string(0) == "main", !name.asciiLowercased.hasPrefix("sqlite_") else { continue }
-            let type = list.string(2)
-            guard type != "shadow" else { continue }
-            found.append((name, type, list.integer(4) == 0, tellsStrict && list.integer(5) != 0))
-        }
-        found.sort { $0.name < $1.name }
+        let found = try entries(connection)
         let fullText = try fullTextTables(connection)
         var tables: [Table] = []
         var unusable: [ByBytes<String>: SQLiteError] = [:]
-        for entry in found {
-            // Views over views may take long to be told of, and while SQLite does it asks nobody whether to go on.
+        for entry in found where entry.type != "view" {
             try Seeding.checkTime(connection)
-            // A view over a table that is gone, or a virtual table of an unknown module, has no columns to tell: it
-            // isn't shown, and the others are.
+            // A virtual table of an unknown module has no columns to tell: it isn't shown, and the others are.
             do throws(SQLiteError) {
                 let isFullText = fullText.contains(ByBytes(entry.name))
                 if let table = try read(entry, isFullText: isFullText, connection) { tables.append(table) }
             } catch {
-                guard !error.isInterrupt, !error.isLock else { continue }
+                guard !error.isInterrupt, !error.isLock else { throw error }
                 unusable[entry.name.asName] = error
             }
         }
-        return Schema(tables: tables, version: version, unusable: unusable)
+        return Schema(
+            tables: tables, version: version, unusable: unusable,
+            unreadViews: found.filter { $0.type == "view" }.map(\.name))
+    }
+
+    /// The schema with the columns of views that were not read yet; the same where there are none of these.
+    ///
+    /// To tell a view's columns, SQLite prepares all that it stands for, which may take long: it costs the requests that
+    /// ask for the view.
+    ///
+    /// - Parameter names: the views, as names are compared; nil for all that don't take much.
+    /// - Throws: What ends the request.
+    func readingViews(
+        _ names: Set<ByBytes<String>>?, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> Schema {
+        let wanted = unreadViews.filter { name in
+            names?.contains(name.asName) ?? (self.heavyViews[name.asName] == nil)
+        }
+        guard !wanted.isEmpty else { return self }
+        let bytes = connection.preparationBytes
+        // Of many, one that takes much would leave no time for the others.
+        if names == nil { connection.preparationBytes = min(bytes, Schema.listedViewBytes) }
+        defer { connection.preparationBytes = bytes }
+        var tables = tables
+        var unusable = unusable
+        var heavyViews = heavyViews
+        for name in wanted {
+            // While SQLite tells of a view it asks nobody whether to go on.
+            try Seeding.checkTime(connection)
+            // A view over a table that is gone has no columns to tell.
+            do throws(SQLiteError) {
+                let entry = (name: name, type: "view", hasRowID: false, isStrict: false)
+                if let view = try Schema.read(entry, isFullText: false, connection) { tables.append(view) }
+            } catch {
+                guard !error.isInterrupt, !error.isLock else { throw error }
+                if names == nil, error.name == "SQLITE_NOMEM" {
+                    heavyViews[name.asName] = error
+                } else {
+                    unusable[name.asName] = error
+                }
+            }
+        }
+        var read = Set(wanted.map(\.asName))
+        if names == nil { read.subtract(heavyViews.keys) }
+        return Schema(
+            tables: tables.sorted { $0.name < $1.name }, version: version, unusable: unusable,
+            unreadViews: unreadViews.filter { !read.contains($0.asName) },
+            heavyViews: heavyViews.filter { !read.contains($0.key) })
+    }
+
+    /// Bytes that telling the columns of a view may take where all views are told of.
+    private static let listedViewBytes: Int64 = 4 << 20
+
+    /// The tables and views that there are, without shadow tables, by name.
+    ///
+    /// PRAGMA table_list would tell the same, but prepares all that each view stands for.
+    private static func entries(
+        _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] {
+        let list = try connection.prepare(
+            "SELECT name, type, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+        var found: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
+        var virtual: [String] = []
+        while try list.step() {
+            let name = list.string(0)
+            guard !name.asciiLowercased.hasPrefix("sqlite_") else { continue }
+            let sql = list.string(2)
+            let isVirtual = sql.asciiUppercased.hasPrefix("CREATE VIRTUAL TABLE")
+            if isVirtual { virtual.append(name.asciiLowercased + "_") }
+            let words = list.string(1) == "table" && !isVirtual ? TableOptions(sql).words : []
+            found.append((name, list.string(1), !words.contains("WITHOUT"), words.contains("STRICT")))
+        }
+        // Shadow tables have names that begin with that of their virtual table.
+        var shown: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
+        for entry in found.sorted(by: { $0.name < $1.name }) {
+            let mayBeShadow = entry.type == "table" && virtual.contains { entry.name.asciiLowercased.hasPrefix($0) }
+            if mayBeShadow, try isShadow(entry.name, connection) { continue }
+            shown.append(entry)
+        }
+        return shown
+    }
+
+    /// Whether a table is part of a virtual table: a connection in defensive mode may not change it.
+    private static func isShadow(_ table: String, _ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+        do throws(SQLiteError) { _ = try connection.prepare("DELETE FROM main.\(table.quotedName)") } catch {
+            guard !error.isInterrupt, !error.isLock else { throw error }
+            return error.message.contains("may not be modified")
+        }
+        return false
     }
 
     private static func fullTextTables(_ connection: SQLiteConnection) throws(SQLiteError) -> Set<ByBytes<String>> {
@@ -51,6 +126,7 @@ extension Schema {
         _ connection: SQLiteConnection
     ) throws(SQLiteError) -> Table? {
         let information = try connection.prepare("PRAGMA main.table_xinfo(\(entry.name.quotedName))")
+        let isView = entry.type == "view"
         var columns: [Column] = []
         var hidden: Set<ByBytes<String>> = []
         var key: [(order: Int64, index: Int)] = []
@@ -67,12 +143,12 @@ extension Schema {
                 Column(
                     name: name, declaredType: information.string(2), isNotNull: information.integer(3) != 0,
                     defaultValue: information.storageClass(4) == .null ? nil : information.string(4),
-                    isGenerated: kind > 1, isStrict: entry.isStrict))
+                    isGenerated: kind > 1, isStrict: entry.isStrict,
+                    collation: (isView ? nil : connection.collation(of: name, in: entry.name)) ?? "BINARY"))
         }
         guard !columns.isEmpty else { return nil }
         key.sort { $0.order < $1.order }
         let names = Set(columns.map(\.name.asName)).union(hidden)
-        let isView = entry.type == "view"
         return Table(
             name: entry.name, kind: isView ? .view : .table, columns: columns, primaryKey: key.map(\.index),
             rowID: isView || !entry.hasRowID

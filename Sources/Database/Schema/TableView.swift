@@ -119,12 +119,18 @@ final class SchemaView: Sendable {
     /// Views and virtual tables that there would be for clients if SQLite could use them.
     var unusable: [(name: String, error: SQLiteError)] {
         let shown = rule.tables.map { Set($0.map(\.asName)) }
-        return schema.unusable.filter { shown?.contains($0.key) ?? true }
-            .map { ($0.key.wrappedValue, $0.value) }.sorted { $0.name < $1.name }
+        return schema.unusable.merging(schema.heavyViews) { first, _ in first }.filter {
+            shown?.contains($0.key) ?? true
+        }
+        .map { ($0.key.wrappedValue, $0.value) }.sorted { $0.name < $1.name }
     }
 
     /// The names of the tables, for problems.
-    var names: [String] { tables.map(\.table.name) }
+    var names: [String] {
+        let shown = rule.tables.map { Set($0.map(\.asName)) }
+        let unread = schema.unreadViews.filter { shown?.contains($0.asName) ?? true }
+        return unread.isEmpty ? tables.map(\.table.name) : (tables.map(\.table.name) + unread).sorted()
+    }
 
     /// The foreign keys by which rows of `child` refer to rows of `parent`.
     func foreignKeys(from child: TableView, to parent: TableView) -> [ForeignKey] {
@@ -136,7 +142,11 @@ final class SchemaView: Sendable {
         let targets = key.targets.isEmpty ? parent.table.primaryKey : key.targets.compactMap(parent.table.index(of:))
         let columns = key.columns.compactMap(child.table.index(of:))
         guard columns.count == key.columns.count, columns.count == targets.count, !columns.isEmpty else { return nil }
-        return zip(columns, targets).map { ColumnReference(column: $0, target: $1) }
+        return zip(columns, targets).map { column, target in
+            let collation = parent.table.columns[target].collation
+            let isOwn = child.table.columns[column].collation.asName == collation.asName
+            return ColumnReference(column: column, target: target, collation: isOwn ? nil : collation)
+        }
     }
 
     /// The same of a foreign key of one column.

@@ -246,7 +246,7 @@ struct ResultColumns {
         var names: Set<ByBytes<String>> = []
         for column in 0..<statement.columnCount {
             let name = statement.columnName(column)
-            guard names.insert(ByBytes(name)).inserted else {
+            guard names.insert(name.asName).inserted else {
                 throw Problem(
                     502, "database error", "'\(called)' has two columns '\(name)'; give one another name with AS")
             }

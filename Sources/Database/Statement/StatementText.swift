@@ -51,7 +51,7 @@ public struct StatementText: Sendable, Equatable {
 }
 
 /// Cuts a statement into what ``StatementText`` goes by; blanks and comments are passed over.
-private struct StatementScanner {
+struct StatementScanner {
     enum Token: Equatable {
         /// A word or a number, as it is written.
         case word(String)

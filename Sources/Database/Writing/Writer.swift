@@ -5,10 +5,22 @@ struct Writer {
     let session: Session
     let request: DatabaseRequest
     let schema: SchemaView
-    /// Makes the entity tag of a row.
-    let entityTag: ([UInt8]) -> [UInt8]
+    private let makeTag: ([UInt8]) -> [UInt8]
 
-    private var body: DatabaseRequest.Body { request.body }
+    /// - Parameter entityTag: makes the entity tag of an answer.
+    init(
+        session: Session, request: DatabaseRequest, schema: SchemaView, entityTag: @escaping ([UInt8]) -> [UInt8]
+    ) {
+        self.session = session
+        self.request = request
+        self.schema = schema
+        makeTag = entityTag
+    }
+
+    /// The entity tag that GET gets with a body.
+    private func entityTag(_ answer: [UInt8]) -> [UInt8] { body.ruleTag ?? makeTag(answer) }
+
+    var body: DatabaseRequest.Body { request.body }
 
     /// - Throws: Why nothing was changed.
     func answer() throws(Problem) -> DatabaseAnswer {
@@ -17,10 +29,13 @@ struct Writer {
         }
         let resource = try Resource(try ResourcePath(request.path), in: schema)
         switch (resource, request.method) {
-        case (.list(let view), .post) where view.table.kind == .table: return try insert(view, referring: [])
+        case (.list(let view), .post) where view.table.kind == .table:
+            try checkPreconditions(of: resource)
+            return try insert(view, referring: [])
         case (.children(let child, let references, let parent, let key), .post) where child.table.kind == .table:
-            let reader = Reader(session, schema, url: request.url, query: [])
-            return try insert(child, referring: try reader.values(references, parent, key))
+            let values = try reader.values(references, parent, key)
+            try checkPreconditions(of: resource)
+            return try insert(child, referring: values)
         case (.row(let view, let key), .put) where view.table.kind == .table: return try replace(view, key)
         case (.row(let view, let key), .patch) where view.table.kind == .table: return try patch(view, key)
         case (.row(let view, let key), .delete) where view.table.kind == .table: return try delete(view, key)
@@ -40,7 +55,7 @@ struct Writer {
     }
 
     /// A write has no parameters.
-    private func refuseParameters() throws(Problem) {
+    func refuseParameters() throws(Problem) {
         guard !request.query.isEmpty, !request.rule.ignoresUnknownParameters else { return }
         for parameter in try Parameter.parse(request.query) where !request.rule.ignores(parameter: parameter.name) {
             throw Problem(400, "unknown parameter", "'\(parameter.name)' is no parameter of a write")
@@ -52,7 +67,9 @@ struct Writer {
     private func insert(_ view: TableView, referring: [ColumnValue]) throws(Problem) -> DatabaseAnswer {
         try refuseParameters()
         let (rows, isArray) = try BodyReader(view, body).rows()
-        guard rows.count <= request.rule.limits.rows else {
+        // The limits are those of an answer.
+        let isShown = body.prefersMinimal != true
+        guard rows.count <= request.rule.limits.rows || !isShown else {
             throw Problem(
                 400, "too many rows", "\(rows.count) rows; at most \(request.rule.limits.rows) are inserted at once")
         }
@@ -66,7 +83,9 @@ struct Writer {
                 row.set(reference.column, reference.value)
             }
             let made = try insert(row, into: view)
+            guard isShown || !isArray else { continue }
             written.append(made)
+            guard isShown else { continue }
             bytes += made.row.count
             guard bytes <= request.rule.limits.bytes else {
                 throw Problem(
@@ -99,14 +118,7 @@ struct Writer {
     /// - Returns: the row as it then is, and its key's URL.
     private func insert(_ row: BodyReader.Row, into view: TableView, rowID: Int64? = nil) throws(Problem) -> FoundRow {
         let table = view.table
-        for column in table.primaryKey where (row[column] ?? .null) == .null {
-            let declared = table.columns[column]
-            // An INTEGER PRIMARY KEY is the rowid, which SQLite chooses.
-            guard !(table.primaryKey.count == 1 && declared.declaredType.asciiUppercased == "INTEGER") else { continue }
-            guard row[column] == nil, declared.defaultValue != nil else {
-                throw .badBody("'\(declared.name)' is the key, and needs a value")
-            }
-        }
+        try Writer.checkKeyIsGiven(row, table)
         // A row without a value for a key of the rule's would have no URL, unless a trigger gives one.
         let lacking = keyColumns(view).filter { column in
             guard (row[column] ?? .null) == .null, !table.primaryKey.contains(column) else { return false }
@@ -153,30 +165,6 @@ struct Writer {
         return found
     }
 
-    /// The statement for a new row.
-    ///
-    /// - Parameter rowID: the name of the rowid where that is given too, behind the columns.
-    private static func insertion(_ columns: [Int], _ rowID: String?, into view: TableView) -> String {
-        let table = view.table
-        let named = columns.map { table.columns[$0].name.quotedName } + (rowID.map { [$0] } ?? [])
-        let names = named.joined(separator: ",")
-        let places = named.map { _ in "?" }.joined(separator: ",")
-        let sql = "INSERT INTO \(view.name)" + (named.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))")
-        guard table.rowID == nil, !table.primaryKey.isEmpty else { return sql }
-        return sql + " RETURNING "
-            + table.primaryKey.map { table.columns[$0].name.quotedName }.joined(separator: ",")
-    }
-
-    /// A bit for each column; nil where one has none.
-    private static func set(of columns: [Int]) -> UInt64? {
-        var set: UInt64 = 0
-        for column in columns {
-            guard column < 64 else { return nil }
-            set |= 1 << UInt64(column)
-        }
-        return set
-    }
-
     // MARK: PUT, PATCH, DELETE
 
     private func replace(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
@@ -197,15 +185,7 @@ struct Writer {
             return answer
         }
         try checkPreconditions(before.row)
-        var sets: [(column: Int, value: SQLiteValue?)] = []
-        let keyColumns = Set(keyColumns(view))
-        for column in view.table.columns.indices
-        where !keyColumns.contains(column) && !view.table.columns[column].isGenerated {
-            // A primary key beside the rule's key has no default that is another than what it is.
-            if row[column] == nil, view.table.primaryKey.contains(column) { continue }
-            sets.append((column, row[column]))
-        }
-        return try update(view, (before.condition, before.values), sets)
+        return try update(view, (before.condition, before.values), replacement(of: view, by: row))
     }
 
     private func patch(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
@@ -222,9 +202,7 @@ struct Writer {
         }
         var row = try reader.row()
         try checkKey(&row, view, key)
-        let keyColumns = Set(keyColumns(view))
-        let sets = row.columns.filter { !keyColumns.contains($0) }.map { ($0, row[$0]) }
-        return try update(view, (before.condition, before.values), sets)
+        return try update(view, (before.condition, before.values), changes(of: view, by: row))
     }
 
     private func update(
@@ -236,20 +214,12 @@ struct Writer {
             let own =
                 view.table.rowID.map { [$0] } ?? view.table.primaryKey.map { view.table.columns[$0].name.quotedName }
             let changesOwn = sets.contains { view.table.primaryKey.contains($0.column) }
-            let text = sets.map { set in
-                let column = view.table.columns[set.column]
-                // What is left out gets its default: the schema's own words, which SQLite has no other name for.
-                return "\(column.name.quotedName)=" + (set.value == nil ? column.defaultExpression : "?")
-            }.joined(separator: ",")
+            var sql = Writer.update(view, sets)
+            sql.append(" WHERE ")
+            sql.append(found.sql, found.values)
+            if changesOwn { sql.append(" RETURNING \(own.joined(separator: ","))") }
             try change(view) { () throws(SQLiteError) in
-                let statement = try session.statement(
-                    "UPDATE \(view.name) SET \(text) WHERE \(found.sql)"
-                        + (changesOwn ? " RETURNING \(own.joined(separator: ","))" : ""))
-                var number = 1
-                for case let value? in sets.map(\.value) + found.values.map(Optional.some) {
-                    try statement.bind(value, to: number)
-                    number += 1
-                }
+                let statement = try session.statement(sql)
                 while try statement.step() {
                     if changesOwn { found = (view.ownCondition, own.indices.map { statement.value($0) }) }
                 }
@@ -358,12 +328,12 @@ struct Writer {
         return result
     }
 
-    private func keyColumns(_ view: TableView) -> [Int] {
+    func keyColumns(_ view: TableView) -> [Int] {
         if case .columns(let columns) = view.key { columns } else { [] }
     }
 
     /// Refuses a body whose key is another than the URL's, and gives it the URL's.
-    private func checkKey(
+    func checkKey(
         _ row: inout BodyReader.Row, _ view: TableView, _ key: [[UInt8]]
     ) throws(Problem) {
         for (index, column) in keyColumns(view).enumerated() {
@@ -374,18 +344,38 @@ struct Writer {
         }
     }
 
+    private var reader: Reader { Reader(session, schema, url: request.url, query: []) }
+
+    /// Compares with the list that a POST goes to: it is what the conditions are about (RFC 9110 §13.1).
+    private func checkPreconditions(of list: Resource) throws(Problem) {
+        let conditions = [body.ifMatch, body.ifNoneMatch].compactMap { $0 }
+        guard !conditions.isEmpty else { return }
+        // The list is there, whatever its tag is; one that GET refuses has none.
+        var tag = body.ruleTag ?? []
+        if tag.isEmpty, !conditions.allSatisfy({ EntityTags.isAny($0) }) {
+            do throws(Problem) { tag = entityTag(try reader.answer(list).body) } catch {
+                guard error.status == 400 else { throw error }
+            }
+        }
+        try checkPreconditions(tag: tag, "list")
+    }
+
     private func checkPreconditions(_ row: [UInt8]) throws(Problem) {
         guard body.ifMatch != nil || body.ifNoneMatch != nil else { return }
-        let tag = entityTag(row)
+        try checkPreconditions(tag: entityTag(row), "row")
+    }
+
+    private func checkPreconditions(tag: [UInt8], _ name: String) throws(Problem) {
         if let ifMatch = body.ifMatch, !EntityTags.contains(ifMatch, tag, weakly: false) {
-            throw Problem(412, "precondition failed", "the row is another now: \(String(decoding: tag, as: UTF8.self))")
+            throw Problem(
+                412, "precondition failed", "the \(name) is another now: \(String(decoding: tag, as: UTF8.self))")
         }
         if let ifNoneMatch = body.ifNoneMatch, EntityTags.contains(ifNoneMatch, tag, weakly: true) {
-            throw Problem(412, "precondition failed", "the row exists: \(String(decoding: tag, as: UTF8.self))")
+            throw Problem(412, "precondition failed", "the \(name) exists: \(String(decoding: tag, as: UTF8.self))")
         }
     }
 
-    private func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
+    func noRow(_ view: TableView, _ key: [[UInt8]]) -> Problem {
         .noRow(view.table.name + "/" + key.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
     }
 
@@ -463,31 +453,5 @@ struct Writer {
         let row = [UInt8(ascii: "/")] + key
         answer.made = path + row
         answer.fields.append(AnswerField("Location", String(decoding: url + row, as: UTF8.self)))
-    }
-}
-
-/// Lists of entity tags (RFC 9110 §13.1.1).
-enum EntityTags {
-    static func isAny(_ value: [UInt8]) -> Bool { value.trimmed.elementsEqual("*".utf8) }
-
-    /// Whether a list has a tag, or is `*`.
-    static func contains(_ list: [UInt8], _ tag: [UInt8], weakly: Bool) -> Bool {
-        if isAny(list) { return true }
-        var index = 0
-        while index < list.count {
-            var isWeak = false
-            if list[index] == UInt8(ascii: "W"), index + 2 < list.count, list[index + 1] == UInt8(ascii: "/") {
-                isWeak = true
-                index += 2
-            }
-            guard list[index] == UInt8(ascii: "\"") else {
-                index += 1
-                continue
-            }
-            guard let end = list[(index + 1)...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
-            if list[index...end].elementsEqual(tag), weakly || !isWeak { return true }
-            index = end + 1
-        }
-        return false
     }
 }

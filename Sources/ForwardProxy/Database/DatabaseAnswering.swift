@@ -274,23 +274,35 @@ struct DatabaseAsking {
         let fields = request.head.fields
         let isCoded = fields.withFirst(.contentEncoding) { !$0.equalsIgnoringCase("identity") } ?? false
         let type = mediaType
-        let isKnown =
-            type == "application/json" || type == "application/x-www-form-urlencoded"
-            || (type == "application/merge-patch+json" && method == .patch)
-        guard isKnown, !isCoded else {
-            let isPatch = method == .patch
-            var types = "application/json, application/x-www-form-urlencoded"
-            if isPatch { types += ", application/merge-patch+json" }
-            var problem = Problem(
-                status: 415, title: "unsupported media type",
-                detail: isCoded
-                    ? "a body with a content coding is not read"
-                    : type.isEmpty ? "the body has no Content-Type" : "'\(type)' is not read here")
-            problem.fields.append(AnswerField(name: isPatch ? "Accept-Patch" : "Accept-Post", value: types))
+        guard DatabaseAsking.reads(type, method), !isCoded else {
+            var problem = DatabaseAsking.unreadable(type, method)
+            if isCoded {
+                problem.detail = "a body with a content coding is not read"
+                // Which codings would do (RFC 9110 §15.5.16).
+                problem.fields.append(AnswerField(name: "Accept-Encoding", value: "identity"))
+            }
             return problem
         }
         if let length = request.bodyLength, length > limit { return tooLarge }
         return nil
+    }
+
+    /// Whether a body of a media type is read.
+    static func reads(_ type: String, _ method: DatabaseRequest.Method?) -> Bool {
+        type == "application/json" || type == "application/x-www-form-urlencoded"
+            || (type == "application/merge-patch+json" && method == .patch)
+    }
+
+    /// 415.
+    static func unreadable(_ type: String, _ method: DatabaseRequest.Method?) -> Problem {
+        let isPatch = method == .patch
+        var types = "application/json, application/x-www-form-urlencoded"
+        if isPatch { types += ", application/merge-patch+json" }
+        var problem = Problem(
+            status: 415, title: "unsupported media type",
+            detail: type.isEmpty ? "the body has no Content-Type" : "'\(type)' is not read here")
+        problem.fields.append(AnswerField(name: isPatch ? "Accept-Patch" : "Accept-Post", value: types))
+        return problem
     }
 
     var tooLarge: Problem {
@@ -308,7 +320,11 @@ struct DatabaseAsking {
     private var mediaType: String {
         let isPlain = request.head.fields.withFirst(.contentType) { $0.equalsIgnoringCase("application/json") }
         if isPlain == true { return "application/json" }
-        guard let text = request.head.fields.firstText(.contentType) else { return "" }
+        return request.head.fields.firstText(.contentType).map(DatabaseAsking.mediaType) ?? ""
+    }
+
+    /// The media type that the value of Content-Type has, as above.
+    static func mediaType(_ text: String) -> String {
         let parts = text.lowercased().split(separator: ";")
         let type = parts.first.map { $0.filter { $0 != " " && $0 != "\t" } } ?? ""
         for parameter in parts.dropFirst() {

@@ -16,8 +16,10 @@ final class DatabaseExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var body: HeldBody
     private var isReading = false
-    /// The body is held here, whole, and is not to come any more.
-    private var hasRead = false
+    /// What has come of the body, where an origin gets it if there is no database; nil where none does.
+    private var early: [ByteBuffer]?
+    private var bodyHasEnded = false
+    private var trailers: FieldSection?
     /// It is being looked whether the resource has the method, before the client is asked for the body.
     private var isLooking = false
     /// What is wrong with the request, if the resource has the method.
@@ -51,21 +53,29 @@ final class DatabaseExchange: Exchange {
     ///   - body: what the request has brought; nil where that is still to be read.
     ///   - ready: an answer that was made before, and whose data may have changed.
     func begin(body: [UInt8]?, ready: ReadyAnswer?) {
-        if let ready, let data = ready.data { return check(ready, data) }
         if let body {
             self.body = HeldBody(limit: asked.bodyLimit, body)
-            hasRead = true
-        } else if asked.wantsBody {
-            isReading = true
-            asked.waitsForContinue ? look() : client?.sendContinue()
-            return
+            guard !self.body.isTooLarge || !asked.wantsBody else { return begin(refusedWith: asked.tooLarge) }
+        } else {
+            isReading = asked.wantsBody
+            keepEarly()
         }
-        ask()
+        if let ready, let data = ready.data { return check(ready, data) }
+        guard isReading else { return ask() }
+        asked.waitsForContinue ? look() : client?.sendContinue()
+    }
+
+    /// Keeps what comes of the body, where an origin may get it, and has it come only as far as it is wanted here.
+    private func keepEarly() {
+        guard early == nil, request.hasBody, use.rule.options.missing == .forward, !originHasFailed else { return }
+        early = []
+        if !isReading { client?.setWantsBody(false) }
     }
 
     /// Refuses the request: for its method or its resource where one of them is wrong, which comes first.
     func begin(refusedWith problem: Problem) {
         guard asked.isOfTable else { return refuse(problem) }
+        keepEarly()
         unfitness = problem
         look()
     }
@@ -136,9 +146,11 @@ final class DatabaseExchange: Exchange {
     }
 
     func receive(_ bytes: ByteBuffer) {
+        early?.append(bytes)
         guard isReading else { return }
         guard !body.append(bytes) else { return }
         isReading = false
+        if early != nil { client?.setWantsBody(false) }
         if isLooking {
             unfitness = asked.tooLarge
         } else if origin == nil {
@@ -149,9 +161,10 @@ final class DatabaseExchange: Exchange {
     }
 
     func receiveEnd(trailers: FieldSection?) {
+        bodyHasEnded = true
+        self.trailers = trailers
         guard isReading else { return }
         isReading = false
-        hasRead = true
         guard !isLooking else { return }
         origin == nil ? ask() : forward()
     }
@@ -183,14 +196,15 @@ final class DatabaseExchange: Exchange {
     private func ask() {
         guard client != nil, !waits({ $0.ask() }) else { return }
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        ticket = database.submit(asked.request(body: body.bytes)) { [eventLoop = loop.eventLoop] result in
+        var asked = asked.request(body: body.bytes)
+        asked.body.ruleTag = use.rule.options.headers.last { $0.name.equalsIgnoringASCIICase("etag") }?.value
+        ticket = database.submit(asked) { [eventLoop = loop.eventLoop] result in
             eventLoop.execute {
                 let exchange = bound.value
                 exchange.loop.batch { exchange.take(result) }
             }
         }
-        // An origin that answers where there is no database gets it yet.
-        if use.rule.options.missing != .forward { body.drop() }
+        body.drop()
     }
 
     /// Whether the rule's delay is to come yet; then it goes on with something after it.
@@ -246,31 +260,22 @@ final class DatabaseExchange: Exchange {
 
     private func missing(_ client: any ExchangeClient) {
         let rule = use.rule
-        // What came of a body that was not read is gone.
-        let mayForward =
-            rule.options.missing == .forward && (!request.hasBody || hasRead) && !originHasFailed
         switch rule.options.missing {
         case .notFound:
             self.client = nil
+            readPast(client)
             client.fail(.noSuchFile(rule: rule.position).answering(by: rule.options))
             client.flush()
-        case .forward where mayForward && use.uri.scheme != .other:
+        case .forward where !originHasFailed && use.uri.scheme != .other:
             self.client = nil
             if let error = loop.forwardRefusal(rule, request) {
+                readPast(client)
                 client.fail(error.answering(by: rule.options))
                 return client.flush()
             }
             let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
-            let asked = AskedRequest(request, use.uri)
-            let held = hasRead ? body.bytes : nil
-            let (loop, use, request) = (loop, use, request)
-            client.resume {
-                let exchange = loop.forward(request, asked, to: use.uri, client, plan)
-                guard let exchange, request.hasBody, let held else { return exchange }
-                if !held.isEmpty { exchange.receive(ByteBuffer(bytes: held)) }
-                exchange.receiveEnd(trailers: nil)
-                return exchange
-            }
+            let passing = PassingBody(early ?? [], hasEnded: bodyHasEnded, trailers)
+            loop.forward(request, passing, AskedRequest(request, use.uri), to: use.uri, client, plan, fallback: nil)
         case .error, .forward:
             let path = rule.root + "/" + String(decoding: asked.call.path, as: UTF8.self)
             refuse(.missing(path, rule: rule.position))
@@ -293,7 +298,15 @@ final class DatabaseExchange: Exchange {
             return refuse(Problem(status: 412, title: "precondition failed", detail: "the answer is another now"))
         }
         self.client = nil
+        readPast(client)
         client.resume { loop.serve(answer, request, client, hasWaited: hasWaited) }
         client.flush()
+    }
+
+    /// Has the rest of a body come that no origin gets.
+    private func readPast(_ client: any ExchangeClient) {
+        guard early != nil else { return }
+        early = nil
+        client.setWantsBody(true)
     }
 }

@@ -23,10 +23,15 @@ public struct DatabasePreview: Sendable {
     let problem: Problem?
 
     /// Opens the database for reading; nil where the rule answers with something else. Blocks.
-    public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
+    ///
+    /// - Parameter body: the request's, with the value of Content-Type; nil where it isn't known. The default is nil.
+    public init?(
+        _ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap,
+        body: (type: String, bytes: [UInt8])? = nil
+    ) {
         let answer = answer.first
         guard case .database(let call) = answer.source else { return nil }
-        self.init(call, nil, uri, method: method, map, position: answer.rule.position)
+        self.init(call, nil, uri, method: method, map, position: answer.rule.position, body: body)
     }
 
     /// Opens the database for reading. Blocks.
@@ -36,7 +41,7 @@ public struct DatabasePreview: Sendable {
     ///   - position: the rule's place.
     init(
         _ call: DatabaseCall, _ statement: NamedStatement?, _ uri: TargetURI, method: RequestMethod,
-        _ map: SubstitutionMap, position: String
+        _ map: SubstitutionMap, position: String, body: (type: String, bytes: [UInt8])? = nil
     ) {
         let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
         let name = String(decoding: method.bytes, as: UTF8.self)
@@ -47,6 +52,16 @@ public struct DatabasePreview: Sendable {
         var request = DatabaseAsking.request(asked, call, uri)
         request.captures = call.captures
         if let statement { request.rule.statement = statement.statement }
+        var unread: Problem?
+        if let body, request.isWrite ? asked != .delete : request.rule.statement != nil {
+            let type = DatabaseAsking.mediaType(body.type)
+            if DatabaseAsking.reads(type, asked) {
+                request.body.type = type
+                request.body.bytes = body.bytes
+            } else if request.isWrite, request.rule.statement == nil {
+                unread = DatabaseAsking.unreadable(type, asked)
+            }
+        }
         var exists = true
         var refusal: Problem?
         do throws(DatabaseFileProblem) {
@@ -67,6 +82,6 @@ public struct DatabasePreview: Sendable {
             refusal
             ?? (isMissing
                 ? .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: position)
-                : explanation.problem ?? (isUnknown ? DatabaseAsking.notAllowed(name) : nil))
+                : explanation.problem ?? (isUnknown ? DatabaseAsking.notAllowed(name) : unread))
     }
 }

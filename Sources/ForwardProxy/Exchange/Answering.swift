@@ -14,9 +14,10 @@ extension LoopContext {
     /// - Parameters:
     ///   - source: what answers; found out only where no answer is ready.
     ///   - bodyIsGone: the request's body was sent to an origin that failed, so that it can't be sent again.
+    ///   - body: what was held of it nevertheless.
     func answer(
         _ use: RuleUse, from source: @autoclosure () -> SourceAnswer, revalidates: Bool, _ request: Request,
-        _ client: any ExchangeClient, bodyIsGone: Bool = false
+        _ client: any ExchangeClient, bodyIsGone: Bool = false, body: [UInt8]? = nil
     ) -> (any Exchange)? {
         let rule = use.rule
         noteRule(rule.position, on: client)
@@ -27,6 +28,7 @@ extension LoopContext {
         {
             return serve(ready, request, client)
         }
+        let unread = bodyIsGone && body == nil ? request.withoutBody : request
         switch source() {
         case .file(let root, let path):
             return answerFile(
@@ -34,11 +36,13 @@ extension LoopContext {
         case .content(let content):
             return serve(make(AnswerContent(content, options: rule.options), use, checkedAt: .max), request, client)
         case .database(let call):
-            return answer(call, use, revalidates: revalidates, bodyIsGone ? request.withoutBody : request, client)
+            return answer(
+                call, use, revalidates: revalidates, unread, client, body: body, originHasFailed: bodyIsGone)
         case .template(let call):
-            return answer(call, use, revalidates: revalidates, bodyIsGone ? request.withoutBody : request, client)
+            return answer(
+                call, use, revalidates: revalidates, unread, client, body: body, originHasFailed: bodyIsGone)
         case .answers(let answers):
-            return answer(answers, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
+            return answer(answers, use, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone, body: body)
         case .origin:
             // A rule that asks the origin is forwarded by the decision, with all that this has to be asked before.
             client.fail(.internalError)

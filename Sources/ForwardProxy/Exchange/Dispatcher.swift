@@ -216,6 +216,8 @@ extension LoopContext {
                 return forwardFirst(call, use, request, asked, client)
             case .template(let call) where request.hasBody:
                 return forwardFirst(call, use, request, asked, client)
+            case .answers(let answers) where request.hasBody:
+                if let exchange = TurnOriginExchange(answers, use, request, asked, client) { return exchange }
             case .file, .content, .database, .template, .answers, .origin, .refused: break
             }
             return forward(

@@ -9,10 +9,11 @@ struct HeldBody {
 
     /// - Parameters:
     ///   - limit: bytes at most.
-    ///   - bytes: what is held already.
+    ///   - bytes: what is held already; more than the limit is dropped.
     init(limit: Int, _ bytes: [UInt8] = []) {
         self.limit = limit
-        self.bytes = bytes
+        isTooLarge = bytes.count > limit
+        self.bytes = isTooLarge ? [] : bytes
     }
 
     /// Holds more of it.

@@ -65,7 +65,7 @@ final class TemplateExchange: Exchange {
     private(set) var successor: (any Exchange)?
     /// The origin that is asked first; nil for none.
     private var origin: (asked: AskedRequest, plan: ForwardPlan)?
-    /// What has come of the body before it is known whether it is held, with an origin.
+    /// What has come of the body before it is known whether it is held, where an origin may get it.
     private var early: [ByteBuffer] = []
     private var trailers: FieldSection?
 
@@ -92,6 +92,10 @@ final class TemplateExchange: Exchange {
     var isOver: Bool { client == nil }
 
     private var isRetrieval: Bool { request.head.method == .get || request.isHead }
+    /// Whether an origin may get the body: one that is asked first, or one that answers where there is no template.
+    private var mayPassBody: Bool {
+        origin != nil || (use.rule.options.missing == .forward && !originHasFailed)
+    }
     private var limits: DatabaseRule.Limits { call.settings.rule.limits }
 
     func begin(body given: [UInt8]?) {
@@ -133,7 +137,7 @@ final class TemplateExchange: Exchange {
     }
 
     func receive(_ bytes: ByteBuffer) {
-        guard origin == nil || wantsBody != nil else { return early.append(bytes) }
+        guard !mayPassBody || wantsBody != nil else { return early.append(bytes) }
         guard wantsBody ?? true, !body.isTooLarge else { return }
         if !body.append(bytes), wantsBody == true { fail(.bodyTooLarge(body.limit)) }
     }
@@ -190,6 +194,7 @@ final class TemplateExchange: Exchange {
             if origin != nil { return forward() }
             wantsBody = false
             body.drop()
+            early = []
             return ask()
         }
         for bytes in early where !body.isTooLarge { _ = body.append(bytes) }
@@ -221,25 +226,18 @@ final class TemplateExchange: Exchange {
         }
     }
 
+    /// - Parameter instead: answers where the origin fails.
     private func handToOrigin(
         _ held: [ByteBuffer], instead: @escaping (any ExchangeClient) -> (any Exchange)?
     ) {
         guard let client, let origin else { return }
         self.client = nil
-        let (loop, use, request, hasEnded, trailers) = (loop, use, request, bodyHasEnded, trailers)
-        client.resume {
-            let exchange = loop.forward(request, origin.asked, to: use.uri, client, origin.plan) { failure in
-                client.record?.reason = failure.failure
-                client.record?.outcome = .substituted
-                client.resume { instead(client) }
-            }
-            client.setWantsBody(true)
-            guard let exchange else { return nil }
-            for bytes in held where bytes.readableBytes > 0 { exchange.receive(bytes) }
-            if hasEnded { exchange.receiveEnd(trailers: trailers) }
-            return exchange
+        let passing = PassingBody(held, hasEnded: bodyHasEnded, trailers)
+        loop.forward(request, passing, origin.asked, to: use.uri, client, origin.plan) { failure in
+            client.record?.reason = failure.failure
+            client.record?.outcome = .substituted
+            client.resume { instead(client) }
         }
-        client.flush()
     }
 
     private func ask() {
@@ -399,15 +397,13 @@ final class TemplateExchange: Exchange {
             if refusal == .notFound, use.rule.options.missing == .notFound {
                 return fail(.noSuchFile(rule: use.rule.position))
             }
-            if refusal == .notFound, use.rule.options.missing == .forward, !request.hasBody, !originHasFailed,
-                let client
-            {
+            if refusal == .notFound, use.rule.options.missing == .forward, !originHasFailed, let client {
                 if let error = loop.forwardRefusal(use.rule, request) { return fail(error) }
                 self.client = nil
                 let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
-                let asked = AskedRequest(request, use.uri)
-                client.resume { loop.forward(request, asked, to: use.uri, client, plan) }
-                return
+                let passing = PassingBody(early, hasEnded: bodyHasEnded, trailers)
+                return loop.forward(
+                    request, passing, AskedRequest(request, use.uri), to: use.uri, client, plan, fallback: nil)
             }
             fail(.file(refusal, rule: use.rule.position, path: visibleText(of: call.path, limit: 300)))
         }
@@ -435,7 +431,7 @@ final class TemplateExchange: Exchange {
 }
 
 extension ProxyError {
-    fileprivate static func bodyTooLarge(_ limit: Int) -> ProxyError {
+    static func bodyTooLarge(_ limit: Int) -> ProxyError {
         ProxyError(
             status: 413, type: "http_request_error", failure: "The request's body has more than \(limit) bytes.",
             advice: "'limits: { body: … }' of the rule allows more.", isRefusal: true)

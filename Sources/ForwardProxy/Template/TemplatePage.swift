@@ -19,7 +19,7 @@ enum PageDependency: Comparable {
 extension TemplateCall {
     /// The media type of the page.
     func mediaType(by options: RuleOptions) -> String {
-        if let type = options.type { return type.withDefaultCharset.description }
+        if let type = options.mediaType { return type }
         guard text == nil else { return "text/html; charset=utf-8" }
         return SystemMediaTypes.type(forPath: TemplateCall.typePath(path)).withDefaultCharset.description
     }

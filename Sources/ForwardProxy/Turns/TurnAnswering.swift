@@ -7,7 +7,7 @@ extension LoopContext {
     /// A turn is taken when the request is answered. HEAD takes none: it is answered as the next GET would be.
     func answer(
         _ answers: AnswersInTurn, _ use: RuleUse, revalidates: Bool, _ request: Request, _ client: any ExchangeClient,
-        bodyIsGone: Bool
+        bodyIsGone: Bool, body: [UInt8]?
     ) -> (any Exchange)? {
         let asking = TurnClient(request, client)
         let turn =
@@ -23,7 +23,8 @@ extension LoopContext {
         if case .origin(let target) = source {
             return forward(to: target, chosen, request, client, bodyIsGone: bodyIsGone)
         }
-        return answer(chosen, from: source, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone)
+        return answer(
+            chosen, from: source, revalidates: revalidates, request, client, bodyIsGone: bodyIsGone, body: body)
     }
 
     /// - Parameter target: the URL of the answer; nil for the request's own.

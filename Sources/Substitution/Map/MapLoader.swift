@@ -201,6 +201,11 @@ struct MapLoader {
         if !reader.knowsRoot { knowsRoots = false }
         setRoot(reader.root, found)
         builder.applyDefaults(reader.defaults)
+        // Only databases ask for it, and each is a look at the disk. Which rules have one is known now.
+        if builder.storage.options.contains(where: { $0.database != nil }) {
+            let number = builder.storage.files.count - 1
+            builder.storage.files[number].place = options.fileSystem.identity(builder.storage.files[number].root)
+        }
         let keys = builder.keys
         databases.check(builder.storage, from: builder.fileStart, keys, found)
         builder.keys = []
@@ -253,10 +258,6 @@ struct MapLoader {
                 found.error("'\(path)' is no folder", at: root.span)
                 knowsRoots = false
             }
-        }
-        // Only databases ask for it, and each is a look at the disk.
-        if builder.storage.options.contains(where: { $0.database != nil }) {
-            builder.storage.files[number].place = options.fileSystem.identity(builder.storage.files[number].root)
         }
         for check in builder.folderChecks
         where !isFolder(check.path, below: builder.storage.files[number].root) {

@@ -109,6 +109,13 @@ public final class RuleOptions: Sendable {
         isInTurn = given.isInTurn
     }
 
+    /// The media type that the map has answers sent with: a Content-Type of `headers` takes the place of `type`. Nil
+    /// where the map sets none.
+    public var mediaType: String? {
+        let field = headers.last { URLText.equalIgnoringCase($0.name.utf8, "content-type".utf8) }
+        return field?.value.map { String(decoding: $0, as: UTF8.self) } ?? type?.withDefaultCharset.description
+    }
+
     /// The names of the methods that are answered, as in an Allow field; empty where every method is.
     public var allowedMethods: [String] { methods.names }
 }

@@ -106,6 +106,64 @@ import Testing
         #expect(try SQLiteConnection(path, mode: .readOnly).integer("SELECT count(*) FROM products") == 4)
     }
 
+    private func explainWrite(
+        _ method: DatabaseRequest.Method, _ target: String, _ body: String = "", type: String = "application/json",
+        script: String = Stage.shop
+    ) throws -> DatabaseExplanation {
+        let connection = try SQLiteConnection(path, mode: .create)
+        try Seeding.run([SeedFile(name: "s.sql", bytes: Array(script.utf8))], on: connection)
+        var rule = DatabaseRule()
+        rule.writes = .file
+        var request = DatabaseRequest(method, rule: rule, path: Array(target.utf8))
+        request.body.bytes = Array(body.utf8)
+        request.body.type = body.isEmpty ? "" : type
+        let explained = DatabaseExplanation(request, path: path, exists: true, name: "shop.db", seeds: [])
+        let rows = try SQLiteConnection(path, mode: .readOnly).integer("SELECT count(*) FROM reviews")
+        #expect(rows == (script == Stage.shop ? 3 : 0))
+        return explained
+    }
+
+    @Test func `A DELETE is explained without a body`() throws {
+        let row = try explainWrite(.delete, "reviews/2")
+        #expect(row.sql == #"DELETE FROM "reviews" WHERE "reviews".rowid=?"# && row.values == "[2]")
+        #expect(row.plan == ["SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"] && row.problem == nil)
+    }
+
+    @Test func `A write is explained by its body`() throws {
+        let patch = try explainWrite(.patch, "products/2", #"{"price":3,"name":"x"}"#)
+        #expect(patch.sql == #"UPDATE "products" SET "name"=?,"price"=? WHERE "products".rowid=?"#)
+        #expect(patch.values == #"["x",3,2]"# && !patch.plan.isEmpty && patch.problem == nil)
+    }
+
+    @Test func `A new row is explained by its body, and each of several by the first one's`() throws {
+        let one = try explainWrite(.post, "plain", "a=1&b=2", type: "application/x-www-form-urlencoded")
+        #expect(one.sql == #"INSERT INTO "plain"("a","b") VALUES (?,?)"# && one.values == #"["1","2"]"#)
+    }
+
+    @Test func `Of several new rows the first one is explained`() throws {
+        let several = try explainWrite(.post, "plain", #"[{"a":1},{"a":2,"b":3}]"#)
+        #expect(several.sql == #"INSERT INTO "plain"("a") VALUES (?)"# && several.values == "[1]")
+        #expect(several.remark == "this is the first of 2 rows")
+    }
+
+    @Test func `A child's reference is explained without its value`() throws {
+        let child = try explainWrite(.post, "products/1/reviews", #"{"stars":1}"#)
+        #expect(child.sql == #"INSERT INTO "reviews"("product","stars") VALUES (?,?)"# && child.values == "[null,1]")
+        #expect(child.remark == "the value of 'product' is the 'id' that the row of products has")
+    }
+
+    @Test func `A row that is named by another key is explained without its rowid`() throws {
+        let row = try explainWrite(
+            .delete, "t/x", script: "CREATE TABLE t(k TEXT PRIMARY KEY); CREATE TABLE reviews(a);")
+        #expect(row.sql == #"DELETE FROM "t" WHERE "t".rowid=?"# && row.values == "[null]")
+        #expect(row.remark == "the last value names the row, which is read first")
+    }
+
+    @Test func `What is wrong with a write's body is told`() throws {
+        let wrong = try explainWrite(.patch, "products/2", #"{"prize":3}"#)
+        #expect(wrong.problem?.title == "unknown column" && wrong.sql == nil)
+    }
+
     @Test func `A database that isn't there is not made`() throws {
         let explained = try explain("products", exists: false, seeds: ["a.sql", "b.csv"]) { $0.writes = .file }
         #expect(explained.sql == nil && explained.plan.isEmpty)

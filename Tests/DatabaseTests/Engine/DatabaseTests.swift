@@ -398,6 +398,30 @@ final class Folder: Sendable {
             (40...44).contains(counts[503] ?? 0) && counts.values.reduce(0, +) == 300 && counts.count == 2, "\(counts)")
     }
 
+    @Test func `A view that SQLite can't be done with fails alone`() async throws {
+        let views = (1...25).map { "CREATE VIEW v\($0) AS SELECT * FROM v\($0 - 1) UNION ALL SELECT * FROM v\($0 - 1)" }
+        try make(
+            [
+                "CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES(1,'x')",
+                "CREATE VIEW v0 AS SELECT a FROM t",
+            ]
+                + views)
+        let database = database()
+        defer { database.close() }
+        for _ in 0..<2 {
+            #expect(await ask(database, .get, "t/1").status == 200)
+            #expect(await ask(database, .post, "t", "{}", writes: .file).status == 201)
+            let heavy = await ask(database, .get, "v25") { $0.limits.time = 300_000_000 }
+            #expect([502, 503].contains(heavy.status), "\(heavy)")
+            #expect(await ask(database, .get, "V1?_limit=1").body == #"[{"a":"x"}]"#)
+            let unknown = await ask(database, .get, "w")
+            #expect(unknown.status == 404 && unknown.body.contains(#"["t","v0","v1","v10","#), "\(unknown)")
+        }
+        let tables = await ask(database, .get, "")
+        #expect(tables.status == 200 && tables.body.contains(#""name":"v3","#), "\(tables)")
+        #expect(!tables.body.contains(#""name":"v25""#))
+    }
+
     @Test func `A database that is too large is not copied`() async throws {
         try make(["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "INSERT INTO t VALUES(1, zeroblob(2000000))"])
         let database = database()
@@ -417,7 +441,9 @@ final class Folder: Sendable {
         }
         #expect(answer.status == 507)
         #expect(
-            answer.body.contains("\"detail\":\"shop.db has 1.0 MB; 'limits: { memory: … }' is 1 MiB\""), "\(answer)")
+            answer.body.contains(
+                "\"detail\":\"the write does not fit: shop.db has 1.0 MB, and 'limits: { memory: … }' is 1 MiB\""),
+            "\(answer)")
         #expect(await ask(database, .get, "t/1").status == 200)
     }
 

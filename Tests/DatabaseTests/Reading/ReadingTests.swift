@@ -88,6 +88,51 @@ import Testing
         #expect(stage.get("products?_embed=words").status == 400)
     }
 
+    private static let collated = """
+        CREATE TABLE up(code TEXT UNIQUE COLLATE NOCASE, id INTEGER PRIMARY KEY);
+        INSERT INTO up VALUES ('AB',1),('c',2);
+        CREATE TABLE uc(id INTEGER PRIMARY KEY, upcode TEXT REFERENCES up(code));
+        INSERT INTO uc VALUES (1,'ab'),(2,'C');
+        CREATE TABLE pair(a TEXT COLLATE NOCASE, b TEXT, PRIMARY KEY(a, b)) WITHOUT ROWID;
+        INSERT INTO pair VALUES ('K','x');
+        CREATE TABLE pc(id INTEGER PRIMARY KEY, a TEXT, b TEXT COLLATE NOCASE, FOREIGN KEY(a, b) REFERENCES pair);
+        INSERT INTO pc VALUES (1,'k','x'),(2,NULL,'X');
+        CREATE TABLE bin(code TEXT PRIMARY KEY);
+        INSERT INTO bin VALUES ('AB'),('ab');
+        CREATE TABLE bc(id INTEGER PRIMARY KEY, code TEXT COLLATE NOCASE REFERENCES bin);
+        INSERT INTO bc VALUES (1,'ab');
+        """
+
+    @Test func `Rows refer to another one by its column's collation, as SQLite has it`() throws {
+        let stage = try Stage("PRAGMA foreign_keys=ON;" + ReadingTests.collated)
+        #expect(stage.get("up/1/uc").body == #"[{"id":1,"upcode":"ab"}]"#)
+        #expect(stage.get("up?_embed=uc&id=1").body.contains(#""uc":[{"id":1,"upcode":"ab"}]"#))
+        #expect(stage.get("uc/1?_expand=up").body.contains(#""up":{"code":"AB","id":1}"#))
+        #expect(stage.get("pair/K/x/pc").body == #"[{"id":1,"a":"k","b":"x"}]"#)
+        #expect(stage.get("bin/AB/bc").body == "[]")
+        #expect(stage.get("bin/ab/bc").body == #"[{"id":1,"code":"ab"}]"#)
+        #expect(
+            stage.get("bin?_embed=bc").body == #"[{"code":"AB","bc":[]},{"code":"ab","bc":[{"id":1,"code":"ab"}]}]"#)
+        #expect(stage.send(.post, "up/1/uc", "{}").body.hasSuffix(#""upcode":"AB"}"#))
+    }
+
+    @Test func `Of two foreign keys to one table none is taken for the other`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE users(id INTEGER PRIMARY KEY); INSERT INTO users VALUES (1),(2);
+            CREATE TABLE posts(id INTEGER PRIMARY KEY, author_id REFERENCES users, editorId REFERENCES users);
+            INSERT INTO posts VALUES (1,1,2);
+            """)
+        let several = "has several foreign keys to"
+        #expect(stage.get("users?_embed=posts").body.contains("posts \(several) it: 'author_id', 'editorId'"))
+        let expanded = stage.get("posts/1?_expand=users")
+        #expect(
+            expanded.status == 400 && expanded.body.contains("it \(several) users: 'author_id', 'editorId'"),
+            "\(expanded)")
+        #expect(stage.get("posts/1?_expand=author").body.hasSuffix(#""author":{"id":1}}"#))
+        #expect(stage.get("posts/1?_expand=editor").body.hasSuffix(#""editor":{"id":2}}"#))
+    }
+
     static let uses = """
         CREATE TABLE words(lang TEXT, word TEXT, n INT, PRIMARY KEY(lang, word));
         INSERT INTO words VALUES ('de','Haus',1),('en','house',2),('en','Haus',3);

@@ -53,4 +53,16 @@ import Testing
         #expect(try stage("SELECT load_extension('x')").send(.post, "", "{}").status == 502)
         #expect(try stage("DELETE FROM sqlite_schema").send(.post, "", "{}").status == 502)
     }
+
+    @Test func `Names of columns that differ in case alone are one`() throws {
+        let stage = try Stage(Stage.shop)
+        for sql in ["SELECT 1 AS a, 2 AS A", "SELECT 1 AS a, 2 AS a"] {
+            let statement = DatabaseRule.Statement(sql: sql)
+            let runner = StatementRunner(stage.session, statement, stage.rule)
+            let problem = #expect(throws: Problem.self) {
+                try runner.answer(DatabaseRequest(.get, rule: stage.rule, path: []))
+            }
+            #expect(problem?.detail.contains("'sql' has two columns") == true)
+        }
+    }
 }

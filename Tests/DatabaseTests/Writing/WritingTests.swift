@@ -99,6 +99,31 @@ import Testing
         #expect(stage.send(.delete, "plain/1") { $0.prefersMinimal = true }.status == 204)
     }
 
+    @Test func `A limit of the answer refuses no write whose answer has no body`() throws {
+        let rows = "[{\"a\":1},{\"a\":2},{\"a\":3},{\"a\":4}]"
+        for change in [{ $0.rows = 3 }, { $0.bytes = 10 }] as [(inout DatabaseRule.Limits) -> Void] {
+            var stage = try Stage(Stage.shop)
+            change(&stage.rule.limits)
+            #expect(stage.send(.post, "plain", rows).status == 400)
+            let made = stage.send(.post, "plain", rows) { $0.prefersMinimal = true }
+            #expect(made.status == 201 && made.body.isEmpty, "\(made)")
+            stage.rule.limits = DatabaseRule.Limits()
+            #expect(stage.get("plain").fields["X-Total-Count"] == "6")
+        }
+    }
+
+    @Test func `A POST has the preconditions of its list`() {
+        func post(_ change: (inout DatabaseRequest.Body) -> Void) -> Int {
+            stage.send(.post, "products/1/reviews", #"{"text":"x"}"#, change).status
+        }
+        let tag = Stage.tag(Array(stage.get("products/1/reviews").body.utf8))
+        #expect(post { $0.ifNoneMatch = Array("*".utf8) } == 412)
+        #expect(post { $0.ifMatch = Array("\"x\"".utf8) } == 412)
+        #expect(post { $0.ifMatch = tag } == 201)
+        #expect(post { $0.ifMatch = tag } == 412)
+        #expect(post { $0.ifNoneMatch = tag } == 201)
+    }
+
     @Test(arguments: [
         (#"{"name":"#, 400, "line 1, column"), (#"{"prize":1}"#, 400, "no column 'prize'"),
         (#"{"name":{}}"#, 400, "no JSON column"),

@@ -1,4 +1,6 @@
+import Glibc
 import ProxyTestKit
+import Substitution
 import Testing
 
 @testable import ForwardProxy
@@ -57,6 +59,141 @@ import Testing
             "POST", "http://127.0.0.1:\(origin.port)/t", fields: ["Content-Type: application/json"], body: #"{"a":1}"#)
         #expect(answer.status == 200 && answer.body == #"{"a":1}"#, "\(answer.head)")
         #expect(try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/t").status == 200)
+    }
+
+    @Test(arguments: ["", ", writes: file", ", writes: memory, limits: { body: 4B }"])
+    func `Where there is no database, the origin gets whatever body a request has`(options: String) throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
+                    + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/: { sqlite: nix.db, missing: forward\(options) }
+              \(base)/s: { sqlite: nix.db, missing: forward, methods: [GET, POST], sql: "SELECT 1 AS a" }
+            """)
+        for (path, type) in [("t", "application/json"), ("t", "text/plain"), ("t/1", "application/json"), ("s", "a/b")]
+        {
+            for body in ["{}", "{\"a\":1}", String(repeating: "y", count: 300_000)] {
+                for more in [[], ["Expect: 100-continue"]] {
+                    let answer = try proxy.exchange(
+                        "POST", "\(base)/\(path)", fields: ["Content-Type: \(type)"] + more, body: body)
+                    let text = answer.head + answer.body
+                    #expect(text.contains("200 OK") && text.hasSuffix(body), "\(path) \(type) \(answer.head)")
+                }
+            }
+        }
+        #expect(try proxy.exchange("DELETE", "\(base)/t/1", body: "gone").body == "gone")
+    }
+
+    @Test func `A body that no origin gets is read past, and the next request is answered`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, missing: forward }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+        let socket = try proxy.connect()
+        let body = String(repeating: "z", count: 300)
+        try socket.send(
+            "POST http://a.test/t HTTP/1.1\r\nHost: a.test\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                + "GET http://a.test/t HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n")
+        let text = String(decoding: try socket.receiveAll(), as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 405 ") && text.contains("HTTP/1.1 200 OK") && text.hasSuffix("[]"), "\(text)")
+    }
+
+    @Test func `A file that roots name by a link and without is one database`() throws {
+        for isMainLinked in [false, true] {
+            let (main, included) = isMainLinked ? ("link", "real") : ("real", "link")
+            let file = "real/x.sql"
+            let folder = try TestProxy(files: [file: "CREATE TABLE t(id INTEGER PRIMARY KEY);"])
+            symlink("\(folder.folder)/real", "\(folder.folder)/link")
+            let inner = "root: \(folder.folder)/\(included)\nsubstitutions:\n  http://b.test/: "
+            let outer = "include: [inc.yaml]\nroot: \(folder.folder)/\(main)\nsubstitutions:\n  http://a.test/: "
+            let proxy = try TestProxy(
+                outer + "{ sqlite: z.db, seed: x.sql, writes: memory }\n",
+                files: ["inc.yaml": inner + "{ sqlite: z.db }\n"])
+            let type = ["Content-Type: application/json"]
+            #expect(try proxy.exchange("POST", "http://a.test/t", fields: type, body: "{}").status == 201)
+            #expect(try proxy.exchange("GET", "http://b.test/t").body == #"[{"id":1}]"#)
+            let error = #expect(throws: TestFailure.self) {
+                try TestProxy(
+                    outer + "{ sqlite: z.db, writes: memory }\n",
+                    files: ["inc.yaml": inner + "{ sqlite: z.db, writes: file }\n"])
+            }
+            #expect(error?.description.contains("z.db has 'writes: ") == true)
+        }
+    }
+
+    @Test func `Preconditions of a write are compared with the tag that the rule has sent`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory, headers: { ETag: '"own"' } }
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
+        let type = ["Content-Type: application/json"]
+        #expect(try proxy.exchange("GET", "http://a.test/t/1").field("ETag") == "\"own\"")
+        for (field, status) in [("If-Match: \"own\"", 200), ("If-Match: \"x\"", 412), ("If-None-Match: \"own\"", 412)] {
+            let answer = try proxy.exchange("PATCH", "http://a.test/t/1", fields: type + [field], body: #"{"a":"y"}"#)
+            #expect(answer.status == status, "\(field)")
+        }
+    }
+
+    @Test func `A write to a list has the list's preconditions`() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let tag = try #require(try proxy.exchange("GET", "http://a.test/t").field("ETag"))
+        for (field, status) in [
+            ("If-None-Match: *", 412), ("If-Match: \"x\"", 412), ("If-None-Match: \(tag)", 412),
+            ("If-Match: \(tag)", 201), ("If-Match: \(tag)", 412), ("If-Match: *", 201),
+        ] {
+            let answer = try proxy.exchange(
+                "POST", "http://a.test/t", fields: ["Content-Type: application/json", field], body: "{}")
+            #expect(answer.status == status, "\(field)")
+        }
+    }
+
+    @Test func `A body with a content coding is refused with the codings that are read`() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let coded = try proxy.exchange(
+            "POST", "http://a.test/t", fields: ["Content-Type: application/json", "Content-Encoding: gzip"], body: "{}")
+        #expect(coded.status == 415 && coded.field("Accept-Encoding") == "identity", "\(coded.head)")
+        let other = try proxy.exchange("POST", "http://a.test/t", fields: ["Content-Type: a/b"], body: "{}")
+        #expect(other.status == 415 && other.field("Accept-Encoding") == nil && other.field("Accept-Post") != nil)
+    }
+
+    @Test func `The bypass of the command line holds in the place of the map's default`() throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.socket.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\norigin")
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        func bodies(_ defaults: String, _ bypass: RuleOptions.Bypass?) throws -> [String] {
+            let proxy = try TestProxy(
+                """
+                \(defaults)
+                substitutions:
+                  \(base)/t: { template: { text: page } }
+                  \(base)/d/: { sqlite: a.db, seed: a.sql }
+                  \(base)/o: { template: { text: page }, bypass: origin }
+                """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY);"]
+            ) { $0.bypass = bypass }
+            return try ["t", "d/t", "o"].map {
+                try proxy.exchange("GET", "\(base)/\($0)", fields: ["Cache-Control: no-cache"]).body
+            }
+        }
+        #expect(try bodies("", nil) == ["page", "[]", "origin"])
+        #expect(try bodies("defaults: { bypass: origin }", nil) == ["origin", "origin", "origin"])
+        #expect(try bodies("defaults: { bypass: origin }", .revalidate) == ["page", "[]", "origin"])
+        #expect(try bodies("defaults: { bypass: origin }", .never) == ["page", "[]", "origin"])
+        #expect(try bodies("", .origin) == ["origin", "origin", "origin"])
     }
 
     @Test func `Schemes that have no origin are answered whatever bypass and when say`() throws {

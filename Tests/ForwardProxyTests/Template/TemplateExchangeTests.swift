@@ -160,6 +160,41 @@ import Testing
         #expect(again.status == made.status && (page == "500" || again.body == page))
     }
 
+    @Test func `Escaping is by the type that the answer is sent with, whichever option names it`() throws {
+        let proxy = try proxy(
+            """
+              http://a.test/h: { template: t.txt, headers: { Content-Type: text/html } }
+              http://a.test/j: { template: t.html, type: text/html, headers: { content-type: application/json } }
+              http://a.test/n: { template: t.html, headers: { Content-Type: null } }
+            """, files: ["t.txt": "{{request.query.x}}", "t.html": "{{request.query.x}}"])
+        let html = try proxy.exchange("GET", "http://a.test/h?x=%3Cb%3E")
+        #expect(html.body == "&lt;b&gt;" && html.field("Content-Type") == "text/html")
+        let json = try proxy.exchange("GET", "http://a.test/j?x=%22%26")
+        #expect(json.body == "\\\"&" && json.field("Content-Type") == "application/json")
+        #expect(try proxy.exchange("GET", "http://a.test/n?x=%3Cb%3E").body == "&lt;b&gt;")
+    }
+
+    @Test(arguments: [0, 3, 5000, 300_000])
+    func `Where there is no template, the origin gets a request with its body`(length: Int) throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            try connection.socket.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
+                    + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+        let url = "http://127.0.0.1:\(origin.port)/p"
+        let proxy = try proxy("  \(url): { template: nix.html, missing: forward, limits: { body: 4B } }\n")
+        let body = String(repeating: "x", count: length)
+        for fields in [[], ["Expect: 100-continue"]] {
+            let answer = try proxy.exchange("POST", url, fields: fields, body: body)
+            #expect((answer.head + answer.body).contains("200 OK") && answer.body.hasSuffix(body), "\(answer.head)")
+        }
+        try proxy.write("{{request.body}}", to: "nix.html")
+        #expect(try proxy.exchange("POST", url, body: "abcd").body == "abcd")
+        #expect(try proxy.exchange("POST", url, body: "abcde").status == 413)
+    }
+
     @Test func `A body that is longer than a page may have is refused before the origin is asked`() throws {
         let proxy = try proxy(
             """

@@ -198,7 +198,7 @@ struct TurnAnsweringTests {
                 + "{ forward: true }, { text: four }], when: origin-fails }\n")
         #expect(try proxy.exchange("GET", "\(base)/up").status == 200)
         #expect(try proxy.exchange("GET", "\(base)/down").body == "one")
-        #expect(try proxy.exchange("POST", "\(base)/down", body: "abc").body == "two ")
+        #expect(try proxy.exchange("POST", "\(base)/down", body: "abc").body == "two abc")
         #expect(try proxy.exchange("POST", "\(base)/up", body: "abc").body == "abc")
         #expect(try proxy.exchange("POST", "\(base)/down", body: "abc").status == 502)
         #expect(try proxy.exchange("POST", "\(base)/down", body: "abc").body == "four")
@@ -247,5 +247,73 @@ struct TurnAnsweringTests {
         #expect(try proxy.exchange("POST", "http://a.test/j").field("Cache-Control") == "no-store")
         let response = try proxy.exchange("GET", "http://a.test/j")
         #expect(response.body == "g" && response.field("Cache-Control") == "no-cache")
+    }
+
+    private func failing() throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            let fails = String(decoding: request.head, as: UTF8.self).contains("X-Fail")
+            try connection.socket.send(
+                "HTTP/1.1 \(fails ? "503 No" : "200 OK")\r\nContent-Length: \(request.body.count)\r\n\r\n"
+                    + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+    }
+
+    @Test(
+        "With 'when: origin-fails' an answer that uses the request's body has it",
+        arguments: [
+            ("sqlite: a.db, seed: a.sql, writes: memory, resource: t", #"{"id":1,"b":1}"#),
+            (
+                "sqlite: a.db, seed: a.sql, writes: memory, sql: \"INSERT INTO t(b) VALUES (@b) RETURNING b\"",
+                #"[{"b":1}]"#
+            ),
+            ("template: { text: \"[{{{request.body}}}]\" }", #"[{"b":1}]"#),
+            ("template: f.txt", #"[{"b":1}]"#), ("text: none", "none"), ("template: n.txt", "n"),
+        ])
+    func heldBody(answer: String, expected: String) throws {
+        let origin = try failing()
+        let url = "http://127.0.0.1:\(origin.port)/j"
+        let proxy = try TestProxy(
+            "substitutions:\n  \(url): { answers: [{ \(answer) }], when: origin-fails, methods: [POST] }\n",
+            files: [
+                "a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY, b);", "f.txt": "[{{{request.body}}}]", "n.txt": "n",
+            ])
+        let type = ["Content-Type: application/json"]
+        let body = #"{"b":1}"#
+        #expect(try proxy.exchange("POST", url, fields: type, body: body).body == body)
+        let made = try proxy.exchange("POST", url, fields: type + ["X-Fail: 1"], body: body)
+        #expect(made.body == expected, "\(made.head) \(made.body)")
+        let long = String(repeating: "x", count: 3_000_000)
+        let forwarded = try proxy.exchange("POST", url, fields: type, body: long)
+        // What no answer uses may be as long as it likes.
+        let isUsed = !["none", "n"].contains(expected)
+        #expect(isUsed ? forwarded.status == 413 : forwarded.status == 200 && forwarded.body == long)
+        origin.stop()
+        #expect(try proxy.exchange("POST", url, fields: type, body: body).status == made.status)
+        let log = try proxy.stopAndReadLog().split(separator: "\n")
+        #expect(log.count { $0.contains(" substituted ") } >= 2)
+    }
+
+    @Test("With 'when: origin-fails' a body that is too long for the turn's own answer is refused there")
+    func ownLimit() throws {
+        let origin = try failing()
+        let url = "http://127.0.0.1:\(origin.port)/j"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(url):
+                when: origin-fails
+                answers:
+                  - { template: { text: "{{request.body}}" }, limits: { body: 3B } }
+                  - { template: { text: "{{request.body}}" }, limits: { body: 100B } }
+            """)
+        #expect(try proxy.exchange("POST", url, fields: ["X-Fail: 1"], body: "12345").status == 413)
+        #expect(try proxy.exchange("POST", url, fields: ["X-Fail: 1"], body: "12345").body == "12345")
+        let chunked = try proxy.connect()
+        try chunked.send(
+            "POST \(url) HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nX-Fail: 1\r\n\r\n"
+                + "2\r\n12\r\n3\r\n345\r\n0\r\n\r\n")
+        #expect(TestResponse(try chunked.receiveAll()).body == "12345")
     }
 }

@@ -50,6 +50,20 @@ import Testing
                 ])
     }
 
+    @Test func `The partial of a template without an extension has none either`() throws {
+        let files = ["noext": "{{> p2}}", "p2": "two", "x.html": "{{> p3}}", "p3.html": "three"]
+        let rules = "  http://a/1: { template: noext }\n  http://a/2: { template: x.html }"
+        #expect(try check(rules, files).isEmpty)
+        let inMap = try check("  http://a/3: { template: { text: \"{{> p3}}\" } }")
+        #expect(inMap.isEmpty, "one in the map is HTML")
+    }
+
+    @Test func `Values that are raw in HTML are found by the type that 'headers' name too`() throws {
+        let rule = "  http://a/1: { template: p.txt, headers: { Content-Type: text/html } }"
+        let found = try check(rule, ["p.txt": "{{{request.query.x}}}"])
+        #expect(found.count == 1 && found.first?.contains("writes what the request brings") == true, "\(found)")
+    }
+
     @Test func `Who serves a map is warned of partials that templates in it lack, and of no others`() throws {
         let said =
             try check(

@@ -23,6 +23,35 @@ import Testing
         #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
     }
 
+    @Test(arguments: [
+        "{ sqlite: a.db, writes: file, methods: [HEAD], sql: DELETE FROM t }",
+        "{ sqlite: a.db, writes: file, methods: [HEAD, POST], sql: DELETE FROM t }",
+        "{ sqlite: a.db, writes: file, methods: [GET], sql: DELETE FROM t }",
+        "{ answers: [{ sqlite: a.db, writes: file, sql: DELETE FROM t }], methods: [HEAD, POST] }",
+    ])
+    func `A statement that writes answers neither GET nor HEAD`(rule: String) {
+        let found = headlines("substitutions:\n  http://h/a: \(rule)\n")
+        let expected = "this statement writes: 'methods' names those that it answers, without GET and HEAD"
+        #expect(found.count == 1 && found.first?.contains(expected) == true, "\(found)")
+        let posting = rule.replacing("HEAD, POST", with: "POST").replacing("HEAD", with: "POST")
+            .replacing("GET", with: "POST")
+        #expect(headlines("substitutions:\n  http://h/a: \(posting)\n").isEmpty)
+    }
+
+    @Test(arguments: ["seed: s.sql", "columns: { t.a: json }"])
+    func `What is for a template's database is an error without one`(option: String) {
+        let name = option.prefix { $0 != ":" }
+        let found = headlines("substitutions:\n  http://h/a: { template: t.html, \(option) }\n")
+        #expect(
+            found.count == 1
+                && found.first?.contains("error: '\(name)' needs the database that 'sqlite' names") == true,
+            "\(found)")
+        #expect(
+            headlines("substitutions:\n  http://h/a: { template: t.html, sqlite: a.db, \(option) }\n").isEmpty)
+        #expect(
+            headlines("defaults: { \(option) }\nsubstitutions:\n  http://h/a: { template: t.html }\n").isEmpty)
+    }
+
     @Test(arguments: ["{ sqlite: a$b.db }", "{ sqlite: a.db, columns: {} }"])
     func `What may look amiss is none`(rule: String) {
         #expect(headlines("substitutions:\n  http://h/a/: \(rule)\n").isEmpty)

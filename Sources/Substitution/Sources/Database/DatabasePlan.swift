@@ -103,7 +103,9 @@ struct DatabaseConflicts {
             let writes = settings.rule.writes.rawValue
             let span = keys.last { Int($0.record) <= index }?.span
             let methods = storage.options[Int(record.options)].methods
-            if settings.rule.statement?.isWrite == true, methods.contains(RequestMethod(.get)) {
+            if settings.rule.statement?.isWrite == true,
+                methods.contains(RequestMethod(.get)) || methods.contains(RequestMethod(.head))
+            {
                 found.error(
                     "this statement writes: 'methods' names those that it answers, without GET and HEAD",
                     at: span ?? TextSpan(at: .start))

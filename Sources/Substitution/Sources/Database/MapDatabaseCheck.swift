@@ -90,7 +90,10 @@ private struct MapDatabaseCheck {
                 return nil
             }
         }
-        guard exists || seedsAreRead, let location = try? folder.location(of: place.path) else { return nil }
+        guard exists || seedsAreRead else { return nil }
+        // The folder that the file would be in may be missing too.
+        let found = try? folder.location(of: place.path)
+        guard let location = found ?? (exists ? nil : folder.path + "/" + path) else { return nil }
         return DatabaseCheck(
             path: location, exists: exists, name: PathText.lastComponent(path), seeds: seedsAreRead ? seeds : [])
     }

@@ -61,10 +61,8 @@ struct SQLiteSource: SourceKind {
     }
 
     func settle(_ options: inout GivenOptions) {
-        guard options.bypass == nil || !options.isBypassOwn else { return }
         // A reload asks for the data as they are, which no origin knows.
         options.bypass = options.bypass ?? .revalidate
-        options.isBypassOwn = true
     }
 
     /// Reports what is missing, and what doesn't go together.

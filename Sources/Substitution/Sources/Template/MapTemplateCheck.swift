@@ -130,9 +130,10 @@ private struct MapTemplateCheck {
                     isOfMap: settings.isInline && endless.template == 0, index)
             }
             let type =
-                options.type
-                ?? (settings.isInline ? nil : ExtensionTable.builtIn.type(forPath: TemplateCall.typePath(path)))
-            let escaping = type.map { MustacheEscaping(mediaType: $0.description) } ?? .html
+                options.mediaType
+                ?? (settings.isInline
+                    ? nil : ExtensionTable.builtIn.type(forPath: TemplateCall.typePath(path)).description)
+            let escaping = type.map { MustacheEscaping(mediaType: $0) } ?? .html
             let names = TemplateNames(settings, rule: map.storage.position(record), isHTML: escaping == .html)
             var looked: Set<Look> = []
             for use in page.uses() {

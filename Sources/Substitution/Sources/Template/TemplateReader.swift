@@ -91,13 +91,14 @@ public struct TemplateReader: Sendable {
         return Array((parts + [last]).joined(separator: "/").utf8)
     }
 
-    /// `.html` of `page.html`, `.html.mustache` of `page.html.mustache`.
+    /// `.html` of `page.html` and of a template that stands in the map, `.html.mustache` of `page.html.mustache`.
     private static func templateExtension(of path: [UInt8]) -> String {
+        guard !path.isEmpty else { return ".html" }
         let name = path.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let isMarked = name.hasSuffix(".mustache")
         let plain = isMarked ? String(name.dropLast(".mustache".count)) : name
         let own = plain.lastIndex(of: ".").map { String(plain[$0...]) } ?? ""
-        return isMarked ? own + ".mustache" : own.isEmpty ? ".html" : own
+        return isMarked ? own + ".mustache" : own
     }
 }
 

@@ -77,8 +77,11 @@ struct TemplateSource: SourceKind {
                 "beside 'template', 'sql' is a mapping of names to statements, or to { sql: …, result: … }",
                 at: reader.keySpan)
         }
-        if options?.statements != nil, options?.path == nil {
-            reader.diagnostics.error("'sql' needs the database that 'sqlite' names", at: reader.keySpan)
+        let needing = [
+            ("sql", options?.statements != nil), ("seed", options?.seeds != nil), ("columns", options?.forms != nil),
+        ]
+        for (name, isGiven) in needing where isGiven && options?.path == nil {
+            reader.diagnostics.error("'\(name)' needs the database that 'sqlite' names", at: reader.keySpan)
         }
         guard let values = options?.values else { return }
         if case .object(let object) = values {

@@ -1,0 +1,39 @@
+import HTTP1
+import HTTPSemantics
+import NIOCore
+
+/// What has come of a request's body before the exchange that sends it on.
+struct PassingBody {
+    private let parts: [ByteBuffer]
+    private let hasEnded: Bool
+    private let trailers: FieldSection?
+
+    init(_ parts: [ByteBuffer], hasEnded: Bool, _ trailers: FieldSection?) {
+        self.parts = parts
+        self.hasEnded = hasEnded
+        self.trailers = trailers
+    }
+
+    func hand(to exchange: any Exchange) {
+        for bytes in parts where bytes.readableBytes > 0 { exchange.receive(bytes) }
+        if hasEnded { exchange.receiveEnd(trailers: trailers) }
+    }
+}
+
+extension LoopContext {
+    /// Hands the client of an exchange that has held a request's body back to the origin, with what has come of the
+    /// body, and has the rest read.
+    func forward(
+        _ request: Request, _ body: PassingBody, _ asked: AskedRequest, to uri: TargetURI, _ client: any ExchangeClient,
+        _ plan: ForwardPlan, fallback: ((ProxyError) -> Void)?
+    ) {
+        client.resume { [self] in
+            let exchange = forward(request, asked, to: uri, client, plan, fallback: fallback)
+            guard request.hasBody else { return exchange }
+            client.setWantsBody(true)
+            if let exchange { body.hand(to: exchange) }
+            return exchange
+        }
+        client.flush()
+    }
+}
