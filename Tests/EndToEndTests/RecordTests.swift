@@ -389,15 +389,39 @@ struct RecordTests {
         let stage = try Stage()
         #expect(mkdir(stage.folder.at("r"), 0o700) == 0)
         try stage.folder.write("r/substitutions.yaml", ServedMap.text("\(stage.url("/b")): { text: rule }"))
-        let first = try stage.fetch("r/", [], "/a", "/b")
-        #expect(first.status == 0 && first.output == "200 200 ")
+        let first = try stage.run("r/", [], stage.curl + [stage.url("/a"), stage.url("/b")])
+        #expect(first.status == 0 && first.output == "body of /arule", "\(first.error)")
         #expect(
             first.errorLines.last
                 == "subproxy: warning: r/substitutions.yaml does not name recording.yaml; 'archives: [recording.yaml]' does"
         )
         let second = try stage.run("r/", [], stage.curl + [stage.url("/a"), stage.url("/b")])
         #expect(second.output == "body of /arule", "\(second.error)")
-        #expect(stage.targets == ["/a", "/b"])
+        #expect(stage.targets == ["/a"])
+    }
+
+    @Test("The folder's own rules answer in each mode, and while it is recorded nothing of the old recording does")
+    func ownRules() throws {
+        let stage = try Stage()
+        #expect(mkdir(stage.folder.at("r"), 0o700) == 0)
+        try stage.folder.write("r/own.txt", "own")
+        try stage.folder.write(
+            "r/substitutions.yaml",
+            "archives: [./recording.yaml]\nsubstitutions:\n  \(stage.url("/own")): own.txt\n"
+                + "  \(stage.url("/to")): { forward: \"\(stage.url("/from"))\" }\n")
+        for mode in [[], ["--mode", "once"], ["--mode", "new_episodes"], ["--mode", "none"], ["--mode", "all"]] {
+            let run = try stage.run(
+                "r/", mode, stage.curl + [stage.url("/a"), stage.url("/own"), stage.url("/to")])
+            #expect(run.status == 0 && run.output == "body of /aownbody of /from", "\(mode): \(run.error)")
+            #expect(try stage.counts("r/") == "2 entries, 2 usable", "\(mode)")
+        }
+        #expect(stage.targets == ["/a", "/from", "/a", "/from"])
+        let text = try stage.text("r/recording.yaml")
+        #expect(text.contains("/a\n") && text.contains("/to\n") && !text.contains("/own"), "\(text)")
+        // A map of the command line may name the list that is being written, too.
+        try stage.folder.write("m.yaml", "archives: [r]\n")
+        let anew = try stage.run("r/", ["--mode", "all", "--map", "m.yaml"], stage.curl + [stage.url("/a")])
+        #expect(anew.output == "body of /a" && stage.targets.count == 5, "\(anew.error)")
     }
 
     @Test(

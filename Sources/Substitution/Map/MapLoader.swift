@@ -216,11 +216,18 @@ struct MapLoader {
         if options.fileSystem.kind(options.fileSystem.absolutePath(name), []) == .folder {
             name = PathText.joined(name, "recording.yaml")
         }
+        if let written = options.archives.written, isSameFile(name, written) { return }
         do throws(MapFileError) {
             try open(name, named.settings)
         } catch {
             found.error("the archive '\(name)' \(error.explanation)", at: named.span)
         }
+    }
+
+    /// Whether two names lead to one file, or would where it is not there yet.
+    private func isSameFile(_ one: String, _ other: String) -> Bool {
+        let files = options.fileSystem
+        return files.identity(files.absolutePath(one)) == files.identity(files.absolutePath(other))
     }
 
     /// Opens an archive by its name; what is wrong inside of it is reported with its place there.

@@ -92,8 +92,11 @@ struct RecordCommand: ProgramCommand {
             run.archives.isAppended = true
             // Else each entry that is added would begin all sequences anew.
             run.watchesFiles = false
-        case (.all, _): recording = try .anew(target, record)
-        case (_, nil): recording = try .append(to: target, record, found: left)
+        case (.all, _), (_, nil):
+            // Those that were there before: the ones that the recorder writes are none.
+            run.options.maps = target.rules + options.maps
+            run.archives.written = target.file
+            recording = mode == .all ? try .anew(target, record) : try .append(to: target, record, found: left)
         }
         return try start(run, recording, report, in: process)
     }
