@@ -93,7 +93,7 @@ struct RecordTests {
         #expect(second.errorLines == ["subproxy: recorded 1 exchange of 1 host (10 bytes) to \(name)"])
         #expect(stage.targets == ["/a", "/b"])
         let third = try stage.fetch(name, ["--mode", "none"], "/b", "/a")
-        #expect(third.output == "200 200 " && third.error.isEmpty)
+        #expect(third.output == "200 200 " && third.errorLines.count == 1, "\(third.error)")
         #expect(try stage.counts(name) == "2 entries, 2 usable")
     }
 
@@ -135,6 +135,9 @@ struct RecordTests {
         _ = try stage.fetch(name, [], "/a")
         let replayed = try stage.fetch(name, ["--mode", "none"], "/a", "/b")
         #expect(replayed.status == 0 && replayed.output == "200 504 " && stage.targets == ["/a"])
+        #expect(
+            replayed.errorLines.first
+                == "subproxy: \(name) has 1 entry, which is replayed; --update adds to it, --mode all records anew")
     }
 
     @Test(

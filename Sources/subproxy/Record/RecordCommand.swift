@@ -76,12 +76,10 @@ struct RecordCommand: ProgramCommand {
             throw CommandFailure(
                 status: .noInput, message: "\(target.name) has no recording, and --mode none makes none")
         case (.none, let found?), (.once, let found?):
-            if mode == .once {
-                let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")
-                StandardStream.error.writeLine(
-                    "subproxy: \(target.name) has \(countedEntries(found.entries)), which \(verb) replayed; "
-                        + "--update adds to \(them), --mode all records anew")
-            }
+            let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")
+            StandardStream.error.writeLine(
+                "subproxy: \(target.name) has \(countedEntries(found.entries)), which \(verb) replayed; "
+                    + "--update adds to \(them), --mode all records anew")
             run.options.maps = target.maps + options.maps
             run.options.offline = true
             run.archives.missing = .timeout
