@@ -224,7 +224,8 @@ extension LoopContext {
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
         // The numbers of another map name other entries; and an edit of a file of its own counts at once.
-        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, let file = entry.content,
+        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, !entry.dependsOnCoding,
+            let file = entry.content,
             proxy.files.holds(file)
         else { return answer }
         let tolerance = Array((answer.archived?.tolerance ?? "").utf8)
@@ -255,6 +256,8 @@ extension LoopContext {
             archive, number, asking.candidates.step, tolerance: asking.tolerance(number), fields: fields,
             isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty,
             isInOrder: entry.content == nil && !exchange.body.isAnywhere)
+        archived.passedCoding = entry.passedCoding
+        archived.dependsOnCoding = entry.dependsOnCoding
         var content = AnswerContent(bodies: [], mediaType: [])
         content.archived = archived
         content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status

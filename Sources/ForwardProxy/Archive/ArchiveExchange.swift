@@ -191,7 +191,7 @@ final class ArchiveExchange: Exchange {
         client?.record?.reason = reasons.joined(separator: "; ")
         let loader = EntryLoader(
             archive: archive, number: number, files: loop.proxy.files, root: loop.folder(archive.path),
-            mode: RetentionMode(archive.options.retain))
+            mode: RetentionMode(archive.options.retain), fields: request.head.fields)
         loop.onFilePool({ () throws(EntryFailure) in try loader.load() }) { [self] result in
             guard let client else { return }
             switch result {

@@ -11,6 +11,10 @@ struct LoadedEntry: Sendable {
     var content: LoadedFile?
     /// Whether the body with its coding is the only one: it can't be decoded.
     var isOnlyCoded = false
+    /// Whether the request's Accept-Encoding tells if the body is sent with its codings.
+    var dependsOnCoding = false
+    /// The value of Content-Encoding, where the body is sent as it is in the archive: then the exchange tells no codings.
+    var passedCoding: [UInt8]?
     /// Of a body that is streamed, how many bytes are sent; nil where only reading it to its end tells.
     var size: Int?
     /// The tag of the state that such a body is in.
@@ -37,19 +41,30 @@ struct EntryLoader: Sendable {
     let files: RetainedFiles
     let root: FolderRoot
     let mode: RetentionMode
+    /// The request's fields.
+    let fields: FieldSection
 
     /// What the body is retained as: another name for each state of each archive, and of a file that may change.
-    private func name(_ body: RecordedBody) -> [UInt8] {
-        Array("\(archive.generation)/\(number)\(body.fileMayChange ? "/\(body.fileState ?? "")" : "")".utf8)
+    ///
+    /// - Parameter isPassed: with the codings that it has in the archive.
+    private func name(_ body: RecordedBody, isPassed: Bool) -> [UInt8] {
+        let state = body.fileMayChange ? "/\(body.fileState ?? "")" : ""
+        return Array("\(archive.generation)/\(number)\(state)\(isPassed ? "/coded" : "")".utf8)
     }
 
     /// Reads the entry, and its body where that may be in memory.
     func load() throws(EntryFailure) -> LoadedEntry {
         // What is in memory is the entry's, whatever has become of the archive's file.
-        if let held = files.kept(as: name(RecordedBody()), below: root),
-            let exchange = held.note?.value as? RecordedExchange
-        {
-            return LoadedEntry(exchange: exchange, content: held, isOnlyCoded: held.variants.first?.coding != nil)
+        for isPassed in [false, true] {
+            guard let held = files.kept(as: name(RecordedBody(), isPassed: isPassed), below: root),
+                let exchange = held.note?.value as? RecordedExchange
+            else { continue }
+            var entry = LoadedEntry(exchange: exchange)
+            pass(&entry)
+            guard (entry.passedCoding != nil) == isPassed else { continue }
+            entry.content = held
+            entry.isOnlyCoded = held.variants.first?.coding != nil
+            return entry
         }
         var body = RecordedBody()
         do throws(ArchiveProblem) {
@@ -60,11 +75,13 @@ struct EntryLoader: Sendable {
                 throw ArchiveProblem(.error, "the file of its body is missing")
             }
             var entry = LoadedEntry(exchange: exchange)
-            if let held = files.kept(as: name(exchange.body), below: root) {
+            pass(&entry)
+            let name = name(exchange.body, isPassed: entry.passedCoding != nil)
+            if let held = files.kept(as: name, below: root) {
                 entry.content = held
                 entry.isOnlyCoded = held.variants.first?.coding != nil
             } else {
-                try readBody(&entry)
+                try readBody(&entry, codings: exchange.body.codings)
             }
             guard archive.isIntact else { throw ArchiveProblem(.error, "") }
             return entry
@@ -74,13 +91,31 @@ struct EntryLoader: Sendable {
         }
     }
 
+    /// Decides on a body with several codings, or one that no answer has a name for: to a client that takes them all it is
+    /// sent as it is. One of the others is a variant of the answer.
+    private func pass(_ entry: inout LoadedEntry) {
+        let codings = entry.exchange.body.codings
+        guard codings.count > 1 || codings.contains(where: { ContentCoding(named: $0) == nil }) else { return }
+        entry.dependsOnCoding = true
+        let weight = AcceptEncoding.weight(ofAll: codings, fields)
+        guard weight > 0 else { return }
+        // A part is one of what the codings stand for.
+        let isAvoided = fields.contains(.range) || weight < AcceptEncoding(fields).weight(of: .identity)
+        guard !isAvoided || !ContentDecoder.canDecode(codings) else { return }
+        let values = entry.exchange.fields.filter { $0.isNamed("content-encoding") }.map(\.value)
+        entry.passedCoding = Array(values.joined(separator: Array(", ".utf8)))
+        entry.exchange.body.codings = []
+    }
+
     /// Reads the body if it may be in memory, or else tells what is known of it.
-    private func readBody(_ entry: inout LoadedEntry) throws(ArchiveProblem) {
+    ///
+    /// - Parameter codings: those that it has in the archive.
+    private func readBody(_ entry: inout LoadedEntry, codings: [String]) throws(ArchiveProblem) {
         let body = entry.exchange.body
         entry.tag = ContentTag.make(Array(archive.state(of: number, body).utf8))
         let bodies = archive.bodies
         if (body.size ?? 0) <= files.limits.file, !bodies.isLarge(entry.tag) {
-            try read(&entry)
+            try read(&entry, codings: codings)
             guard entry.content == nil else { return }
             bodies.noteLarge(entry.tag)
         }
@@ -91,8 +126,14 @@ struct EntryLoader: Sendable {
         }
     }
 
-    private func read(_ entry: inout LoadedEntry) throws(ArchiveProblem) {
+    private func read(_ entry: inout LoadedEntry, codings: [String]) throws(ArchiveProblem) {
         var exchange = entry.exchange
+        let isPassed = entry.passedCoding != nil
+        func keep(_ contents: [MadeContent]) -> LoadedFile {
+            var kept = exchange
+            kept.body.codings = codings
+            return self.keep(contents, kept, isPassed: isPassed)
+        }
         let limit = files.limits.file
         var body = try archive.archive.openBody(number)
         guard let stored = try whole(&body, limit: limit) else { return }
@@ -103,7 +144,7 @@ struct EntryLoader: Sendable {
         }
         guard !exchange.body.codings.isEmpty else {
             let content = MadeContent(coding: nil, etag: tag(stored), body: ByteBuffer(bytes: stored))
-            entry.content = keep([content], exchange)
+            entry.content = keep([content])
             return
         }
         let coding =
@@ -116,23 +157,24 @@ struct EntryLoader: Sendable {
                 limits: archive.archive.limits)
             guard let decoded = try whole(&stream, limit: limit) else { return }
             let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
-            entry.content = keep([plain] + (coded.map { [$0] } ?? []), exchange)
+            entry.content = keep([plain] + (coded.map { [$0] } ?? []))
         } catch {
             // A client that takes the coding can have it all the same.
             guard let coded else { throw error }
-            entry.content = keep([coded], exchange)
+            entry.content = keep([coded])
             entry.isOnlyCoded = true
         }
     }
 
     /// Keeps a body, and with it what else answers of its exchange.
-    private func keep(_ contents: [MadeContent], _ exchange: RecordedExchange) -> LoadedFile {
+    private func keep(_ contents: [MadeContent], _ exchange: RecordedExchange, isPassed: Bool) -> LoadedFile {
         var answer = exchange
         answer.requestFields = []
         answer.requestBody = nil
         let cost = answer.fields.reduce(answer.url.count) { $0 + $1.name.count + $1.value.count + 64 }
         return files.keep(
-            contents, as: name(exchange.body), below: root, mode: mode, note: MadeNote(answer, cost: cost))
+            contents, as: name(exchange.body, isPassed: isPassed), below: root, mode: mode,
+            note: MadeNote(answer, cost: cost))
     }
 
     /// The rest of a stream; nil where it is longer than may be in memory.
