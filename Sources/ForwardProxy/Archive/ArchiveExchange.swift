@@ -14,6 +14,8 @@ final class ArchiveExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var body = HeldBody(limit: ArchiveExchange.comparedBytes)
     private var isReading = false
+    /// Whether the body is one that equals any: nothing depends on it, and it is not read.
+    private var isAnyBody = false
     /// Whether ``begin()`` is under way, whose caller puts this exchange in its place: no other may take it meanwhile.
     private var isBeginning = false
     private var trailers: FieldSection?
@@ -43,7 +45,8 @@ final class ArchiveExchange: Exchange {
         isBeginning = true
         defer { isBeginning = false }
         if asking.candidates.isCertain, let number = asking.candidates.entries.first { return load(number) }
-        guard request.hasBody else { return choose() }
+        isAnyBody = request.hasBody && !asking.candidates.dependOnBody
+        guard request.hasBody, !isAnyBody else { return choose() }
         isReading = true
         client?.sendContinue()
     }
@@ -125,8 +128,8 @@ final class ArchiveExchange: Exchange {
     private func choose() {
         let choosing = EntryChoosing(
             candidates: asking.candidates, uri: asking.asked.uri, fields: request.head.fields,
-            isHead: request.isHead, body: request.hasBody && !body.isTooLarge ? body.bytes : nil,
-            isTooLarge: body.isTooLarge)
+            isHead: request.isHead, body: request.hasBody && !body.isTooLarge && !isAnyBody ? body.bytes : nil,
+            isTooLarge: body.isTooLarge || isAnyBody)
         if let choice = choosing.madeAtOnce() { return take(choice) }
         loop.onFilePool({ () throws(EntryFailure) in try choosing.made() }) { [self] result in
             guard client != nil else { return }
