@@ -44,13 +44,17 @@ struct EntryLoader: Sendable {
     /// The request's fields.
     let fields: FieldSection
 
-    /// What the body is retained as: another name for each state of each archive, and of a file that may change.
+    /// What the body is retained as: another name for each state of each archive, and of a file that may change, unless the
+    /// body is kept as it was read first.
     ///
     /// - Parameter isPassed: with the codings that it has in the archive.
     private func name(_ body: RecordedBody, isPassed: Bool) -> [UInt8] {
-        let state = body.fileMayChange ? "/\(body.fileState ?? "")" : ""
+        let state = body.fileMayChange && mode != .pinned ? "/\(body.fileState ?? "")" : ""
         return Array("\(archive.generation)/\(number)\(state)\(isPassed ? "/coded" : "")".utf8)
     }
+
+    /// The archive, by its ``MapArchive/generation``, of whose bodies one is retained as this.
+    static func archive(of name: [UInt8]) -> [UInt8] { Array(name.prefix { $0 != UInt8(ascii: "/") }) }
 
     /// Reads the entry, and its body where that may be in memory.
     func load() throws(EntryFailure) -> LoadedEntry {

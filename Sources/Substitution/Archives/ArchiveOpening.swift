@@ -94,8 +94,12 @@ public final class ArchiveFile: Sendable {
     }
 
     /// Whether all of these, the watched ones and the others, are as they were when they were asked for first.
-    var hasSameSiblings: Bool {
-        siblings.withLock { $0 }.allSatisfy { path, state in open(path)?.file.identity.hashValue == state }
+    ///
+    /// - Parameter arePinned: whether those that were there may have changed since, or gone.
+    func hasSameSiblings(arePinned: Bool) -> Bool {
+        siblings.withLock { $0 }.allSatisfy { path, state in
+            arePinned && state != nil || open(path)?.file.identity.hashValue == state
+        }
     }
 
     private final class Sibling: Sendable {

@@ -115,8 +115,11 @@ public final class MapArchive: Sendable {
     /// another archive. Those of a recording are looked at when they are asked for.
     public var siblingFiles: [String] { archive.format == .har ? file.siblingPaths : [] }
 
-    /// Whether they are as they were when the archive was opened. Does I/O.
-    var hasSameSiblings: Bool { archive.format != .har || file.hasSameSiblings }
+    /// Whether they are as they were when the archive was opened, as far as their edits count: `retain: pinned` is for
+    /// bodies as they were read first. Does I/O.
+    var hasSameSiblings: Bool {
+        archive.format != .har || file.hasSameSiblings(arePinned: options.retain == .pinned)
+    }
 
     // MARK: Hosts
 
