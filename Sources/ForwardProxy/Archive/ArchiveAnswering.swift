@@ -344,7 +344,7 @@ extension ProxyError {
     static func entry(_ position: String, _ failure: EntryFailure) -> ProxyError {
         switch failure {
         case .changed: entryChanged(position)
-        case .unreadable(let why): entryUnreadable(position, why)
+        case .unreadable(let why, let option): entryUnreadable(position, why, option: option)
         }
     }
 
@@ -357,10 +357,11 @@ extension ProxyError {
         return error
     }
 
-    static func entryUnreadable(_ position: String, _ why: String) -> ProxyError {
+    private static func entryUnreadable(_ position: String, _ why: String, option: String?) -> ProxyError {
         ProxyError(
             status: 502, type: "proxy_internal_error", failure: "The entry \(position) can't be read: \(why).",
-            advice: "'subproxy check' reads the whole archive and tells what is wrong with it.")
+            advice: option.map { "A larger \($0) allows it." }
+                ?? "'subproxy check' reads the whole archive and tells what is wrong with it.")
     }
 }
 

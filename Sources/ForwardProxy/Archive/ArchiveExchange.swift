@@ -209,8 +209,8 @@ final class ArchiveExchange: Exchange {
         let answer = loop.make(entry, number, asking)
         if entry.content == nil, entry.size == nil, needsLength(answer, entry.exchange) { return count(entry, number) }
         self.client = nil
-        if entry.isOnlyCoded, !ArchiveExchange.takes(answer, request) {
-            client.fail(.entryUnreadable(asking.archive.position(number), "its body can't be decoded"))
+        if let failure = entry.undecodable, !ArchiveExchange.takes(answer, request) {
+            client.fail(.entry(asking.archive.position(number), failure))
             client.flush()
             return
         }

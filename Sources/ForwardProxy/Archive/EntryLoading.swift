@@ -9,8 +9,8 @@ struct LoadedEntry: Sendable {
     var exchange: RecordedExchange
     /// Its body in memory, with and without its coding; nil where it is streamed.
     var content: LoadedFile?
-    /// Whether the body with its coding is the only one: it can't be decoded.
-    var isOnlyCoded = false
+    /// Why the body with its coding is the only one: it can't be decoded; nil where it isn't.
+    var undecodable: EntryFailure?
     /// Whether the request's Accept-Encoding tells if the body is sent with its codings.
     var dependsOnCoding = false
     /// The value of Content-Encoding, where the body is sent as it is in the archive: then the exchange tells no codings.
@@ -31,7 +31,16 @@ struct LoadedEntry: Sendable {
 enum EntryFailure: Error, Equatable {
     /// The archive's file has changed in place.
     case changed
-    case unreadable(String)
+    /// - Parameter option: the one that allows more, where it is over that one's limit.
+    case unreadable(String, option: String?)
+
+    init(_ problem: ArchiveProblem) { self = .unreadable(problem.message, option: problem.option) }
+}
+
+/// What is kept of an entry beside its body.
+private struct KeptEntry {
+    let exchange: RecordedExchange
+    let undecodable: EntryFailure?
 }
 
 /// Reads entries on the pool.
@@ -61,13 +70,12 @@ struct EntryLoader: Sendable {
         // What is in memory is the entry's, whatever has become of the archive's file.
         for isPassed in [false, true] {
             guard let held = files.kept(as: name(RecordedBody(), isPassed: isPassed), below: root),
-                let exchange = held.note?.value as? RecordedExchange
+                let kept = held.note?.value as? KeptEntry
             else { continue }
-            var entry = LoadedEntry(exchange: exchange)
+            var entry = LoadedEntry(exchange: kept.exchange, undecodable: kept.undecodable)
             pass(&entry)
             guard (entry.passedCoding != nil) == isPassed else { continue }
             entry.content = held
-            entry.isOnlyCoded = held.variants.first?.coding != nil
             return entry
         }
         var body = RecordedBody()
@@ -83,7 +91,7 @@ struct EntryLoader: Sendable {
             let name = name(exchange.body, isPassed: entry.passedCoding != nil)
             if let held = files.kept(as: name, below: root) {
                 entry.content = held
-                entry.isOnlyCoded = held.variants.first?.coding != nil
+                entry.undecodable = (held.note?.value as? KeptEntry)?.undecodable
             } else {
                 try readBody(&entry, codings: exchange.body.codings)
             }
@@ -91,7 +99,7 @@ struct EntryLoader: Sendable {
             return entry
         } catch {
             guard archive.isIntact, archive.hasSameFile(body, of: number) else { throw .changed }
-            throw .unreadable(error.message)
+            throw EntryFailure(error)
         }
     }
 
@@ -133,10 +141,16 @@ struct EntryLoader: Sendable {
     private func read(_ entry: inout LoadedEntry, codings: [String]) throws(ArchiveProblem) {
         var exchange = entry.exchange
         let isPassed = entry.passedCoding != nil
-        func keep(_ contents: [MadeContent]) -> LoadedFile {
-            var kept = exchange
-            kept.body.codings = codings
-            return self.keep(contents, kept, isPassed: isPassed)
+        // Keeps a body, and with it what else answers of its exchange.
+        func keep(_ contents: [MadeContent], undecodable: EntryFailure? = nil) -> LoadedFile {
+            var answer = exchange
+            answer.body.codings = codings
+            answer.requestFields = []
+            answer.requestBody = nil
+            let cost = answer.fields.reduce(answer.url.count) { $0 + $1.name.count + $1.value.count + 64 }
+            return files.keep(
+                contents, as: name(exchange.body, isPassed: isPassed), below: root, mode: mode,
+                note: MadeNote(KeptEntry(exchange: answer, undecodable: undecodable), cost: cost))
         }
         let limit = files.limits.file
         var body = try archive.archive.openBody(number)
@@ -165,20 +179,9 @@ struct EntryLoader: Sendable {
         } catch {
             // A client that takes the coding can have it all the same.
             guard let coded else { throw error }
-            entry.content = keep([coded])
-            entry.isOnlyCoded = true
+            entry.undecodable = EntryFailure(error)
+            entry.content = keep([coded], undecodable: entry.undecodable)
         }
-    }
-
-    /// Keeps a body, and with it what else answers of its exchange.
-    private func keep(_ contents: [MadeContent], _ exchange: RecordedExchange, isPassed: Bool) -> LoadedFile {
-        var answer = exchange
-        answer.requestFields = []
-        answer.requestBody = nil
-        let cost = answer.fields.reduce(answer.url.count) { $0 + $1.name.count + $1.value.count + 64 }
-        return files.keep(
-            contents, as: name(exchange.body, isPassed: isPassed), below: root, mode: mode,
-            note: MadeNote(answer, cost: cost))
     }
 
     /// The rest of a stream; nil where it is longer than may be in memory.

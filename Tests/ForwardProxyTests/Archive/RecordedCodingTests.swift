@@ -83,4 +83,38 @@ struct RecordedCodingTests {
         }
         #expect(tags.count == 2)
     }
+
+    @Test("over --max-entry-body say that this is what is wrong, and which option allows more")
+    func tooLong() throws {
+        let encoder = try GzipEncoder()
+        var coded: [UInt8] = []
+        encoder.encode([UInt8](repeating: 0x61, count: 1_800_000), into: &coded)
+        encoder.finish(into: &coded)
+        let base64 = coded.withUnsafeBytes { bytes in
+            var text = ""
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                let group = bytes[start..<min(start + 3, bytes.count)]
+                let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+                let number = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+                for place in 0..<4 {
+                    text.append(place <= group.count ? digits[number >> (18 - 6 * place) & 63] : "=")
+                }
+            }
+            return text
+        }
+        let proxy = try TestProxy(
+            "archives: [a.har]\n", files: ["a.har": Self.har("http://a.test/", coding: "gzip", base64: base64)])
+        var options = MapLoadOptions()
+        options.archives.limits.body = 1 << 20
+        let map = try #require(SubstitutionMap.load(files: ["\(proxy.folder)/m.yaml"], options: options).map)
+        proxy.server.adopt(map)
+        for _ in 0..<2 {
+            let response = try proxy.exchange("GET", "http://a.test/")
+            #expect(response.status == 502)
+            #expect(response.body.contains("the body is longer than --max-entry-body (1048576 bytes)"))
+            #expect(!response.body.contains("subproxy check"), "\(response.body)")
+        }
+        let passed = try proxy.exchange("GET", "http://a.test/", fields: ["Accept-Encoding: gzip"])
+        #expect(passed.status == 200 && passed.bytes.suffix(coded.count).elementsEqual(coded))
+    }
 }
