@@ -105,6 +105,13 @@ public final class MapArchive: Sendable {
     /// An entry's place as Cache-Status and the log name it: `checkout.har#17`.
     public func position(_ number: Int) -> String { shortName + table.number(number) }
 
+    /// A number that entries of the same method and recorded URL have, in whatever state of whatever archive.
+    public func identity(of number: Int) -> UInt64 {
+        let entry = archive.table[number]
+        let method = Array(entry.method.utf8).withUnsafeBytes { URLHash.of($0) }
+        return URLHash.combined(entry.url.withUnsafeBytes { URLHash.of($0) }, method)
+    }
+
     /// A text that no other body of it has: ``ArchiveFile/state(of:_:)``.
     public func state(of number: Int, _ body: RecordedBody) -> String { file.state(of: number, body) }
 

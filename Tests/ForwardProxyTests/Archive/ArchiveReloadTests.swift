@@ -70,4 +70,37 @@ struct ArchiveReloadTests {
         try reload(proxy)
         #expect(try proxy.exchange("GET", "http://r.test/").body == "second")
     }
+
+    @Test("An entry that has answered before its archive was replaced is not among the unused ones")
+    func report() throws {
+        let report = ReplayReport()
+        let poll = ["one", "two", "three"].map { Self.entry("http://a.test/poll", $0) }
+        let proxy = try TestProxy(
+            "archives: [a.har]\n",
+            files: [
+                "a.har": Self.har(
+                    Self.entry("http://a.test/x", "x"), Self.entry("http://a.test/y", "y"), poll[0], poll[1], poll[2])
+            ]
+        ) { $0.replay = report }
+        func answered() throws -> Set<Int> { report.answered(try #require(proxy.server.map.archives.first)) }
+        #expect(try proxy.exchange("GET", "http://a.test/x").body == "x")
+        #expect(
+            try ["one", "two"].map { _ in try proxy.exchange("GET", "http://a.test/poll").body } == ["one", "two"])
+        #expect(try answered() == [0, 2, 3])
+        // Others come before and between them, and one goes.
+        try proxy.write(
+            Self.har(
+                Self.entry("http://a.test/new", "new"), poll[0], Self.entry("http://a.test/y", "y"), poll[1],
+                Self.entry("http://a.test/x", "x", method: "POST"), Self.entry("http://a.test/x", "x")),
+            to: "a.har")
+        try reload(proxy)
+        #expect(try answered() == [1, 3, 5])
+        #expect(try proxy.exchange("GET", "http://a.test/poll").body == "one")
+        #expect(try proxy.exchange("GET", "http://a.test/new").body == "new")
+        #expect(try answered() == [0, 1, 3, 5])
+        try proxy.write(Self.har(Self.entry("http://a.test/y", "y"), poll[0]), to: "a.har")
+        try reload(proxy)
+        #expect(try answered() == [1])
+        #expect(report.answers("exact") == 5)
+    }
 }
