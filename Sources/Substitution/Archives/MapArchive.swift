@@ -15,7 +15,7 @@ public final class MapArchive: Sendable {
     public let missing: ArchiveMissing
     /// The last component of its name, by which Cache-Status and the log name it.
     public let shortName: String
-    /// The absolute path that it was opened by.
+    /// The absolute path that it was opened by; of what was read once (``isStream``), its name.
     public let path: String
     /// Another number for each state of each file that was opened: what is kept in memory goes by it.
     public let generation: UInt64
@@ -114,6 +114,9 @@ public final class MapArchive: Sendable {
 
     /// A text that no other body of it has: ``ArchiveFile/state(of:_:)``.
     public func state(of number: Int, _ body: RecordedBody) -> String { file.state(of: number, body) }
+
+    /// Whether it was read once, as standard input or a pipe: it can't change (``MapStream``).
+    public var isStream: Bool { file.isStream }
 
     /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
     public var isIntact: Bool { isUnchanged() }

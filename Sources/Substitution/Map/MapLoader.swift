@@ -118,9 +118,9 @@ struct MapLoader {
             return
         }
         guard loaded.insert(identity).inserted else { return }
-        if includedBy == nil, stream == nil, options.fileSystem.isArchive(path) {
+        if includedBy == nil, stream?.archive != nil || (stream == nil && options.fileSystem.isArchive(path)) {
             do throws(MapFileError) {
-                try open(name, ArchiveSettings())
+                try open(name, ArchiveSettings(), read: stream?.archive)
             } catch {
                 refuse("the archive \(error.explanation)", name, includedBy)
             }
@@ -231,12 +231,16 @@ struct MapLoader {
     }
 
     /// Opens an archive by its name; what is wrong inside of it is reported with its place there.
-    private mutating func open(_ name: String, _ settings: ArchiveSettings) throws(MapFileError) {
-        let path = options.fileSystem.absolutePath(name)
+    ///
+    /// - Parameter read: what was read once; nil for the file that has the name.
+    private mutating func open(
+        _ name: String, _ settings: ArchiveSettings, read: ArchiveFile? = nil
+    ) throws(MapFileError) {
+        let path = read == nil ? options.fileSystem.absolutePath(name) : name
         let opening = ArchiveOpening(
             defaults: options.archives, known: options.knownArchives, progress: options.archiveProgress)
         var problems: [ArchiveProblem] = []
-        let archive = try opening.open(name, path: path, settings) { problems.append($0) }
+        let archive = try opening.open(name, path: path, settings, read: read) { problems.append($0) }
         for message in ArchiveMessages.grouped(problems, file: name) { add(message) }
         guard let archive else { return }
         archives.append(archive)
