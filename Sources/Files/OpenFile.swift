@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A regular file, open for reading.
@@ -37,6 +38,41 @@ public struct OpenFile: ~Copyable, Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileRefusal(errno: errno) }
         try self.init(owning: descriptor)
+    }
+
+    /// A file in memory that has these bytes, and no name. (memfd_create(2))
+    ///
+    /// - Throws: the error of the system, mostly that there is no memory.
+    public init(holding bytes: [UInt8]) throws(FileRefusal) {
+        let opened = linux_memfd()
+        guard opened >= 0 else { throw FileRefusal(errno: -opened) }
+        let code = bytes.withUnsafeBytes { OpenFile.write($0, to: opened) }
+        guard code == 0 else {
+            close(opened)
+            throw FileRefusal(errno: code)
+        }
+        try self.init(owning: opened)
+    }
+
+    /// - Returns: an error number of the C library, or 0.
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) -> CInt {
+        var done = 0
+        while done < bytes.count {
+            let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? ENOSPC : errno }
+            done += count
+        }
+        return 0
+    }
+
+    /// The same open file once more. (fcntl(2), F_DUPFD_CLOEXEC)
+    ///
+    /// - Throws: the error of fcntl(2).
+    public init(again other: borrowing OpenFile) throws(FileRefusal) {
+        let duplicate = fcntl(other.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard duplicate >= 0 else { throw FileRefusal(errno: errno) }
+        try self.init(owning: duplicate)
     }
 
     deinit { close(descriptor) }

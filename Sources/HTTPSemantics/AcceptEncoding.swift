@@ -83,6 +83,32 @@ public struct AcceptEncoding: Sendable, Equatable {
         return 0
     }
 
+    /// The weight of codings that are there together, in thousandths, that of the one that is accepted least; 0 where one is
+    /// not acceptable. They need not be known; `*` stands for those that are not named (RFC 9110 §12.5.3).
+    ///
+    /// - Parameter names: in lower case.
+    public static func weight(ofAll names: [String], _ fields: FieldSection) -> Int {
+        var weights: [String: Int] = [:]
+        fields.forEach(.acceptEncoding) { value in
+            for element in FieldListElements(value) {
+                let item = ParameterisedItem(element)
+                guard let weight = item.weight else { continue }
+                let name = common(String(decoding: item.item, as: UTF8.self).lowercased())
+                weights[name] = min(weight, weights[name] ?? weight)
+            }
+        }
+        return names.map { weights[common($0)] ?? weights["*"] ?? 0 }.min() ?? 0
+    }
+
+    /// `x-gzip` and `x-compress` are the same as the names without `x-` (RFC 9110 §8.4.1).
+    private static func common(_ name: String) -> String {
+        switch name {
+        case "x-gzip": "gzip"
+        case "x-compress": "compress"
+        default: name
+        }
+    }
+
     /// The coding to send: the acceptable one of `available` that has the highest weight; of equal ones the one whose
     /// result is smallest.
     ///

@@ -117,7 +117,7 @@ struct MapSources: Sendable {
             do {
                 let piece = try FileReading.next(of: descriptor)
                 guard !piece.isEmpty else {
-                    return MapStream(name: name, contents: .success(MapFileContents(bytes: bytes)))
+                    return MapStream(name: name, bytes: bytes)
                 }
                 bytes += piece
             } catch {

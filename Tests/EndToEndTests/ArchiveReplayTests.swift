@@ -599,4 +599,46 @@ struct ArchiveReplayTests {
         let missed = try SubproxyProcess.run(["explain", "--map", archive, "--json", "http://a.test/?p=2"])
         #expect(missed.output.contains(#""answered":false"#) && missed.output.contains(#""differs":["p"]"#))
     }
+
+    @Test("An archive on standard input is read as one in a file is")
+    func standardInput() throws {
+        let folder = TemporaryFolder()
+        let archive = try folder.write("a.har", Self.har([Self.entry("http://a.test/?p=1", "x")]))
+        try folder.write("body.txt", "beside")
+        let entry = Self.entry("http://a.test/f", "body.txt").replacing("\"text\":", with: "\"_file\":")
+        try folder.write("f.har", Self.har([entry]))
+        func run(_ script: String) throws -> SubproxyProcess.Finished {
+            try SubproxyProcess.run(["-c", script, SubproxyProcess.path], program: "sh", folder: folder.path)
+        }
+        let check = try run("cat a.har | \"$0\" check -")
+        #expect(check.output == "<stdin>: 1 archive (1 entry, 1 usable), no errors\n", "\(check.error)")
+        let explained = try run("cat a.har | \"$0\" explain --map - --json 'http://a.test/?p=1&_=2'")
+        #expect(
+            explained.output.contains(#""answered":true"#) && explained.output.contains(##""position":"<stdin>#1""##))
+        let replayed = try run(
+            "cat a.har | \"$0\" replay - --ca-dir ca -- curl --silent --fail 'http://a.test/?p=1'")
+        #expect(replayed.output == "x", "\(replayed.error)")
+        let beside = try run("cat f.har | \"$0\" replay - --ca-dir ca -- curl --silent --fail http://a.test/f")
+        #expect(beside.output == "beside", "\(beside.error)")
+        let damaged = try run("head -c 60 a.har | \"$0\" check -")
+        #expect(damaged.status == 1 && damaged.error.hasPrefix("<stdin>:"), "\(damaged.error)")
+        // A map goes on to be one.
+        let map = try run("echo 'archives: [a.har]' | \"$0\" check -")
+        #expect(map.output == "<stdin>: 1 map, 0 rules, 1 archive (1 entry, 1 usable), no errors\n", "\(map.error)")
+        // It is kept over a reload, as nothing of it is left to be read.
+        let binary = try SubproxyProcess(
+            ["-c", "exec \"$0\" --map - --offline --listen 127.0.0.1:0 < \"$1\"", SubproxyProcess.path, archive],
+            program: "sh")
+        let started = try #require(try binary.errorLine(containing: "listening on"))
+        let port = try #require(started.firstMatch(of: /127\.0\.0\.1:(\d+)/)?.1)
+        try folder.write("a.har", "gone")
+        binary.send(SIGHUP)
+        let reloaded = try #require(try binary.errorLine(containing: "loaded anew"))
+        #expect(reloaded.contains("<stdin> can be read only once and stays as it was"), "\(reloaded)")
+        let served = try SubproxyProcess.run(
+            ["--silent", "--fail", "--proxy", "http://127.0.0.1:\(port)", "http://a.test/?p=1"], program: "curl")
+        #expect(served.output == "x")
+        binary.send(SIGTERM)
+        _ = try binary.finish()
+    }
 }

@@ -1,3 +1,5 @@
+// Its headers have sockaddr_in too, which the compiler may take for that of Glibc, depending on what else it compiles.
+import CNIOLinux
 import Glibc
 import ProxyTestKit
 

@@ -47,6 +47,19 @@ struct AcceptEncodingTests {
         for coding in ContentCoding.allCases { #expect(withBytes("\(coding.name)") { ContentCoding($0) } == coding) }
     }
 
+    @Test(
+        "Codings that are there together have the weight of the one that is accepted least",
+        arguments: [
+            ("gzip, br;q=0.5", ["gzip", "br"], 500), ("gzip", ["gzip", "br"], 0), ("*", ["foo", "gzip"], 1000),
+            ("*;q=0.3, FOO", ["foo"], 1000), ("*, foo;q=0", ["foo"], 0), ("x-gzip", ["gzip"], 1000),
+            ("compress", ["x-compress"], 1000), ("foo;q=x", ["foo"], 0), ("foo;q=0.1, foo;q=0.2", ["foo"], 100),
+            ("", ["foo"], 0), ("foo", [], 0),
+        ])
+    func together(value: String, names: [String], weight: Int) {
+        #expect(AcceptEncoding.weight(ofAll: names, fields("Accept-Encoding: \(value)")) == weight)
+        #expect(AcceptEncoding.weight(ofAll: names, fields()) == 0)
+    }
+
     @Test("The work grows linearly with the field", arguments: ["gzip;q=0.1,", ";", "q;", "a;q=,", "\"", "*,"])
     func linear(unit: String) {
         let ratio = growth(from: 1024) { size in

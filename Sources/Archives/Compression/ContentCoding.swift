@@ -123,17 +123,21 @@ public enum ContentDecoder {
 struct DecodingLimit {
     /// In bytes.
     let bytes: Int
-    /// Which of the limits it is.
-    let words: String
+    /// Whether it is the one that follows from the length of the coded body, and not `--max-entry-body`.
+    private let isByRatio: Bool
 
     /// - Parameter storedBytes: how long the coded body is.
     init(storedBytes: Int, _ limits: ArchiveLimits) {
         let (product, isOver) = max(storedBytes, 0).multipliedReportingOverflow(by: 1100)
         let byRatio = isOver ? Int.max : max(1 << 20, product)
         bytes = min(byRatio, max(limits.body, 0))
-        words =
-            byRatio < limits.body
-            ? "decoded, the body is longer than 1 MiB and 1,100 times its coded bytes"
-            : "the body is longer than --max-entry-body (\(limits.body) bytes)"
+        isByRatio = byRatio < limits.body
+    }
+
+    /// What is said of a body that is longer.
+    func problem(at place: ArchiveProblem.Place = .file) -> ArchiveProblem {
+        guard isByRatio else { return .tooLong(limit: bytes, at: place) }
+        return ArchiveProblem(
+            .error, "decoded, the body is longer than 1 MiB and 1,100 times its coded bytes", at: place)
     }
 }

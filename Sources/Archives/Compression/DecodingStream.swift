@@ -78,7 +78,7 @@ struct DecodingStream: BodyStream {
         }
         position += step.consumed
         produced += step.produced
-        guard produced <= limit.bytes else { throw ArchiveProblem(.error, limit.words) }
+        guard produced <= limit.bytes else { throw limit.problem() }
         bytes += output[..<step.produced]
         switch step.state {
         case .complete: isComplete = true
@@ -128,8 +128,6 @@ struct LimitedStream: BodyStream {
 
     /// - Throws: ``ArchiveProblem`` where a body of so many bytes is too long.
     static func check(_ size: Int, limit: Int) throws(ArchiveProblem) {
-        guard size <= limit else {
-            throw ArchiveProblem(.error, "the body is longer than --max-entry-body (\(limit) bytes)")
-        }
+        guard size <= limit else { throw .tooLong(limit: limit) }
     }
 }

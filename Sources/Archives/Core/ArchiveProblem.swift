@@ -18,6 +18,8 @@ public struct ArchiveProblem: Error, Sendable, Equatable {
     public var message: String
     /// The line of the source that it is about, and a line with a mark under what is meant; nil for none.
     public var excerpt: String?
+    /// The option that allows more, where it is about its limit; nil for none.
+    public var option: String?
 
     public init(_ severity: Severity, _ message: String, at place: Place = .file, entry: Int? = nil) {
         self.severity = severity
@@ -54,6 +56,13 @@ public struct ArchiveProblem: Error, Sendable, Equatable {
         var problem = self
         problem.severity = .warning
         problem.entry = number
+        return problem
+    }
+
+    /// Of a body that is longer than `--max-entry-body`, in bytes.
+    static func tooLong(limit: Int, at place: Place = .file) -> ArchiveProblem {
+        var problem = ArchiveProblem(.error, "the body is longer than --max-entry-body (\(limit) bytes)", at: place)
+        problem.option = "--max-entry-body"
         return problem
     }
 

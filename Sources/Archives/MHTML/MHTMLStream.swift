@@ -62,7 +62,7 @@ struct MHTMLStream: BodyStream {
         isHeld = rewriter?.rewrite(decoded, isLast: isDecoded, room: count, into: &bytes) == false
         isFinished = isDecoded && !isHeld
         written += bytes.count - before
-        guard written <= limit.bytes else { throw .error(limit.words, at: start) }
+        guard written <= limit.bytes else { throw limit.problem(at: .offset(start)) }
         return !isFinished
     }
 

@@ -249,7 +249,8 @@ extension LoopContext {
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
         // The numbers of another map name other entries; and an edit of a file of its own counts at once.
-        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, let file = entry.content,
+        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, !entry.dependsOnCoding,
+            let file = entry.content,
             proxy.files.holds(file)
         else { return answer }
         let tolerance = Array((answer.archived?.tolerance ?? "").utf8)
@@ -280,6 +281,8 @@ extension LoopContext {
             archive, number, asking.candidates.step, tolerance: asking.tolerance(number), fields: fields,
             isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty,
             isInOrder: entry.content == nil && !exchange.body.isAnywhere)
+        archived.passedCoding = entry.passedCoding
+        archived.dependsOnCoding = entry.dependsOnCoding
         var content = AnswerContent(bodies: [], mediaType: [])
         content.archived = archived
         content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status
@@ -370,7 +373,7 @@ extension ProxyError {
     static func entry(_ position: String, _ failure: EntryFailure) -> ProxyError {
         switch failure {
         case .changed: entryChanged(position)
-        case .unreadable(let why): entryUnreadable(position, why)
+        case .unreadable(let why, let option): entryUnreadable(position, why, option: option)
         }
     }
 
@@ -383,10 +386,11 @@ extension ProxyError {
         return error
     }
 
-    static func entryUnreadable(_ position: String, _ why: String) -> ProxyError {
+    private static func entryUnreadable(_ position: String, _ why: String, option: String?) -> ProxyError {
         ProxyError(
             status: 502, type: "proxy_internal_error", failure: "The entry \(position) can't be read: \(why).",
-            advice: "'subproxy check' reads the whole archive and tells what is wrong with it.")
+            advice: option.map { "A larger \($0) allows it." }
+                ?? "'subproxy check' reads the whole archive and tells what is wrong with it.")
     }
 }
 

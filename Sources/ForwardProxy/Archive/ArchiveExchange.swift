@@ -14,6 +14,8 @@ final class ArchiveExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var body = HeldBody(limit: ArchiveExchange.comparedBytes)
     private var isReading = false
+    /// Whether the body is one that equals any: nothing depends on it, and it is not read.
+    private var isAnyBody = false
     /// Whether ``begin()`` is under way, whose caller puts this exchange in its place: no other may take it meanwhile.
     private var isBeginning = false
     private var trailers: FieldSection?
@@ -43,7 +45,8 @@ final class ArchiveExchange: Exchange {
         isBeginning = true
         defer { isBeginning = false }
         if asking.candidates.isCertain, let number = asking.candidates.entries.first { return load(number) }
-        guard request.hasBody else { return choose() }
+        isAnyBody = request.hasBody && !asking.candidates.dependOnBody
+        guard request.hasBody, !isAnyBody else { return choose() }
         isReading = true
         client?.sendContinue()
     }
@@ -125,8 +128,8 @@ final class ArchiveExchange: Exchange {
     private func choose() {
         let choosing = EntryChoosing(
             candidates: asking.candidates, uri: asking.asked.uri, fields: request.head.fields,
-            isHead: request.isHead, body: request.hasBody && !body.isTooLarge ? body.bytes : nil,
-            isTooLarge: body.isTooLarge)
+            isHead: request.isHead, body: request.hasBody && !body.isTooLarge && !isAnyBody ? body.bytes : nil,
+            isTooLarge: body.isTooLarge || isAnyBody)
         if let choice = choosing.madeAtOnce() { return take(choice) }
         loop.onFilePool({ () throws(EntryFailure) in try choosing.made() }) { [self] result in
             guard client != nil else { return }
@@ -191,7 +194,7 @@ final class ArchiveExchange: Exchange {
         client?.record?.reason = reasons.joined(separator: "; ")
         let loader = EntryLoader(
             archive: archive, number: number, files: loop.proxy.files, root: loop.folder(archive.path),
-            mode: RetentionMode(archive.options.retain))
+            mode: RetentionMode(archive.options.retain), fields: request.head.fields)
         loop.onFilePool({ () throws(EntryFailure) in try loader.load() }) { [self] result in
             guard let client else { return }
             switch result {
@@ -206,8 +209,8 @@ final class ArchiveExchange: Exchange {
         let answer = loop.make(entry, number, asking)
         if entry.content == nil, entry.size == nil, needsLength(answer, entry.exchange) { return count(entry, number) }
         self.client = nil
-        if entry.isOnlyCoded, !ArchiveExchange.takes(answer, request) {
-            client.fail(.entryUnreadable(asking.archive.position(number), "its body can't be decoded"))
+        if let failure = entry.undecodable, !ArchiveExchange.takes(answer, request) {
+            client.fail(.entry(asking.archive.position(number), failure))
             client.flush()
             return
         }

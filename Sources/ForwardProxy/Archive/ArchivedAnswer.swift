@@ -19,6 +19,10 @@ final class ArchivedAnswer {
     let isCoded: Bool
     /// Whether the body is read from its beginning to its end for what is sent.
     let isInOrder: Bool
+    /// The value of Content-Encoding, where the body is sent as it is in the archive.
+    var passedCoding: [UInt8]?
+    /// Whether Accept-Encoding tells if it is.
+    var dependsOnCoding = false
     /// Whether the report knows that the entry has answered.
     var isReported = false
 
@@ -53,6 +57,8 @@ extension AnswerFields {
         var fields = archived.fields.compactMap { Field($0, body, isCoded: archived.isCoded) }
         if let coding = body.coding {
             fields.append(Field(name: "Content-Encoding", value: Array(coding.name.description.utf8), isContent: true))
+        } else if let coding = archived.passedCoding {
+            fields.append(Field(name: "Content-Encoding", value: coding, isContent: true))
         }
         if status == 200, !archived.isHeadOnly {
             fields.append(Field(name: "Accept-Ranges", value: Array("bytes".utf8), isContent: true))
@@ -66,7 +72,7 @@ extension AnswerFields {
             guard let value = header.value else { continue }
             fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
         }
-        if content.bodies.count > 1 { addToVary("Accept-Encoding", &fields) }
+        if content.bodies.count > 1 || archived.dependsOnCoding { addToVary("Accept-Encoding", &fields) }
         if answersCORS { addToVary("Origin", &fields) }
         func first(_ name: String) -> Field? { fields.first { $0.name.equalsIgnoringASCIICase(name) } }
         var made = RepresentationBuilder(

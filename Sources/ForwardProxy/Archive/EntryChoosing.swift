@@ -38,7 +38,7 @@ struct EntryChoosing: Sendable {
             return choice(candidates, try candidates.archive.loadDetails(candidates.entries))
         } catch {
             guard candidates.archive.isIntact else { throw .changed }
-            throw .unreadable(error.message)
+            throw EntryFailure(error)
         }
     }
 

@@ -89,7 +89,7 @@ final class EntryReader: Sendable {
             return result
         } catch {
             guard archive.isIntact, isSameFile else { throw .changed }
-            throw .unreadable(error.message)
+            throw EntryFailure(error)
         }
     }
 

@@ -1,3 +1,4 @@
+import Archives
 import HTTPSemantics
 import NIOCore
 public import Substitution
@@ -31,8 +32,16 @@ public final class ReplayReport: Sendable {
         let url: String
     }
 
+    /// The entries of an archive in one of its states that have answered, by their numbers from 0, with what names them
+    /// in another state.
+    private struct Answered {
+        let path: String
+        var entries: [Int: UInt64] = [:]
+    }
+
     private struct State {
-        var answered: [UInt64: Set<Int>] = [:]
+        /// By the archive's ``MapArchive/generation``.
+        var answered: [UInt64: Answered] = [:]
         var answers: [String: Int] = [:]
         var misses: [MissKey: Int] = [:]
         var list: [Miss] = []
@@ -59,10 +68,12 @@ public final class ReplayReport: Sendable {
     }
 
     func noteAnswer(_ archived: ArchivedAnswer, isKnown: Bool) {
-        let kind = archived.step.kind
+        let (kind, archive, number) = (archived.step.kind, archived.archive, archived.number)
         state.withLock { state in
             state.answers[kind, default: 0] += 1
-            if !isKnown { state.answered[archived.archive.generation, default: []].insert(archived.number) }
+            guard !isKnown, state.answered[archive.generation]?.entries[number] == nil else { return }
+            state.answered[archive.generation, default: Answered(path: archive.path)].entries[number] =
+                archive.identity(of: number)
         }
     }
 
@@ -125,6 +136,33 @@ public final class ReplayReport: Sendable {
     /// How many answers were found in each way: `exact`, `tolerant`, `nearest`.
     public func answers(_ kind: String) -> Int { state.withLock { $0.answers[kind] ?? 0 } }
 
-    /// The entries of an archive that have answered, by their numbers from 0.
-    public func answered(_ archive: MapArchive) -> Set<Int> { state.withLock { $0.answered[archive.generation] ?? [] } }
+    /// The entries of an archive that have answered, by their numbers from 0; also those that did in a state of its file
+    /// which another one has replaced since, and that are still there: entries of the same method and URL are taken for the
+    /// same, in their order.
+    ///
+    /// - Parameter others: further archives in force, which may be of the same file. The default is none.
+    public func answered(_ archive: MapArchive, others: [MapArchive] = []) -> Set<Int> {
+        let inForce = Set(others.map(\.generation))
+        let (own, earlier) = state.withLock { state in
+            let own = state.answered[archive.generation]?.entries.keys.map { $0 } ?? []
+            let earlier = state.answered.filter { generation, answered in
+                answered.path == archive.path && generation != archive.generation && !inForce.contains(generation)
+            }
+            return (own, earlier.values.map(\.entries))
+        }
+        var found = Set(own)
+        guard !earlier.isEmpty else { return found }
+        var places: [UInt64: [Int]] = [:]
+        for number in 0..<archive.table.count where archive.isCounted(number) {
+            places[archive.identity(of: number), default: []].append(number)
+        }
+        for entries in earlier {
+            for (identity, members) in Dictionary(grouping: entries, by: \.value) {
+                let (before, now) = (Set(members.map(\.key)), places[identity] ?? [])
+                // Where they have moved, those that had their turn are the first.
+                found.formUnion(before.isSubset(of: now) ? before : Set(now.prefix(before.count)))
+            }
+        }
+        return found
+    }
 }

@@ -195,13 +195,21 @@ extension ProxyConfiguration {
     }
 }
 
-/// The files below the roots of a map's rules. A pinned file that is not among them is released.
+/// The files below the roots of a map's rules, and the bodies of its archives. A pinned one that is not among them is
+/// released.
 private struct NamedFiles {
     private let roots: Set<String>
+    /// By their paths, as ``EntryLoader/archive(of:)`` names them.
+    private var archives: [String: Set<[UInt8]>] = [:]
 
-    init(_ map: SubstitutionMap) { roots = Set(map.roots) }
+    init(_ map: SubstitutionMap) {
+        roots = Set(map.roots)
+        for archive in map.archives { archives[archive.path, default: []].insert(Array("\(archive.generation)".utf8)) }
+    }
 
-    func contains(_ key: FileKey) -> Bool { roots.contains(key.root) }
+    func contains(_ key: FileKey) -> Bool {
+        roots.contains(key.root) || archives[key.root]?.contains(EntryLoader.archive(of: key.path)) == true
+    }
 }
 
 /// Tells every event loop of a file whose bytes the store has given up.

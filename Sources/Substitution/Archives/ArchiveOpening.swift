@@ -8,6 +8,8 @@ import Synchronization
 public final class ArchiveFile: Sendable {
     private let file: OpenFile
     private let folder: FolderRoot
+    /// Whether it was read once, as standard input can be: then nothing else has it any more.
+    let isStream: Bool
     /// The files beside it that were asked for, by their paths below its folder, with the hashes of their states then;
     /// nil for those that weren't there.
     private let siblings = Mutex<[String: Int?]>([:])
@@ -20,20 +22,25 @@ public final class ArchiveFile: Sendable {
     public init(path: String) throws(MapFileError) {
         let folder = PathText.folder(of: path)
         self.folder = FolderRoot(path: folder.isEmpty ? "." : folder)
-        do throws(FileRefusal) {
-            file = try OpenFile(following: path)
-        } catch {
-            switch error {
-            case .notFound: throw .missing
-            case .notRegularFile(.directory): throw .isFolder
-            case .notRegularFile: throw .isNoRegularFile
-            case .permissionDenied: throw .unreadable
-            case .tooManyOpenFiles: throw .system(EMFILE)
-            case .io(let code): throw .system(code)
-            case .symbolicLink: throw .system(ELOOP)
-            case .outsideRoot, .invalidName: throw .system(ENAMETOOLONG)
-            }
-        }
+        isStream = false
+        do throws(FileRefusal) { file = try OpenFile(following: path) } catch { throw MapFileError(error) }
+    }
+
+    /// What was read of something that can be read only once.
+    ///
+    /// - Parameter folder: where the files are that it names.
+    /// - Throws: ``MapFileError`` where there is no memory for it.
+    init(contents: [UInt8], folder: String) throws(MapFileError) {
+        self.folder = FolderRoot(path: folder)
+        isStream = true
+        do throws(FileRefusal) { file = try OpenFile(holding: contents) } catch { throw MapFileError(error) }
+    }
+
+    /// The same, for another reading of it: the files that it names are as they are now.
+    init(again other: ArchiveFile) throws(MapFileError) {
+        folder = FolderRoot(path: other.folder.path)
+        isStream = other.isStream
+        do throws(FileRefusal) { file = try OpenFile(again: other.file) } catch { throw MapFileError(error) }
     }
 
     public var bytes: ArchiveBytes { ArchiveFile.bytes(of: file, keeping: self) }
@@ -104,8 +111,12 @@ public final class ArchiveFile: Sendable {
     }
 
     /// Whether all of these, the watched ones and the others, are as they were when they were asked for first.
-    var hasSameSiblings: Bool {
-        siblings.withLock { $0 }.allSatisfy { path, state in open(path)?.file.identity.hashValue == state }
+    ///
+    /// - Parameter arePinned: whether those that were there may have changed since, or gone.
+    func hasSameSiblings(arePinned: Bool) -> Bool {
+        siblings.withLock { $0 }.allSatisfy { path, state in
+            arePinned && state != nil || open(path)?.file.identity.hashValue == state
+        }
     }
 
     private final class Sibling: Sendable {
@@ -116,6 +127,21 @@ public final class ArchiveFile: Sendable {
     private static func bytes(of file: borrowing OpenFile, keeping owner: ArchiveFile) -> ArchiveBytes {
         ArchiveBytes(count: file.identity.size) { buffer, offset in
             (try? owner.file.read(at: offset, into: buffer)) ?? -1
+        }
+    }
+}
+
+extension MapFileError {
+    fileprivate init(_ refusal: FileRefusal) {
+        switch refusal {
+        case .notFound: self = .missing
+        case .notRegularFile(.directory): self = .isFolder
+        case .notRegularFile: self = .isNoRegularFile
+        case .permissionDenied: self = .unreadable
+        case .tooManyOpenFiles: self = .system(EMFILE)
+        case .io(let code): self = .system(code)
+        case .symbolicLink: self = .system(ELOOP)
+        case .outsideRoot, .invalidName: self = .system(ENAMETOOLONG)
         }
     }
 }
@@ -143,12 +169,15 @@ struct ArchiveOpening {
 
     /// - Parameters:
     ///   - name: as its user wrote it.
-    ///   - path: absolute.
+    ///   - path: absolute; of what was read once, its name.
+    ///   - read: what was read once; nil for what has the path.
     /// - Returns: The archive; nil where it has an error, which `report` was told.
     func open(
-        _ name: String, path: String, _ settings: ArchiveSettings, report: (ArchiveProblem) -> Void
+        _ name: String, path: String, _ settings: ArchiveSettings, read: ArchiveFile? = nil,
+        report: (ArchiveProblem) -> Void
     ) throws(MapFileError) -> MapArchive? {
-        let file = try ArchiveFile(path: path)
+        let file: ArchiveFile
+        if let read { file = try ArchiveFile(again: read) } else { file = try ArchiveFile(path: path) }
         let origin = ArchiveOrigin(path: path, identity: file.identity, settings: settings, defaults: defaults)
         if let same = known.first(where: { $0.origin == origin && $0.hasSameSiblings }) {
             for warning in same.archive.warnings { report(warning) }

@@ -39,6 +39,13 @@ extension ArchiveCandidates {
     /// Whether all are parts of responses, which only requests for the same parts get.
     public var areParts: Bool { entries.allSatisfy { table($0).isPartial } }
 
+    /// Whether the body of the request, which has one, tells which of them it gets, or whether it gets one at all.
+    public var dependOnBody: Bool {
+        if mayRedirect || entries.contains(where: { table($0).isPartial }) { return true }
+        guard entries.contains(where: { table($0).hasRequestBody }) else { return false }
+        return archive.mode != .nearest || entries.count > 1
+    }
+
     private func table(_ number: Int) -> EntryTable.Entry { archive.table[number] }
 
     private func withEqualBody(_ entries: [EntryDetails], _ request: ArchiveRequest) -> [EntryDetails] {

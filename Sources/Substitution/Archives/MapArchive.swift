@@ -15,7 +15,7 @@ public final class MapArchive: Sendable {
     public let missing: ArchiveMissing
     /// The last component of its name, by which Cache-Status and the log name it.
     public let shortName: String
-    /// The absolute path that it was opened by.
+    /// The absolute path that it was opened by; of what was read once (``isStream``), its name.
     public let path: String
     /// Another number for each state of each file that was opened: what is kept in memory goes by it.
     public let generation: UInt64
@@ -105,8 +105,18 @@ public final class MapArchive: Sendable {
     /// An entry's place as Cache-Status and the log name it: `checkout.har#17`.
     public func position(_ number: Int) -> String { shortName + table.number(number) }
 
+    /// A number that entries of the same method and recorded URL have, in whatever state of whatever archive.
+    public func identity(of number: Int) -> UInt64 {
+        let entry = archive.table[number]
+        let method = Array(entry.method.utf8).withUnsafeBytes { URLHash.of($0) }
+        return URLHash.combined(entry.url.withUnsafeBytes { URLHash.of($0) }, method)
+    }
+
     /// A text that no other body of it has: ``ArchiveFile/state(of:_:)``.
     public func state(of number: Int, _ body: RecordedBody) -> String { file.state(of: number, body) }
+
+    /// Whether it was read once, as standard input or a pipe: it can't change (``MapStream``).
+    public var isStream: Bool { file.isStream }
 
     /// Whether the file is still the one whose index was read: else what is read from it may be other bytes.
     public var isIntact: Bool { isUnchanged() }
@@ -115,8 +125,11 @@ public final class MapArchive: Sendable {
     /// another archive. Those of a recording are looked at when they are asked for.
     public var siblingFiles: [String] { archive.format == .har ? file.siblingPaths : [] }
 
-    /// Whether they are as they were when the archive was opened. Does I/O.
-    var hasSameSiblings: Bool { archive.format != .har || file.hasSameSiblings }
+    /// Whether they are as they were when the archive was opened, as far as their edits count: `retain: pinned` is for
+    /// bodies as they were read first. Does I/O.
+    var hasSameSiblings: Bool {
+        archive.format != .har || file.hasSameSiblings(arePinned: options.retain == .pinned)
+    }
 
     // MARK: Hosts
 
@@ -229,6 +242,8 @@ public struct ArchiveDefaults: Sendable, Equatable {
     /// Whether this program appends to the archives that it answers from: what was there stays as it was. The default is
     /// false.
     public var isAppended = false
+    /// A file that this program writes: a map that names it as an archive is read as if it didn't. The default is none.
+    public var written: String?
 
     public init() {}
 }

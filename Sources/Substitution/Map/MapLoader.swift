@@ -122,9 +122,9 @@ struct MapLoader {
             return
         }
         guard loaded.insert(identity).inserted else { return }
-        if includedBy == nil, stream == nil, options.fileSystem.isArchive(path) {
+        if includedBy == nil, stream?.archive != nil || (stream == nil && options.fileSystem.isArchive(path)) {
             do throws(MapFileError) {
-                try open(name, ArchiveSettings())
+                try open(name, ArchiveSettings(), read: stream?.archive)
             } catch {
                 refuse("the archive \(error.explanation)", name, includedBy)
             }
@@ -226,6 +226,7 @@ struct MapLoader {
         if options.fileSystem.kind(options.fileSystem.absolutePath(name), []) == .folder {
             name = PathText.joined(name, "recording.yaml")
         }
+        if let written = options.archives.written, isSameFile(name, written) { return }
         do throws(MapFileError) {
             try open(name, named.settings)
         } catch {
@@ -233,13 +234,23 @@ struct MapLoader {
         }
     }
 
+    /// Whether two names lead to one file, or would where it is not there yet.
+    private func isSameFile(_ one: String, _ other: String) -> Bool {
+        let files = options.fileSystem
+        return files.identity(files.absolutePath(one)) == files.identity(files.absolutePath(other))
+    }
+
     /// Opens an archive by its name; what is wrong inside of it is reported with its place there.
-    private mutating func open(_ name: String, _ settings: ArchiveSettings) throws(MapFileError) {
-        let path = options.fileSystem.absolutePath(name)
+    ///
+    /// - Parameter read: what was read once; nil for the file that has the name.
+    private mutating func open(
+        _ name: String, _ settings: ArchiveSettings, read: ArchiveFile? = nil
+    ) throws(MapFileError) {
+        let path = read == nil ? options.fileSystem.absolutePath(name) : name
         let opening = ArchiveOpening(
             defaults: options.archives, known: options.knownArchives, progress: options.archiveProgress)
         var problems: [ArchiveProblem] = []
-        let archive = try opening.open(name, path: path, settings) { problems.append($0) }
+        let archive = try opening.open(name, path: path, settings, read: read) { problems.append($0) }
         for message in ArchiveMessages.grouped(problems, file: name) { add(message) }
         guard let archive else { return }
         archives.append(archive)

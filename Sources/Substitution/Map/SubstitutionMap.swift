@@ -52,14 +52,17 @@ public final class SubstitutionMap: Sendable {
 
     /// Those of ``files`` that can change: not what was read once.
     public var changeableFiles: [String] {
-        storage.files.filter { !$0.isStream }.map(\.absolutePath) + storage.archives.map(\.path)
+        storage.files.filter { !$0.isStream }.map(\.absolutePath)
+            + storage.archives.filter { !$0.isStream }.map(\.path)
     }
 
     /// The files whose change asks for a reload: ``changeableFiles``, and those beside a HAR that have its bodies.
     public var watchedFiles: [String] { changeableFiles + storage.archives.flatMap(\.siblingFiles) }
 
-    /// The names of the maps that were read once, as standard input or a pipe (``MapStream``).
-    public var streams: [String] { storage.files.filter(\.isStream).map(\.name) }
+    /// The names of the maps and archives that were read once, as standard input or a pipe (``MapStream``).
+    public var streams: [String] {
+        storage.files.filter(\.isStream).map(\.name) + storage.archives.filter(\.isStream).map(\.path)
+    }
 
     /// The folders that local files are in, as absolute paths, each once.
     public var roots: [String] {

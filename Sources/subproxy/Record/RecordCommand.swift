@@ -76,12 +76,10 @@ struct RecordCommand: ProgramCommand {
             throw CommandFailure(
                 status: .noInput, message: "\(target.name) has no recording, and --mode none makes none")
         case (.none, let found?), (.once, let found?):
-            if mode == .once {
-                let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")
-                StandardStream.error.writeLine(
-                    "subproxy: \(target.name) has \(countedEntries(found.entries)), which \(verb) replayed; "
-                        + "--update adds to \(them), --mode all records anew")
-            }
+            let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")
+            StandardStream.error.writeLine(
+                "subproxy: \(target.name) has \(countedEntries(found.entries)), which \(verb) replayed; "
+                    + "--update adds to \(them), --mode all records anew")
             run.options.maps = target.maps + options.maps
             run.options.offline = true
             run.archives.missing = .timeout
@@ -92,8 +90,11 @@ struct RecordCommand: ProgramCommand {
             run.archives.isAppended = true
             // Else each entry that is added would begin all sequences anew.
             run.watchesFiles = false
-        case (.all, _): recording = try .anew(target, record)
-        case (_, nil): recording = try .append(to: target, record, found: left)
+        case (.all, _), (_, nil):
+            // Those that were there before: the ones that the recorder writes are none.
+            run.options.maps = target.rules + options.maps
+            run.archives.written = target.file
+            recording = mode == .all ? try .anew(target, record) : try .append(to: target, record, found: left)
         }
         return try start(run, recording, report, in: process)
     }

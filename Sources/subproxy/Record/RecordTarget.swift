@@ -49,6 +49,12 @@ struct RecordTarget {
     /// The maps that answer from what is there: the rules first, and the list, where they don't name it.
     var maps: [String] { namesList ? [path] : [path, file] }
 
+    /// The rules of a folder, which answer while it is recorded too; none where they aren't there.
+    var rules: [String] {
+        let file = path + "/substitutions.yaml"
+        return kind.format == .recording && access(file, F_OK) == 0 ? [file] : []
+    }
+
     /// Whether the rules of a folder, which may be older than what is recorded in it, name the list.
     var namesList: Bool {
         guard kind.format == .recording,

@@ -68,7 +68,7 @@ struct ReplayReportText {
 
     private var archives: [Archive] {
         map.archives.map { archive in
-            let answered = report.answered(archive)
+            let answered = report.answered(archive, others: map.archives)
             let usable = (0..<archive.table.count).filter { archive.table[$0].isUsable && archive.isCounted($0) }
             return Archive(
                 file: archive.archive.name, entries: archive.entryCounts.all, usable: usable.count,

@@ -62,7 +62,7 @@ struct BodyCountingTests {
 
     @Test("decodes each once, and tells all that wait of its length or its failure")
     func shared() throws {
-        for outcome in [BodyCounting.Outcome.failure(.unreadable("damaged")), .success(Self.count)] {
+        for outcome in [BodyCounting.Outcome.failure(.unreadable("damaged", option: nil)), .success(Self.count)] {
             let stage = Stage()
             // None begins before all wait.
             let held = stage.turns.take { _ in }
