@@ -8,7 +8,7 @@ import Basics
 /// member it is a place as a whole. Beside them there are names in single quotes, as Python writes them, and names without
 /// quotes before a value that has some, as in JavaScript and GraphQL.
 ///
-/// Each byte is looked at a few times at most, so a search takes as long as the text is, whatever it says.
+/// How often a byte is looked at has a limit, so a search takes as long as the text is, whatever it says.
 struct MemberSearch {
     /// In so many texts in texts members are looked for; in deeper ones for the names alone.
     static let deepest = 6
@@ -83,9 +83,19 @@ struct MemberSearch {
         while next < text.count, text[next] <= 0x20 { next += 1 }
         guard next < text.count, isName(before: colon, valueAt: next) else { return colon + 1 }
         guard isInside else { return takeValue(behind: colon) }
-        // The value of a member that is in a text is in there too.
-        if text[next] != MemberSearch.quote { isText = true }
-        return colon + 1
+        guard text[next] == MemberSearch.quote else {
+            // The value of a member that is in a text is in there too.
+            isText = true
+            return colon + 1
+        }
+        // Behind a quote that stands alone, what seems to end a text begins the value.
+        return endsText(next) ? colon + 1 : takeValue(behind: colon)
+    }
+
+    /// Whether behind a quote comes what comes behind a text of JSON.
+    private func endsText(_ quote: Int) -> Bool {
+        guard let next = text[(quote + 1)...].first(where: { $0 != 0x20 && $0 != 0x09 }) else { return true }
+        return next == 0x0A || next == 0x0D || ",}]:".utf8.contains(next)
     }
 
     // MARK: Names
@@ -245,21 +255,23 @@ struct MemberSearch {
         return text.count
     }
 
-    /// Behind the bracket that closes the one here.
+    /// Behind the bracket that closes the one here; the end where one is of the wrong kind.
     private func containerEnd(_ start: Int) -> Int {
-        var (index, open) = (start, 0)
+        var index = start
+        // What closes those that are open.
+        var open: [UInt8] = []
         while index < text.count {
             switch text[index] {
             case MemberSearch.quote, MemberSearch.apostrophe: index = stringEnd(index)
             case MemberSearch.backslash: index += 2
             case UInt8(ascii: "/"): index = commentEnd(index, upTo: text.count) ?? index + 1
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                open += 1
+                open.append(text[index] + 2)
                 index += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                open -= 1
+                guard open.popLast() == text[index] else { return text.count }
                 index += 1
-                if open == 0 { return index }
+                if open.isEmpty { return index }
             default: index += 1
             }
         }

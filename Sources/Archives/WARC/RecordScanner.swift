@@ -210,7 +210,9 @@ final class RecordScanner {
     /// Looks for the next record in the members that one with a wrong length seemed to go on in, from its block on.
     private func separate(_ block: Block) throws(ArchiveProblem) {
         var isBack = false
-        if mayReadAgain(source.position - block.start + source.filePosition - source.piece.member) {
+        // What stands before the block in its piece is decoded once more, too.
+        let (before, behind) = (max(0, block.start - source.piece.position), source.position - block.start)
+        if mayReadAgain(before + behind + source.filePosition - source.piece.member) {
             isBack = try source.separate(from: block.start)
         }
         try find(isAtLine: isBack)

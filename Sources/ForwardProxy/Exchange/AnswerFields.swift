@@ -1,3 +1,4 @@
+import Basics
 import HTTP1
 import HTTPSemantics
 import NIOCore
@@ -85,7 +86,7 @@ enum AnswerFields {
         made.etag = first("etag")?.value
         // What is sent is what conditions are compared with, whoever has said it.
         made.lastModified = first("last-modified").flatMap { field in
-            field.value.withUnsafeBytes { HTTPDate.parse($0, now: .max) }
+            field.value.withUnsafeBytes { HTTPDate.parse($0, now: Int64(wallNanoseconds() / 1_000_000_000)) }
         }
         made.fieldNames = fields.map { $0.name }
         for field in fields { made.add(field.name, field.value, as: field.role) }

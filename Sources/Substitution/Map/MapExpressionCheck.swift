@@ -54,6 +54,7 @@ private struct SecureHosts {
                 continue
             }
             // Where it is no host, such as 'user@host', no tunnel helps: the URLs that are matched have none such.
+            guard !authority.isEmpty, !authority.contains("@") else { continue }
             if let host = NamedHost("https://\(authority)") { whole.append(host) }
         }
     }

@@ -230,6 +230,7 @@ struct MapLoader {
         do throws(MapFileError) {
             try open(name, named.settings)
         } catch {
+            unread.append(options.fileSystem.absolutePath(name))
             found.error("the archive '\(name)' \(error.explanation)", at: named.span)
         }
     }

@@ -86,7 +86,10 @@ struct ArchiveListLine {
     /// `3 GET 200 text/html 5120 https://www.example.com/`.
     var text: String {
         let shown = visibleText(of: url).split(whereSeparator: \.isWhitespace).joined(separator: "%20")
-        var words = ["\(number)", visibleText(of: method.utf8), status.map { "\($0)" } ?? "-", type ?? "-", size.map { "\($0)" } ?? "-"]
+        var words = [
+            "\(number)", visibleText(of: method.utf8), status.map { "\($0)" } ?? "-", type ?? "-",
+            size.map { "\($0)" } ?? "-",
+        ]
         words.append(shown.isEmpty ? "-" : shown)
         if let note { words.append("(\(note))") }
         return words.joined(separator: " ")
