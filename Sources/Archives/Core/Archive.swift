@@ -41,7 +41,8 @@ public struct ArchiveInput: Sendable {
     public var progress: @Sendable (Int) -> Void = { _ in }
 
     public init(
-        name: String, bytes: ArchiveBytes, sibling: @escaping @Sendable (_ path: String) -> ArchiveBytes? = { _ in nil },
+        name: String, bytes: ArchiveBytes,
+        sibling: @escaping @Sendable (_ path: String) -> ArchiveBytes? = { _ in nil },
         isLink: @escaping @Sendable (_ path: String) -> Bool = { _ in false }
     ) {
         self.name = name

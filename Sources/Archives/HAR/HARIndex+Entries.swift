@@ -79,7 +79,8 @@ extension HARIndex {
     private func isMissing(_ path: String, at offset: Int) throws(ArchiveProblem) -> Bool {
         guard try files.file(path) == nil else { return false }
         guard !files.isLink(path) else {
-            throw .error("the _file '\(path)' is a symbolic link, or leads through one; copy the file there", at: offset)
+            throw .error(
+                "the _file '\(path)' is a symbolic link, or leads through one; copy the file there", at: offset)
         }
         return true
     }
