@@ -158,6 +158,10 @@ struct ArchiveReplayTests {
         #expect(missed.status == 404 && missed.text.contains("a.har has no entry"))
         let explained = try SubproxyProcess.run(["explain", "--map", "\(served.folder.path)/m.yaml", "\(live)/y"])
         #expect(explained.output.contains("outcome: forwarded: the origin is asked first"), "\(explained.output)")
+        // The archive has no such URL, so its query is not logged.
+        #expect(try served.get("\(live)/y?token=SECRET").text == "live")
+        try Wait.until { served.binary.log.contains("/y?token=*") }
+        #expect(!served.binary.log.contains("SECRET"))
     }
 
     @Test("The log names the entry that a hard reload passes by")
@@ -331,24 +335,51 @@ struct ArchiveReplayTests {
         #expect(part.field("Content-Range") == "bytes 2-4/10")
     }
 
-    @Test("The recorded beginning of a coded body is one of what it is coded to, and is not decoded")
-    func recordedPart() throws {
+    @Test("A body that can't be decoded goes to clients that accept its coding, and to no others, whoever came first")
+    func undecodable() throws {
+        let folder = TemporaryFolder()
+        try folder.write("text", String(repeating: "0123456789", count: 100))
+        #expect(try ChildProcess.run(["gzip", "-kn", folder.at("text")]).status == 0)
+        let part = try Data(contentsOf: URL(filePath: folder.at("text.gz"))).dropLast(12)
+        let block =
+            Data("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n".utf8) + part
+        let head =
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Target-URI: http://a.test/\r\n"
+            + "Content-Type: application/http\r\nContent-Length: \(block.count)\r\n\r\n"
+        let warc = folder.at("a.warc")
+        try (Data(head.utf8) + block + Data("\r\n\r\n".utf8)).write(to: URL(filePath: warc))
+        let binary = try RunningBinary(map: warc, ["--offline"])
+        for _ in 1...2 {
+            let coded = try binary.get("http://a.test/", fields: ["Accept-Encoding: gzip"])
+            #expect(coded.status == 200 && coded.body == Array(part) && coded.field("Content-Encoding") == "gzip")
+            #expect(coded.field("Vary")?.contains("Accept-Encoding") == true)
+            for fields in [[], ["Accept-Encoding: identity"], ["Accept-Encoding: gzip;q=0"]] {
+                #expect(try binary.get("http://a.test/", fields: fields).status == 502, "\(fields)")
+            }
+        }
+    }
+
+    @Test(
+        "A recorded part of a coded body is one of what it is coded to, and is not decoded",
+        arguments: [0, 5], ["16MiB", "5B"])
+    func recordedPart(_ start: Int, retained: String) throws {
         let folder = TemporaryFolder()
         try folder.write("text", "0123456789")
         #expect(try ChildProcess.run(["gzip", "-kn", folder.at("text")]).status == 0)
         let body = try Data(contentsOf: URL(filePath: folder.at("text.gz")))
         // What lacks the checksum and the length alone would do as a whole.
-        let part = body.dropLast(8)
+        let part = body.dropLast(8).dropFirst(start)
         func record(_ type: String, _ id: Int, _ fields: String, _ block: Data) -> Data {
             let head =
                 "WARC/1.1\r\nWARC-Type: \(type)\r\nWARC-Record-ID: <urn:x:\(id)>\r\nWARC-Target-URI: http://a.test/\r\n"
                 + "Content-Type: application/http\r\n\(fields)Content-Length: \(block.count)\r\n\r\n"
             return Data(head.utf8) + block + Data("\r\n\r\n".utf8)
         }
-        let range = "bytes=0-\(part.count - 1)"
+        let last = start + part.count - 1
+        let range = "bytes=\(start)-\(last)"
         let fields =
             "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n"
-            + "Content-Range: bytes 0-\(part.count - 1)/\(body.count)\r\n"
+            + "Content-Range: bytes \(start)-\(last)/\(body.count)\r\n"
         let request = Data("GET / HTTP/1.1\r\nHost: a.test\r\nRange: \(range)\r\n\r\n".utf8)
         let response = Data("HTTP/1.1 206 Partial Content\r\n\(fields)\r\n".utf8) + part
         let warc = folder.at("a.warc")
@@ -357,11 +388,13 @@ struct ArchiveReplayTests {
         try records.write(to: URL(filePath: warc))
         let check = try SubproxyProcess.run(["check", "--strict", warc])
         #expect(check.status == 0 && check.output.contains("1 usable"), "\(check)")
-        let binary = try RunningBinary(map: warc, ["--offline"])
+        let list = try SubproxyProcess.run(["archive", "list", warc])
+        #expect(list.output.contains(" 206 text/plain \(part.count) ") && list.error.isEmpty, "\(list)")
+        let binary = try RunningBinary(map: warc, ["--offline", "--retain-file", retained])
         let coded = try binary.get("http://a.test/", fields: ["Accept-Encoding: gzip", "Range: \(range)"])
         #expect(coded.status == 206 && coded.body == Array(part), "\(coded)")
         #expect(coded.field("Content-Encoding") == "gzip")
-        #expect(coded.field("Content-Range") == "bytes 0-\(part.count - 1)/\(body.count)")
+        #expect(coded.field("Content-Range") == "bytes \(start)-\(last)/\(body.count)")
         #expect(try binary.get("http://a.test/", fields: ["Range: \(range)"]).status == 502)
     }
 

@@ -26,13 +26,21 @@ public enum OutgoingFields {
 
     /// Whether a recorded 206 is a part and not the whole, by its Content-Range.
     public static func isPart(_ exchange: RecordedExchange) -> Bool {
-        guard exchange.status == 206, let value = exchange.value("content-range") else { return exchange.status == 206 }
-        // bytes 0-99/100
-        let digits = value.split { !(0x30...0x39).contains($0) }.map { digits in
-            digits.prefix(18).reduce(0) { $0 * 10 + Int($1 & 15) }
-        }
+        guard exchange.status == 206, let digits = contentRange(exchange) else { return exchange.status == 206 }
         guard digits.count == 3 else { return true }
         return !(digits[0] == 0 && digits[2] > 0 && digits[1] == digits[2] - 1)
+    }
+
+    /// Whether a recorded 206 is a part that does not begin where the whole does.
+    static func isFromWithin(_ exchange: RecordedExchange) -> Bool {
+        isPart(exchange) && (contentRange(exchange)?.first ?? 0) > 0
+    }
+
+    /// The numbers of Content-Range: `bytes 0-99/100`; nil where the field is missing.
+    private static func contentRange(_ exchange: RecordedExchange) -> [Int]? {
+        exchange.value("content-range")?.split { !(0x30...0x39).contains($0) }.map { digits in
+            digits.prefix(18).reduce(0) { $0 * 10 + Int($1 & 15) }
+        }
     }
 
     // MARK: What is never sent

@@ -214,11 +214,12 @@ struct WARCReader: ArchiveReader {
         return Array(url.prefix { $0 != UInt8(ascii: "#") })
     }
 
-    /// A Content-Encoding that doesn't hold, since the writer has decoded the body, is dropped.
+    /// A Content-Encoding that doesn't hold, since the writer has decoded the body, is dropped: not that of a part from
+    /// within, where a coding can't be told.
     private func dropWrongCoding(_ exchange: inout RecordedExchange, _ open: OpenRecord) throws(ArchiveProblem) {
-        guard let coding = exchange.body.codings.last.flatMap({ ContentCoding(name: $0) }), open.count > 0 else {
-            return
-        }
+        guard let coding = exchange.body.codings.last.flatMap({ ContentCoding(name: $0) }), open.count > 0,
+            !OutgoingFields.isFromWithin(exchange)
+        else { return }
         var body = stream(open)
         var start: [UInt8] = []
         var isMore = true

@@ -366,12 +366,13 @@ struct Writer {
     }
 
     private func checkPreconditions(tag: [UInt8], _ name: String) throws(Problem) {
+        let said = tag.isEmpty ? "" : ": \(String(decoding: tag, as: UTF8.self))"
         if let ifMatch = body.ifMatch, !EntityTags.contains(ifMatch, tag, weakly: false) {
             throw Problem(
-                412, "precondition failed", "the \(name) is another now: \(String(decoding: tag, as: UTF8.self))")
+                412, "precondition failed", "the \(name) is another now\(said)")
         }
         if let ifNoneMatch = body.ifNoneMatch, EntityTags.contains(ifNoneMatch, tag, weakly: true) {
-            throw Problem(412, "precondition failed", "the \(name) exists: \(String(decoding: tag, as: UTF8.self))")
+            throw Problem(412, "precondition failed", "the \(name) exists\(said)")
         }
     }
 

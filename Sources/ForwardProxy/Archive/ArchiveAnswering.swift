@@ -199,7 +199,6 @@ extension LoopContext {
         guard archive.missing != .forward,
             case .originFirst = decider.answering(asked, archive.options, RequestCacheControl(request.head.fields))
         else { return nil }
-        client.record?.isMapped = true
         let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: archive.shortName)
         let exchange = forward(request, asked, to: asked.uri, client, plan) { [self] failure in
             client.record?.reason = failure.failure
@@ -249,7 +248,7 @@ extension LoopContext {
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
         // The numbers of another map name other entries; and an edit of a file of its own counts at once.
-        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, !entry.dependsOnCoding,
+        guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, !entry.isToldByCoding,
             let file = entry.content,
             proxy.files.holds(file)
         else { return answer }
@@ -282,7 +281,7 @@ extension LoopContext {
             isHeadOnly: isHeadOnly, isCoded: !exchange.body.codings.isEmpty,
             isInOrder: entry.content == nil && !exchange.body.isAnywhere)
         archived.passedCoding = entry.passedCoding
-        archived.dependsOnCoding = entry.dependsOnCoding
+        archived.dependsOnCoding = entry.isToldByCoding
         var content = AnswerContent(bodies: [], mediaType: [])
         content.archived = archived
         content.defaultStatus = exchange.status == 206 && !OutgoingFields.isPart(exchange) ? 200 : exchange.status

@@ -20,6 +20,9 @@ struct LoadedEntry: Sendable {
     /// The tag of the state that such a body is in.
     var tag: [UInt8] = []
 
+    /// Whether requests that accept other codings get other answers, or none.
+    var isToldByCoding: Bool { dependsOnCoding || undecodable != nil }
+
     /// Takes over what was found out of a body that is streamed.
     mutating func note(_ count: CountedBodies.Count) {
         size = count.size
@@ -103,17 +106,20 @@ struct EntryLoader: Sendable {
         }
     }
 
-    /// Decides on a body with several codings, or one that no answer has a name for: to a client that takes them all it is
-    /// sent as it is. One of the others is a variant of the answer.
+    /// Decides on a part of a coded body, and on a body with several codings, or one that no answer has a name for: to a
+    /// client that takes them all it is sent as it is. One of the others is a variant of the answer.
     private func pass(_ entry: inout LoadedEntry) {
         let codings = entry.exchange.body.codings
-        guard codings.count > 1 || codings.contains(where: { ContentCoding(named: $0) == nil }) else { return }
+        let isPart = !codings.isEmpty && entry.exchange.status == 206 && OutgoingFields.isPart(entry.exchange)
+        guard isPart || codings.count > 1 || codings.contains(where: { ContentCoding(named: $0) == nil }) else {
+            return
+        }
         entry.dependsOnCoding = true
         let weight = AcceptEncoding.weight(ofAll: codings, fields)
         guard weight > 0 else { return }
         // A part is one of what the codings stand for.
         let isAvoided = fields.contains(.range) || weight < AcceptEncoding(fields).weight(of: .identity)
-        guard !isAvoided || !ContentDecoder.canDecode(codings) else { return }
+        guard isPart || !isAvoided || !ContentDecoder.canDecode(codings) else { return }
         let values = entry.exchange.fields.filter { $0.isNamed("content-encoding") }.map(\.value)
         entry.passedCoding = Array(values.joined(separator: Array(", ".utf8)))
         entry.exchange.body.codings = []

@@ -94,6 +94,10 @@ final class EntryReader: Sendable {
     }
 
     private func open() throws(ArchiveProblem) -> any BodyStream {
+        let entry = archive.table[number]
+        guard body.codings.isEmpty || !entry.isPartial || entry.status != 206 else {
+            throw ArchiveProblem(.error, "a part of a coded body can't be decoded")
+        }
         let stream = try ContentDecoder.stream(
             try archive.archive.openBody(number), codings: body.codings, storedBytes: body.storedBytes,
             limits: archive.archive.limits)
