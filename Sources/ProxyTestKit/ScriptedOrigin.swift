@@ -116,6 +116,19 @@ public final class ScriptedOrigin: Sendable {
         }
     }
 
+    /// An origin that answers every request with the request's body.
+    ///
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where no port can be listened on.
+    public static func echoing(status: String = "200 OK") throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            try connection.socket.send(
+                "HTTP/1.1 \(status)\r\nContent-Length: \(request.body.count)\r\n\r\n"
+                    + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+    }
+
     deinit { stop() }
 
     /// The requests whose bodies were read, in order.

@@ -31,6 +31,11 @@ public enum OutgoingFields {
         return !(digits[0] == 0 && digits[2] > 0 && digits[1] == digits[2] - 1)
     }
 
+    /// The content codings that can be taken off a recorded body: none of a part, which is one of coded bytes.
+    public static func removableCodings(_ exchange: RecordedExchange) -> [String] {
+        isPart(exchange) ? [] : exchange.body.codings
+    }
+
     /// Whether a recorded 206 is a part that does not begin where the whole does.
     static func isFromWithin(_ exchange: RecordedExchange) -> Bool {
         isPart(exchange) && (contentRange(exchange)?.first ?? 0) > 0

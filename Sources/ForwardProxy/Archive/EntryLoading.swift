@@ -110,7 +110,7 @@ struct EntryLoader: Sendable {
     /// client that takes them all it is sent as it is. One of the others is a variant of the answer.
     private func pass(_ entry: inout LoadedEntry) {
         let codings = entry.exchange.body.codings
-        let isPart = !codings.isEmpty && entry.exchange.status == 206 && OutgoingFields.isPart(entry.exchange)
+        let isPart = !codings.isEmpty && OutgoingFields.isPart(entry.exchange)
         guard isPart || codings.count > 1 || codings.contains(where: { ContentCoding(named: $0) == nil }) else {
             return
         }
@@ -177,7 +177,7 @@ struct EntryLoader: Sendable {
         let coded = coding.map { MadeContent(coding: $0, etag: tag(stored), body: ByteBuffer(bytes: stored)) }
         do throws(ArchiveProblem) {
             // A part that happens to be decodable would not be the one that Content-Range names.
-            guard exchange.status != 206 || !OutgoingFields.isPart(exchange) else {
+            guard !OutgoingFields.isPart(exchange) else {
                 throw ArchiveProblem(.error, "a part of a coded body can't be decoded")
             }
             var stream = try ContentDecoder.stream(

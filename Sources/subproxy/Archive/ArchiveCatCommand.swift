@@ -52,8 +52,7 @@ struct ArchiveCatCommand: ProgramCommand {
         default: break
         }
         var exchange = try archive.exchange(index)
-        // A part of a coded body can't be decoded.
-        if exchange.status == 206, OutgoingFields.isPart(exchange) { exchange.body.codings = [] }
+        exchange.body.codings = OutgoingFields.removableCodings(exchange)
         guard !exchange.body.isMissing || exchange.method == "HEAD" else {
             let why = archive.table[index].unusable?.words ?? Unusable.bodyNotRecorded.words
             StandardStream.error.writeLine("subproxy: error: \(position) has no body: \(why)")

@@ -101,8 +101,7 @@ struct NamedArchive {
     func size(_ index: Int, _ exchange: RecordedExchange) throws(ArchiveProblem) -> Int? {
         var body = exchange.body
         guard !body.isMissing else { return nil }
-        // A part of a coded body can't be decoded.
-        if exchange.status == 206, OutgoingFields.isPart(exchange) { body.codings = [] }
+        body.codings = OutgoingFields.removableCodings(exchange)
         if let size = body.size, body.codings.isEmpty, !body.isRewritten { return size }
         var stream = try ContentDecoder.stream(
             try archive.openStoredBody(index), codings: body.codings, storedBytes: body.storedBytes,

@@ -21,13 +21,7 @@ import Testing
     }
 
     @Test func `A write goes to the origin first, with its body, and here where that fails`() throws {
-        let origin = try ScriptedOrigin { request, connection in
-            let request = try connection.readBody(of: request)
-            try connection.socket.send(
-                "HTTP/1.1 201 Created\r\nContent-Length: \(request.body.count)\r\n\r\n"
-                    + String(decoding: request.body, as: UTF8.self))
-            return true
-        }
+        let origin = try ScriptedOrigin.echoing(status: "201 Created")
         let map = """
             substitutions:
               http://127.0.0.1:\(origin.port)/: { sqlite: a.db, seed: a.sql, writes: memory, when: origin-fails }
@@ -46,13 +40,7 @@ import Testing
     }
 
     @Test func `Where there is no database, the origin gets a write with its body`() throws {
-        let origin = try ScriptedOrigin { request, connection in
-            let request = try connection.readBody(of: request)
-            try connection.socket.send(
-                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
-                    + String(decoding: request.body, as: UTF8.self))
-            return true
-        }
+        let origin = try ScriptedOrigin.echoing()
         let proxy = try TestProxy(
             "substitutions:\n  http://127.0.0.1:\(origin.port)/: { sqlite: a.db, writes: file, missing: forward }\n")
         let answer = try proxy.exchange(
@@ -63,13 +51,7 @@ import Testing
 
     @Test(arguments: ["", ", writes: file", ", writes: memory, limits: { body: 4B }"])
     func `Where there is no database, the origin gets whatever body a request has`(options: String) throws {
-        let origin = try ScriptedOrigin { request, connection in
-            let request = try connection.readBody(of: request)
-            try connection.socket.send(
-                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
-                    + String(decoding: request.body, as: UTF8.self))
-            return true
-        }
+        let origin = try ScriptedOrigin.echoing()
         let base = "http://127.0.0.1:\(origin.port)"
         let proxy = try TestProxy(
             """

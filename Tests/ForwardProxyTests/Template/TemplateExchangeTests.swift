@@ -176,13 +176,7 @@ import Testing
 
     @Test(arguments: [0, 3, 5000, 300_000])
     func `Where there is no template, the origin gets a request with its body`(length: Int) throws {
-        let origin = try ScriptedOrigin { request, connection in
-            let request = try connection.readBody(of: request)
-            try connection.socket.send(
-                "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n"
-                    + String(decoding: request.body, as: UTF8.self))
-            return true
-        }
+        let origin = try ScriptedOrigin.echoing()
         let url = "http://127.0.0.1:\(origin.port)/p"
         let proxy = try proxy("  \(url): { template: nix.html, missing: forward, limits: { body: 4B } }\n")
         let body = String(repeating: "x", count: length)
