@@ -81,24 +81,21 @@ struct Reader {
     private func tables() -> DatabaseAnswer {
         var output = JSONOutput()
         output.append("[")
-        for (index, view) in schema.tables.enumerated() {
+        let listed = schema.listed
+        for (index, entry) in listed.enumerated() {
+            let view = entry.view
             if index > 0 { output.append(",") }
             output.append("{\"name\":")
-            output.append(string: view.table.name)
+            output.append(string: entry.name)
             output.append(",\"kind\":")
-            output.append(string: view.table.kind.rawValue)
+            output.append(string: (view?.table.kind ?? .view).rawValue)
             output.append(",\"key\":[")
-            switch view.key {
-            case .columns(let columns):
-                for (index, column) in columns.enumerated() {
-                    if index > 0 { output.append(",") }
-                    output.append(string: view.table.columns[column].name)
-                }
-            case .rowID(let name): output.append(string: name)
-            case .none: break
+            for (index, name) in (view?.keyNames ?? []).enumerated() {
+                if index > 0 { output.append(",") }
+                output.append(string: name)
             }
             output.append("],\"columns\":[")
-            for (index, column) in view.table.columns.enumerated() {
+            for (index, column) in (view?.table.columns ?? []).enumerated() {
                 if index > 0 { output.append(",") }
                 output.append("{\"name\":")
                 output.append(string: column.name)
@@ -110,8 +107,8 @@ struct Reader {
         }
         output.append("]")
         var answer = DatabaseAnswer(200, output.bytes)
-        answer.fields.append(AnswerField("X-Total-Count", String(schema.tables.count)))
-        answer.note = "\(schema.tables.count) tables"
+        answer.fields.append(AnswerField("X-Total-Count", String(listed.count)))
+        answer.note = "\(listed.count) tables"
         return answer
     }
 

@@ -11,13 +11,20 @@ final class Schema: Sendable {
     let unusable: [ByBytes<String>: SQLiteError]
     /// Views whose columns are not read yet.
     let unreadViews: [String]
-    /// Those of them that take too much to be told of among all others, with what SQLite says.
-    let heavyViews: [ByBytes<String>: SQLiteError]
+    /// Views that take too much to be told of among all others, with what SQLite says, whether their columns were read or
+    /// not.
+    let heavyViews: [ByBytes<String>: HeavyView]
     private let indices: [ByBytes<String>: Int]
+
+    /// A view that takes much: its name as it is declared, and what SQLite says.
+    struct HeavyView: Sendable {
+        let name: String
+        let error: SQLiteError
+    }
 
     init(
         tables: [Table], version: Int64, unusable: [ByBytes<String>: SQLiteError] = [:], unreadViews: [String] = [],
-        heavyViews: [ByBytes<String>: SQLiteError] = [:]
+        heavyViews: [ByBytes<String>: HeavyView] = [:]
     ) {
         self.heavyViews = heavyViews
         self.unreadViews = unreadViews

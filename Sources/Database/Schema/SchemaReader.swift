@@ -32,6 +32,8 @@ extension Schema {
     /// To tell a view's columns, SQLite prepares all that it stands for, which may take long: it costs the requests that
     /// ask for the view.
     ///
+    /// Whether one takes much is told by the same limit whoever asks first, so that the list of tables is the same then.
+    ///
     /// - Parameter names: the views, as names are compared; nil for all that don't take much.
     /// - Throws: What ends the request.
     func readingViews(
@@ -41,35 +43,49 @@ extension Schema {
             names?.contains(name.asName) ?? (self.heavyViews[name.asName] == nil)
         }
         guard !wanted.isEmpty else { return self }
-        let bytes = connection.preparationBytes
-        // Of many, one that takes much would leave no time for the others.
-        if names == nil { connection.preparationBytes = min(bytes, Schema.listedViewBytes) }
-        defer { connection.preparationBytes = bytes }
         var tables = tables
         var unusable = unusable
         var heavyViews = heavyViews
+        var read: Set<ByBytes<String>> = []
         for name in wanted {
-            // While SQLite tells of a view it asks nobody whether to go on.
-            try Seeding.checkTime(connection)
             // A view over a table that is gone has no columns to tell.
             do throws(SQLiteError) {
-                let entry = (name: name, type: "view", hasRowID: false, isStrict: false)
-                if let view = try Schema.read(entry, isFullText: false, connection) { tables.append(view) }
+                var view: Table?
+                if heavyViews[name.asName] == nil {
+                    // Of many, one that takes much would leave no time for the others.
+                    do throws(SQLiteError) {
+                        view = try Schema.readView(name, bytes: Schema.listedViewBytes, connection)
+                    } catch {
+                        guard error.name == "SQLITE_NOMEM" else { throw error }
+                        heavyViews[name.asName] = HeavyView(name: name, error: error)
+                    }
+                }
+                if heavyViews[name.asName] != nil {
+                    guard names != nil else { continue }
+                    view = try Schema.readView(name, bytes: .max, connection)
+                }
+                if let view { tables.append(view) }
             } catch {
                 guard !error.isInterrupt, !error.isLock else { throw error }
-                if names == nil, error.name == "SQLITE_NOMEM" {
-                    heavyViews[name.asName] = error
-                } else {
-                    unusable[name.asName] = error
-                }
+                unusable[name.asName] = error
             }
+            read.insert(name.asName)
         }
-        var read = Set(wanted.map(\.asName))
-        if names == nil { read.subtract(heavyViews.keys) }
         return Schema(
             tables: tables.sorted { $0.name < $1.name }, version: version, unusable: unusable,
-            unreadViews: unreadViews.filter { !read.contains($0.asName) },
-            heavyViews: heavyViews.filter { !read.contains($0.key) })
+            unreadViews: unreadViews.filter { !read.contains($0.asName) }, heavyViews: heavyViews)
+    }
+
+    /// - Parameter bytes: what preparing it may take, where the connection allows no less.
+    private static func readView(
+        _ name: String, bytes: Int64, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> Table? {
+        // While SQLite tells of a view it asks nobody whether to go on.
+        try Seeding.checkTime(connection)
+        let allowed = connection.preparationBytes
+        connection.preparationBytes = min(allowed, bytes)
+        defer { connection.preparationBytes = allowed }
+        return try read((name: name, type: "view", hasRowID: false, isStrict: false), isFullText: false, connection)
     }
 
     /// Bytes that telling the columns of a view may take where all views are told of.

@@ -89,6 +89,15 @@ final class TableView: Sendable {
     /// A column in SQL.
     func sql(_ column: Int) -> String { "\(name).\(table.columns[column].name.quotedName)" }
 
+    /// The names of what names a row in a URL.
+    var keyNames: [String] {
+        switch key {
+        case .columns(let columns): columns.map { table.columns[$0].name }
+        case .rowID(let name): [name]
+        case .none: []
+        }
+    }
+
     /// The columns' names, for problems.
     var columnNames: [String] { table.columns.map(\.name) }
 }
@@ -116,10 +125,21 @@ final class SchemaView: Sendable {
     /// A table by its name, without ASCII case.
     func table(_ name: String) -> TableView? { indices[name.asName].map { tables[$0] } }
 
+    /// What the list of tables has, by name: of a view that takes much to prepare only its name, also where a request has
+    /// had its columns read.
+    var listed: [(name: String, view: TableView?)] {
+        let shown = rule.tables.map { Set($0.map(\.asName)) }
+        let heavy = schema.heavyViews.filter { shown?.contains($0.key) ?? true }
+        guard !heavy.isEmpty else { return tables.map { ($0.table.name, $0) } }
+        let others = tables.filter { schema.heavyViews[$0.table.name.asName] == nil }
+        return (others.map { ($0.table.name, $0) } + heavy.values.map { ($0.name, nil) })
+            .sorted { $0.name < $1.name }
+    }
+
     /// Views and virtual tables that there would be for clients if SQLite could use them.
     var unusable: [(name: String, error: SQLiteError)] {
         let shown = rule.tables.map { Set($0.map(\.asName)) }
-        return schema.unusable.merging(schema.heavyViews) { first, _ in first }.filter {
+        return schema.unusable.merging(schema.heavyViews.mapValues(\.error)) { first, _ in first }.filter {
             shown?.contains($0.key) ?? true
         }
         .map { ($0.key.wrappedValue, $0.value) }.sorted { $0.name < $1.name }

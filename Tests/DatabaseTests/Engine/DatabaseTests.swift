@@ -418,8 +418,24 @@ final class Folder: Sendable {
             #expect(unknown.status == 404 && unknown.body.contains(#"["t","v0","v1","v10","#), "\(unknown)")
         }
         let tables = await ask(database, .get, "")
-        #expect(tables.status == 200 && tables.body.contains(#""name":"v3","#), "\(tables)")
-        #expect(!tables.body.contains(#""name":"v25""#))
+        let light = #"{"name":"v3","kind":"view","key":[],"columns":[{"name":"a","type":""}]}"#
+        #expect(tables.status == 200 && tables.body.contains(light), "\(tables)")
+        #expect(tables.body.contains(#"{"name":"v25","kind":"view","key":[],"columns":[]}"#), "\(tables)")
+    }
+
+    @Test(arguments: [[], ["v14"], ["", "v14"], ["v14", "", "v2"], ["v2", "v14?a=1"]])
+    func `The list of tables is the same whichever views were asked for before`(before: [String]) async throws {
+        let views = (1...16).map { "CREATE VIEW v\($0) AS SELECT * FROM v\($0 - 1) UNION ALL SELECT * FROM v\($0 - 1)" }
+        try make(["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "CREATE VIEW v0 AS SELECT a FROM t"] + views)
+        let database = database()
+        defer { database.close() }
+        for target in before { _ = await ask(database, .get, target) { $0.limits.time = 600_000_000_000 } }
+        let tables = await ask(database, .get, "") { $0.limits.time = 600_000_000_000 }
+        func entry(_ name: String, columns: String) -> String {
+            #"{"name":"\#(name)","kind":"view","key":[],"columns":[\#(columns)]}"#
+        }
+        #expect(tables.body.contains(entry("v2", columns: #"{"name":"a","type":""}"#)), "\(tables)")
+        for heavy in ["v14", "v15", "v16"] { #expect(tables.body.contains(entry(heavy, columns: "")), "\(tables)") }
     }
 
     @Test func `A database that is too large is not copied`() async throws {
