@@ -22,6 +22,7 @@ extension Schema {
                 unusable[entry.name.asName] = error
             }
         }
+        try refuseCostlyViews(connection, tables)
         return Schema(
             tables: tables, version: version, unusable: unusable,
             unreadViews: found.filter { $0.type == "view" }.map(\.name))
@@ -90,6 +91,30 @@ extension Schema {
 
     /// Bytes that telling the columns of a view may take where all views are told of.
     private static let listedViewBytes: Int64 = 4 << 20
+
+    /// Refuses a database with a view whose names SQLite would compare for long without asking anybody: whatever names
+    /// that view, a statement of the map's or another view, would have it done.
+    private static func refuseCostlyViews(_ connection: SQLiteConnection, _ tables: [Table]) throws(SQLiteError) {
+        var counts: [ByBytes<String>: Int] = [:]
+        for table in tables { counts[table.name.asName] = table.columns.count }
+        let others = try connection.prepare("SELECT name, type, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+        var views: [(name: String, sql: String)] = []
+        let virtual = tables.filter(\.isFullText)
+        while try others.step() {
+            let name = others.string(0)
+            if others.string(1) == "view" { views.append((name, others.string(2))) }
+            guard counts[name.asName] == nil else { continue }
+            // A part of a virtual table has about as many columns as that.
+            let whole = virtual.first { name.asciiLowercased.hasPrefix($0.name.asciiLowercased + "_") }
+            counts[name.asName] = whole.map { $0.columns.count + 8 } ?? ViewCost.mostColumns
+        }
+        for view in views {
+            try Seeding.checkTime(connection)
+            guard ViewCost(of: view.sql, columnCount: { counts[$0] }).isTooMuch else { continue }
+            throw SQLiteError(
+                code: 18, message: "the view \(view.name) has too many names for the columns that its tables have")
+        }
+    }
 
     /// The tables and views that there are, without shadow tables, by name.
     ///

@@ -14,7 +14,7 @@ struct TableOptions {
                 depth -= 1
                 words = []
             case .word(let word) where depth == 0: words.insert(word.asciiUppercased)
-            case .word, .parameter, .end, .other: break
+            case .word, .quoted, .parameter, .end, .symbol: break
             }
         }
         self.words = words

@@ -32,7 +32,7 @@ public struct StatementText: Sendable, Equatable {
                 if name.utf8.count > 1, !parameters.contains(where: { $0.hasBytes(of: name) }) {
                     parameters.append(name)
                 }
-            case .other: break
+            case .quoted, .symbol: break
             }
         }
         guard let first = words.first else {
@@ -60,8 +60,10 @@ struct StatementScanner {
         case opening, closing
         /// `;`
         case end
-        /// A text, a name in quotes, or an operator.
-        case other
+        /// A text or a name in quotes, without them.
+        case quoted(String)
+        /// A byte of what is none of these, as of an operator.
+        case symbol(UInt8)
     }
 
     private let text: [UInt8]
@@ -81,21 +83,33 @@ struct StatementScanner {
         case UInt8(ascii: ")"): return .closing
         case UInt8(ascii: "?"): return .parameter("?")
         case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
-            skip { $0 != byte }
-            index += 1
-            return .other
+            return .quoted(quoted(byte))
         case UInt8(ascii: "["):
             skip { $0 != UInt8(ascii: "]") }
-            index += 1
-            return .other
+            defer { index += 1 }
+            return .quoted(String(decoding: text[(start + 1)..<index], as: UTF8.self))
         case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"):
             skip(StatementScanner.isOfName)
             return .parameter(String(decoding: text[start..<index], as: UTF8.self))
         case let first where StatementScanner.isOfName(first):
             skip(StatementScanner.isOfName)
             return .word(String(decoding: text[start..<index], as: UTF8.self))
-        default: return .other
+        default: return .symbol(byte)
         }
+    }
+
+    /// What stands up to the next quote, which ends nothing where it is doubled.
+    private mutating func quoted(_ quote: UInt8) -> String {
+        var found: [UInt8] = []
+        while let byte = peek() {
+            index += 1
+            if byte == quote {
+                guard peek() == quote else { break }
+                index += 1
+            }
+            found.append(byte)
+        }
+        return String(decoding: found, as: UTF8.self)
     }
 
     /// Passes blanks and comments over.
