@@ -7,7 +7,7 @@ import SQLite
 struct BodyReader {
     let view: TableView
     let body: DatabaseRequest.Body
-    /// For PATCH with a merge patch, a column's value before.
+    /// For PATCH with a merge patch, the value before of a column that is changed in part.
     var current: ((Int) throws(Problem) -> SQLiteValue)?
 
     /// The columns of a row that a body sets, in the table's order of columns.
@@ -60,7 +60,7 @@ struct BodyReader {
         for member in object.members {
             let column = try column(member.name, in: row)
             guard !view.table.columns[column].isGenerated else { continue }
-            if let current, view.forms[column] == .json {
+            if let current, view.forms[column] == .json, case .object = member.value {
                 row.set(column, try merged(try current(column), member.value, column))
             } else {
                 row.set(column, try value(member.value, column))

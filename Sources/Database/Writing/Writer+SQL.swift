@@ -86,13 +86,27 @@ extension Writer {
         case (.children(let child, let references, let parent, _), .post):
             return try explained(insertionInto: child, references, parent)
         case (.row(let view, let key), .put), (.row(let view, let key), .patch):
-            guard body.type != "application/merge-patch+json" else {
-                return (nil, "the SQL of a merge patch depends on the row")
+            var merged: [Int] = []
+            var reader = BodyReader(view, body)
+            if body.type == "application/merge-patch+json" {
+                reader.current = { column throws(Problem) in
+                    merged.append(column)
+                    return .null
+                }
             }
-            var row = try BodyReader(view, body).row()
+            var row = try reader.row()
+            for column in merged { row.set(column, .null) }
             try checkKey(&row, view, key)
             let sets = request.method == .put ? replacement(of: view, by: row) : changes(of: view, by: row)
-            return sets.isEmpty ? (nil, "nothing is set") : try explained(Writer.update(view, sets), view, key)
+            guard !sets.isEmpty else { return (nil, "nothing is set") }
+            var made = try explained(Writer.update(view, sets), view, key)
+            let names = merged.sorted().map { "'\(view.table.columns[$0].name)'" }.joined(separator: ", ")
+            let values = merged.count == 1 ? "the value of \(names) is" : "the values of \(names) are"
+            if !merged.isEmpty {
+                made.remark = ["\(values) merged with what the row has", made.remark].compactMap(\.self)
+                    .joined(separator: "; ")
+            }
+            return made
         default: return (nil, nil)
         }
     }

@@ -159,6 +159,29 @@ import Testing
         #expect(row.remark == "the last value names the row, which is read first")
     }
 
+    @Test(
+        arguments: [
+            (
+                #"{"extra":{"color":"blue"},"stock":3}"#, "[3,null,2]",
+                "the value of 'extra' is merged with what the row has"
+            ),
+            // Nothing is left of what the row has.
+            (#"{"extra":[1],"stock":3}"#, #"[3,"[1]",2]"#, nil), (#"{"extra":null,"stock":3}"#, "[3,null,2]", nil),
+        ] as [(String, String, String?)])
+    func `A merge patch is explained without the values that it is merged with`(
+        body: String, values: String, remark: String?
+    ) throws {
+        let patch = try explainWrite(.patch, "products/2", body, type: "application/merge-patch+json")
+        #expect(patch.sql == #"UPDATE "products" SET "stock"=?,"extra"=? WHERE "products".rowid=?"#)
+        #expect(patch.values == values && patch.remark == remark && patch.problem == nil, "\(patch)")
+    }
+
+    @Test func `What is wrong with a merge patch is told`() throws {
+        let body = #"{"extra":{"color":"blue"},"prize":3}"#
+        let patch = try explainWrite(.patch, "products/2", body, type: "application/merge-patch+json")
+        #expect(patch.sql == nil && patch.problem?.title == "unknown column")
+    }
+
     @Test func `What is wrong with a write's body is told`() throws {
         let wrong = try explainWrite(.patch, "products/2", #"{"prize":3}"#)
         #expect(wrong.problem?.title == "unknown column" && wrong.sql == nil)
