@@ -9,7 +9,12 @@ struct ExplanationTests {
             "http://h/post: { text: p, methods: [POST, PUT] }",
             "http://h/field: { file: f, request-headers: { X-Key: \"v*\" } }", "http://h/folder/: folder/",
             "http://www.w/a: a", "http://bare/a: a", "http://port:8080/a: a", "http://h/Case/File.PNG: c",
-            "http://h/param: { file: p, query: { v: \"1*\", w: \"\" } }", "//both/a: a", "http://ported/a: a")
+            "http://h/param: { file: p, query: { v: \"1*\", w: \"\" } }", "//both/a: a", "http://ported/a: a",
+            "https://s.pattern/*.png: $1.png", "http://q.pattern/*.png?size=*&n=1: $1.png",
+            "\"http://*.host.pattern/a/*\": $2", "\"http://port.pattern:8*/a/*\": $2", "http://star.pattern/a/*.png: $1",
+            "http://case.pattern/Case/*.PNG: $1", "http://deep.pattern/img/*.png: $1", "http://high.pattern/x/y/img/: i/",
+            "http://post.pattern/*: { text: x, methods: [POST] }", "http://fixed.pattern:81/*/: a",
+            "sqlite://products/**: { sqlite: a.db }")
     }
 
     @Test(
@@ -40,6 +45,38 @@ struct ExplanationTests {
             ("http://h/case/file.png", "GET", 11, "matches but for the case of the path"),
             ("http://h/FOLDER/x", "GET", 7, "matches but for the case of the path"),
             ("http://h/param?v=2", "GET", 12, "matches but for its query: the rule wants v=1*, w="),
+            (
+                "http://s.pattern/a.png", "GET", 15,
+                "matches but for the scheme: the rule is for https; a key that begins with // is for both"
+            ),
+            ("http://q.pattern/a.png?n=1", "GET", 16, "matches but for its query: the rule's URL has 'size=*&n=1'"),
+            (
+                "http://host.pattern/a/b", "GET", 17,
+                "matches but for the host: '*.' stands for a label or more before it, and there is none"
+            ),
+            ("http://port.pattern/a/b", "GET", 18, "matches but for the port: the rule is for port 8*"),
+            (
+                "http://star.pattern/a/b/c.png", "GET", 19,
+                "matches but for '*', which stands for text within one segment; '**' would match"
+            ),
+            ("http://case.pattern/case/a.png", "GET", 20, "matches but for the case of the path"),
+            (
+                "http://deep.pattern/app/v1/img/a.png", "GET", 21,
+                "matches but for the beginning of the path: the rule's URL does not have '/app/v1'"
+            ),
+            (
+                "http://high.pattern/img/a.png", "GET", 22,
+                "matches but for the beginning of the path: the rule's URL has '/x/y' before it"
+            ),
+            (
+                "http://post.pattern/a", "GET", 23,
+                "matches but for the method: the rule answers POST; 'methods' may name more"
+            ),
+            ("http://fixed.pattern/a/", "GET", 24, "matches but for the port: the rule is for port 81"),
+            (
+                "http://fixed.pattern:81/a", "GET", 24, "matches but for a '/' at the end, which the rule's URL has"
+            ),
+            ("http://products/1", "GET", 25, "matches but for the scheme: the rule is for sqlite"),
         ])
     func nearestMiss(_ url: String, _ method: String, _ line: Int, _ reason: String) throws {
         let explanation = try map.get().explanation(url, method)
@@ -54,7 +91,13 @@ struct ExplanationTests {
         #expect(explanation.nearestMiss?.reason == "matches but for the request field x-key, which is not v*")
     }
 
-    @Test("where nothing is near, nothing is named", arguments: ["http://other/", "ftp://x/y", "http://h/nothing"])
+    @Test(
+        "where nothing is near, nothing is named",
+        arguments: [
+            "http://other/", "ftp://x/y", "http://h/nothing", "http://star.pattern/b.gif", "http://h/a/b/c",
+            // Two things differ.
+            "http://s.pattern:81/a.png", "https://www.bare/a",
+        ])
     func nothing(_ url: String) throws {
         let explanation = try map.get().explanation(url)
         #expect(explanation.nearestMiss == nil && explanation.answer == nil)
