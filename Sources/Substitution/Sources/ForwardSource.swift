@@ -41,7 +41,9 @@ struct ForwardSource: SourceKind {
         SourceURL.append(request, to: &url)
         do throws(TargetError) {
             let target = try TargetURI(absolute: ByteBuffer(bytes: url))
-            return request.keepsAuthority ? .origin(target) : .refused(.capturedAuthority)
+            guard request.template != nil else { return .origin(target) }
+            guard request.keepsAuthority else { return .refused(.capturedAuthority) }
+            return SourceURL.hasEmptyLabel(target) ? .refused(.emptyLabel) : .origin(target)
         } catch {
             return .refused(.notAURL(error))
         }

@@ -44,12 +44,14 @@ struct RedirectSource: SourceKind {
         let location = namesHost ? url : RedirectSource.keepingHost(url)
         // A path stays on the host that was asked.
         if request.template != nil, namesHost || location.first != UInt8(ascii: "/") {
+            let scheme = url.first == UInt8(ascii: "/") ? Array("http:".utf8) : []
             do throws(TargetError) {
-                if url.first != UInt8(ascii: "/") { _ = try TargetURI(absolute: ByteBuffer(bytes: url)) }
+                let target = try TargetURI(absolute: ByteBuffer(bytes: scheme + url))
+                guard request.keepsAuthority else { return .refused(.capturedAuthority) }
+                guard !SourceURL.hasEmptyLabel(target) else { return .refused(.emptyLabel) }
             } catch {
                 return .refused(.notAURL(error))
             }
-            guard request.keepsAuthority else { return .refused(.capturedAuthority) }
         }
         return .content(
             SourceContent(bytes: [], type: "", status: status, location: location, isOwnWording: true))

@@ -57,12 +57,14 @@ public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
     case notAURL(TargetError)
     /// A capture brings more into the scheme or the authority of that URL than belongs there.
     case capturedAuthority
+    /// The captures leave the host of that URL a dot without a name before it.
+    case emptyLabel
 
     /// Whether it is about a URL to forward or redirect to, and not about a file's path.
     public var isOfURL: Bool {
         switch self {
         case .encodedSlash, .nulByte, .dotSegment, .emptySegment: false
-        case .notAURL, .capturedAuthority: true
+        case .notAURL, .capturedAuthority, .emptyLabel: true
         }
     }
 
@@ -74,6 +76,7 @@ public enum RefusalReason: Error, Sendable, Equatable, CustomStringConvertible {
         case .emptySegment: "the path has two slashes in a row, and no file has an empty name"
         case .notAURL(let error): "the URL made with the captures is none: \(error)"
         case .capturedAuthority: "a capture in its host brings more than a host and a port"
+        case .emptyLabel: "with the captures its host has a dot without a name before it"
         }
     }
 }

@@ -4,11 +4,24 @@ import NIOCore
 /// The URLs that `forward` and `redirect` lead to.
 enum SourceURL {
     static func parse(_ text: [UInt8]) throws(KeyError) -> TargetURI {
+        let uri: TargetURI
         do throws(TargetError) {
-            return try TargetURI(String(decoding: text, as: UTF8.self))
+            uri = try TargetURI(String(decoding: text, as: UTF8.self))
         } catch {
             throw KeyError(error.description)
         }
+        guard !hasEmptyLabel(uri) else { throw KeyError("a host has no empty label: a dot has a name before it") }
+        return uri
+    }
+
+    /// Whether a dot of the host has no name before it (RFC 1034 §3.1).
+    static func hasEmptyLabel(_ uri: TargetURI) -> Bool {
+        var before = UInt8(ascii: ".")
+        for byte in uri.host.utf8 {
+            if byte == UInt8(ascii: "."), before == byte { return true }
+            before = byte
+        }
+        return false
     }
 
     /// Adds the rest of a folder's path and the request's query to a URL.

@@ -277,6 +277,34 @@ struct SourceTests {
     }
 
     @Test(
+        "captures that leave the host a dot without a name before it are refused",
+        arguments: ["a/", "a/.", "a/x.", "a/.x", "a/x..y", "b/", "b/.x", "b/x..y", "c/", "c/x.", "c/.", "d/.x", "d/x..y"])
+    func emptyLabel(_ path: String) throws {
+        let templates = [
+            "a/(.*)": "http://$1.example.com/p", "b/(.*)": "http://me@$1.example.com:81/p", "c/(.*)": "http://a.$1.b/p",
+            "d/(.*)": "http://$1/p",
+        ]
+        for option in ["forward", "redirect"] {
+            let lines = templates.map { "\"~^http://h/\($0)$\": { \(option): \"\($1)\" }" }
+            let map = try rules(lines.joined(separator: "\n  "))
+            #expect(
+                try map.answer("http://h/\(path)")
+                    == "refused: with the captures its host has a dot without a name before it")
+        }
+        let relative = try rules("\"~^http://h/(.*)$\": { redirect: \"//$1.example.com/p\" }")
+        #expect(try relative.answer("http://h/").hasPrefix("refused: with the captures its host has a dot"))
+        #expect(try relative.answer("http://h/www") == "redirect //www.example.com/p")
+    }
+
+    @Test("a URL of the map's own has no dot without a name before it", arguments: ["forward", "redirect"])
+    func emptyLabelOfMap(_ option: String) {
+        for url in ["http://.example.com/", "http://a..b/", "http://a..$1/"] {
+            let found = headlines("substitutions:\n  http://h/*: { \(option): \"\(url)\" }\n")
+            #expect(found.count == 1 && found[0].contains("a host has no empty label"), "\(found)")
+        }
+    }
+
+    @Test(
         "a redirect to a path of the same host stays there",
         arguments: [
             ("http://h/a/x", "redirect /x"), ("http://h/a//evil/x", "redirect /evil/x"),
