@@ -39,6 +39,10 @@ struct URIParts {
             (scheme, schemeLength) = try URIParts.scheme(bytes, &isNormalised)
             index = schemeLength &+ 3
             (host, port) = try URIParts.authority(bytes, &index, scheme, &isNormalised)
+            if let given = port, given == URIParts.otherDefaultPort(bytes, schemeLength) {
+                port = nil
+                isNormalised = false
+            }
         }
 
         let pathStart = index
@@ -102,6 +106,15 @@ struct URIParts {
         let name = UnsafeRawBufferPointer(rebasing: bytes[0..<index])
         if name.equalsIgnoringCase("http") { return (.http, index) }
         return (name.equalsIgnoringCase("https") ? .https : .other, index)
+    }
+
+    /// The port where none is given, for schemes besides http and https: those that the URL standard has ("special
+    /// scheme").
+    private static func otherDefaultPort(_ bytes: UnsafeRawBufferPointer, _ schemeLength: Int) -> UInt16? {
+        let name = UnsafeRawBufferPointer(rebasing: bytes[0..<schemeLength])
+        if name.equalsIgnoringCase("ftp") { return 21 }
+        if name.equalsIgnoringCase("ws") { return 80 }
+        return name.equalsIgnoringCase("wss") ? 443 : nil
     }
 
     /// Host and port of the authority that begins at `index`, which is left where it ends.

@@ -41,7 +41,9 @@ struct URINormaliserTests {
             // Scheme-based: port, empty path, user information, fragment
             ("http://a:80/", "http://a/"), ("http://a:/", "http://a/"), ("https://a:443/", "https://a/"),
             ("http://a:443/", "http://a:443/"), ("http://a:0080/", "http://a/"), ("http://a:08080/", "http://a:8080/"),
-            ("ftp://a:21/", "ftp://a:21/"), ("http://[::1]:80/", "http://[::1]/"), ("http://a", "http://a/"),
+            ("ftp://a:21/", "ftp://a/"), ("FTP://a:0021/x", "ftp://a/x"), ("ftp://a:80/", "ftp://a:80/"),
+            ("ws://a:80/", "ws://a/"), ("wss://a:443/", "wss://a/"), ("wss://a:80/", "wss://a:80/"),
+            ("assets://a:80/", "assets://a:80/"), ("http://[::1]:80/", "http://[::1]/"), ("http://a", "http://a/"),
             ("http://a?x", "http://a/?x"), ("http://a?", "http://a/?"), ("http://a/?", "http://a/?"),
             ("http://a#f", "http://a/"), ("http://a/b#f?g", "http://a/b"), ("http://a/b?c#d", "http://a/b?c"),
             ("http://user@a/", "http://a/"), ("http://User:Pa%20ss@A:81/", "http://a:81/"), ("http://@a/", "http://a/"),
