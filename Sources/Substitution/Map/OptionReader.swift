@@ -47,6 +47,9 @@ struct OptionReader {
                 diagnostics.error(
                     "methods are case-sensitive; did you mean '\(String(decoding: capitals, as: UTF8.self))'?",
                     at: scalar.span)
+            } else if token == [UInt8(ascii: "*")] {
+                diagnostics.error(
+                    "'*' is no method, and stands for none; name each, as in [GET, HEAD, POST]", at: scalar.span)
             } else if Method.named(token) == .connect {
                 diagnostics.error("a CONNECT request has no URL that a rule could answer", at: scalar.span)
             } else {
@@ -68,6 +71,7 @@ struct OptionReader {
         guard !entries.isEmpty else { return refuse("a mapping without parameters; write 'ignore'", value) }
         reportDuplicates(value, "the parameter")
         var conditions: [ParameterCondition] = []
+        var names: [[UInt8]: YAMLScalar] = [:]
         for entry in entries {
             guard let name = entry.key.scalar, name.count > 0 else {
                 diagnostics.error("a parameter's name is text", at: entry.key.span)
@@ -78,7 +82,16 @@ struct OptionReader {
                     "a parameter's value is one text; \"*\" is any, and \"\" is none", at: span(entry))
                 continue
             }
-            conditions.append(ParameterCondition(name: name.bytes, value: text.bytes))
+            let condition = ParameterCondition(name: name.bytes, value: text.bytes)
+            conditions.append(condition)
+            // Names that are written alike were reported.
+            if let first = names[condition.name], first.bytes != name.bytes {
+                diagnostics.error(
+                    "the parameter \(name) is '\(first.string)' percent-encoded, which is on line "
+                        + "\(first.span.start.line) already", at: name.span)
+            } else {
+                names[condition.name] = name
+            }
         }
         // The order in the map decides nothing, so equal conditions are shared whatever theirs is.
         return .parameters(conditions.sorted { $0.name.lexicographicallyPrecedes($1.name) })

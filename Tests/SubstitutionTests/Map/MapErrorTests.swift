@@ -202,6 +202,10 @@ struct MapErrorTests {
             ("file: a, methods: []", "2:35: error: an empty list of methods; this rule could never answer"),
             ("file: a, methods: [get]", "2:36: error: methods are case-sensitive; did you mean 'GET'?"),
             ("file: a, methods: [\"G T\"]", "2:36: error: a method is a word such as GET"),
+            (
+                "file: a, methods: [\"*\"]",
+                "2:36: error: '*' is no method, and stands for none; name each, as in [GET, HEAD, POST]"
+            ),
             ("file: a, methods: [CONNECT]", "2:36: error: a CONNECT request has no URL that a rule could answer"),
             (
                 "file: a, query: ignor",
@@ -214,6 +218,10 @@ struct MapErrorTests {
                 "2:38: error: a parameter's value is one text; \"*\" is any, and \"\" is none"
             ),
             ("file: a, query: { v: }", "2:35: error: a parameter's value is one text; \"*\" is any, and \"\" is none"),
+            (
+                "file: a, query: { a: 1, \"%61\": 2 }",
+                "2:41: error: the parameter '%61' is 'a' percent-encoded, which is on line 2 already"
+            ),
             ("file: a, query: { v: 1, v: 2 }", "2:41: error: the parameter 'v' comes twice; it is on line 2 already"),
             (
                 "file: a, request-headers: [Accept]",
