@@ -47,7 +47,7 @@ enum AnswerFields {
         if hasContent, !content.mediaType.isEmpty, content.location == nil || body.size > 0 {
             fields.append(Field(name: "Content-Type", value: content.mediaType, isContent: true))
         }
-        if let coding = body.coding {
+        if let coding = body.coding ?? content.coding {
             fields.append(Field(name: "Content-Encoding", value: Array(coding.name.description.utf8), isContent: true))
         }
         if let location = content.location {

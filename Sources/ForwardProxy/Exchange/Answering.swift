@@ -288,13 +288,18 @@ extension AnswerContent {
     static func file(
         _ file: LoadedFile, options: RuleOptions, now: Int64
     ) -> AnswerContent {
-        AnswerContent(
-            bodies: file.variants.filter { $0.coding == nil || !options.saysCoding }.map { variant in
+        let type = options.type ?? SystemMediaTypes.type(forPath: file.path)
+        // An SVG that is kept compressed, as browsers take it only with its coding said (SVG 2, §1.5).
+        let isCompressed =
+            !options.saysCoding && type.essence.elementsEqual("image/svg+xml".utf8)
+            && String(decoding: file.path.suffix(5), as: UTF8.self).equalsIgnoringASCIICase(".svgz")
+        return AnswerContent(
+            bodies: file.variants.filter { $0.coding == nil || !options.saysCoding && !isCompressed }.map { variant in
                 Body(
                     coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body, sealed: variant.sealed)
             },
-            mediaType: (options.type ?? SystemMediaTypes.type(forPath: file.path)).withDefaultCharset.bytes, file: file)
+            mediaType: type.withDefaultCharset.bytes, coding: isCompressed ? .gzip : nil, file: file)
     }
 }
 

@@ -122,6 +122,8 @@ struct AnswerContent {
     var bodies: [Body]
     var mediaType: [UInt8]
     var defaultStatus = 200
+    /// The coding that the file itself is in, whatever a client accepts; nil for none that is known.
+    var coding: ContentCoding?
     /// A Location of a redirect.
     var location: [UInt8]?
     var file: LoadedFile?

@@ -281,6 +281,27 @@ struct MappedAnswerTests {
         #expect(plain.field("Content-Encoding") == nil)
     }
 
+    @Test(
+        "a compressed SVG says that it is, also from disk, and a rule may say otherwise",
+        arguments: [
+            ("", "image/svg+xml", "gzip"), (", retain: false", "image/svg+xml", "gzip"),
+            (", type: image/svg+xml", "image/svg+xml", "gzip"), (", type: application/gzip", "application/gzip", nil),
+            (", headers: { Content-Encoding: null }", "image/svg+xml", nil),
+        ])
+    func compressedSVG(options: String, type: String, coding: String?) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/f: { file: F.SVGZ\(options) }\n  http://m.test/: ./\n",
+            files: ["F.SVGZ": Self.text, "plain.svg": "<svg/>"])
+        for fields in [[], ["Accept-Encoding: br"], ["Range: bytes=0-1"]] {
+            let response = try proxy.exchange("GET", "http://m.test/f", fields: fields)
+            #expect(response.field("Content-Type")?.hasPrefix(type) == true)
+            #expect(response.field("Content-Encoding") == coding)
+            #expect(response.field("Vary") == "Origin")
+            #expect(response.body == (fields == ["Range: bytes=0-1"] ? "Th" : Self.text))
+        }
+        #expect(try proxy.exchange("GET", "http://m.test/plain.svg").field("Content-Encoding") == nil)
+    }
+
     @Test("a sibling is not sent where the rule says what the coding is", arguments: ["null", "br"])
     func ownCoding(_ value: String) throws {
         let proxy = try TestProxy(
