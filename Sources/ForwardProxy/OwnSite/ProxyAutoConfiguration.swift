@@ -11,14 +11,16 @@ enum ProxyAutoConfiguration {
         return OwnPage(type: "application/x-ns-proxy-autoconfig", body: ByteBuffer(string: script))
     }
 
-    /// The script: `FindProxyForURL` with the map's hosts and host patterns; every other host is reached directly.
+    /// The script: `FindProxyForURL` with the map's hosts and host patterns, those of `intercept` too; every other host is reached directly.
     ///
     /// - Parameters:
     ///   - proxy: `host:port` of this proxy as the client knows it.
     ///   - isEncrypted: whether the client speaks TLS with the proxy.
     static func script(for map: SubstitutionMap, proxy: String, isEncrypted: Bool) -> String {
         let way = isEncrypted ? "HTTPS" : "PROXY"
+        // What a tunnel is to be decrypted for is not seen unless the client comes here.
         let hosts = Set(map.namedHosts().filter { $0.scheme == "http" || $0.scheme == "https" }.map(\.host))
+            .union(map.interceptPatterns)
         guard !map.hasExpressions, hosts.count <= mostHosts else {
             return """
                 // subproxy: the map has rules for hosts that can't be listed, so every request goes to the proxy.

@@ -33,6 +33,15 @@ struct OwnSiteTests {
         #expect(try own(proxy, "http://127.0.0.1:\(proxy.port)/none").status == 508)
     }
 
+    @Test("hosts to decrypt are sent here, and hosts of other schemes are not")
+    func interceptedHosts() throws {
+        let proxy = try TestProxy(
+            "intercept: [c.test, \"*.d.test\"]\nsubstitutions:\n  http://a.test/x: { text: x }\n  e://e.test/x: { text: x }\n")
+        let script = try own(proxy, "/proxy.pac", host: "localhost:\(proxy.port)").body
+        for text in [#""a.test": 1"#, #""c.test": 1"#, #""*.d.test""#] { #expect(script.contains(text), "\(script)") }
+        #expect(!script.contains("e.test"))
+    }
+
     @Test(
         "a page says which methods it answers, and the proxy which pages it has",
         arguments: ["/", "/proxy.pac", "/metrics", "/healthz", "/ca.pem", "/ca.mobileconfig"])
