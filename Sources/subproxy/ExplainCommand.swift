@@ -94,10 +94,13 @@ struct ExplainCommand: ProgramCommand {
             section.append(name: "Content-Type".utf8, value: "application/x-www-form-urlencoded".utf8)
         }
         let type = section.withFirst(.contentType) { String(decoding: $0, as: UTF8.self) } ?? ""
-        let isSecure = url.uri.scheme == .https && method.known != .connect
+        // It asks for a tunnel to a host, and what is asked for in it is another request.
+        let isTunnel = method.known == .connect
+        let isSecure = url.uri.scheme == .https && !isTunnel
         let archive: ArchivePreview?
         do throws(ArchiveProblem) {
-            archive = try ArchivePreview(url.uri, method: method, fields: section, body: body, map: map)
+            archive =
+                isTunnel ? nil : try ArchivePreview(url.uri, method: method, fields: section, body: body, map: map)
         } catch {
             throw CommandFailure(status: .dataError, message: "an entry of an archive can't be read: \(error.message)")
         }
@@ -106,7 +109,8 @@ struct ExplainCommand: ProgramCommand {
                 url.uri, method: method, fields: fields, map: map,
                 archive: method.known == .connect ? nil : archive, settings: settings)
         }
-        let explanation = map.explain(url.uri, method: method, fields: section, scratch: &scratch)
+        let explanation =
+            isTunnel ? Explanation.none : map.explain(url.uri, method: method, fields: section, scratch: &scratch)
         let requested = preview(method, section)
         let answer = requested.preflightRule == nil ? explanation.answer : nil
         let isRules =
@@ -116,7 +120,7 @@ struct ExplainCommand: ProgramCommand {
             preview: requested,
             connect: isSecure ? preview(RequestMethod(.connect), FieldSection()) : nil,
             archive: isRules ? nil : archive,
-            elsewhere: isRules || archive != nil ? [] : map.nearestElsewhere(url.uri, method: method),
+            elsewhere: isRules || isTunnel || archive != nil ? [] : map.nearestElsewhere(url.uri, method: method),
             database: answer.flatMap {
                 DatabasePreview($0, url.uri, method: method, map: map, body: body.map { (type, $0) })
             },

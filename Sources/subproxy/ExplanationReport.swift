@@ -65,6 +65,8 @@ struct ExplanationReport {
         } else if let archive = preview.preflightArchive {
             lines.append("\(archive.shortName) answers the preflight")
             lines.append("  because \(ExplanationReport.preflightReason)")
+        } else if method == "CONNECT" {
+            lines.append("no rule answers a CONNECT: it asks for a tunnel, and rules are for the requests in it")
         } else if archive?.found == nil {
             lines += explanation.lines
         }

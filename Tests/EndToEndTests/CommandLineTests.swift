@@ -353,6 +353,24 @@ struct CommandLineTests {
         #expect(try explain(["http://a.example/x", "-X", "OPTIONS"]).contains("answers the preflight") == false)
     }
 
+    @Test("explain names no rule for a CONNECT, which asks for a tunnel", arguments: ["https", "http"])
+    func explainConnect(scheme: String) throws {
+        let folder = TemporaryFolder()
+        try folder.write("m.yaml", "substitutions:\n  //sec.example/: { text: x }\n")
+        func explain(_ options: [String]) throws -> String {
+            try SubproxyProcess.run(
+                ["explain", "--map", "m.yaml", "-X", "CONNECT", "\(scheme)://sec.example/"] + options,
+                folder: folder.path
+            ).output
+        }
+        let text = try explain([])
+        #expect(text.contains("no rule answers a CONNECT") && text.contains("outcome: "), "\(text)")
+        #expect(!text.contains("answers with") && !text.contains("nearest miss"), "\(text)")
+        let object = try #require(JSONSerialization.jsonObject(with: Data(explain(["--json"]).utf8)) as? [String: Any])
+        #expect(object["answered"] as? Bool == false && object["rule"] is NSNull && object["connect"] is NSNull)
+        #expect(object["outcome"] as? String == (scheme == "https" ? "tunnelled" : "refused"), "\(object)")
+    }
+
     @Test("An address in use is one line that says who may hold it, and status 69")
     func addressInUse() throws {
         let folder = TemporaryFolder()

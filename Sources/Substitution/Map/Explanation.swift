@@ -51,6 +51,9 @@ public struct Explanation: Sendable {
     /// Where no rule answers, the one that comes nearest, and what would make it answer.
     public let nearestMiss: Miss?
 
+    /// That of a request that no rule is looked for, as a CONNECT.
+    public static let none = Explanation(answer: nil, passedOver: [], nearestMiss: nil)
+
     /// The explanation as lines of text.
     public var lines: [String] {
         var lines: [String] = []
