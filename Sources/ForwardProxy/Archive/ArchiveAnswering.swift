@@ -171,8 +171,9 @@ extension LoopContext {
         exchangeMetrics.archiveMisses &+= 1
         proxy.configuration.replay?.noteMiss(asked, miss)
         client.record?.rule = ""
+        // The map names the host, and not the URL.
+        client.record?.isMapped = false
         guard miss.missing != .forward else { return .notMine }
-        client.record?.isMapped = true
         guard miss.missing != .noContent else {
             answerNoContent(miss.note, answersCORS: archive.options.cors == .auto, request, client)
             return .begun(nil)
