@@ -12,6 +12,7 @@ struct HTTP2Tests {
         case floods = "Floods and clients that do not read"
         case bodies = "Bodies, trailers, interim responses and the end"
         case uploads = "Requests that are answered before they have ended"
+        case held = "Bodies that are held while an origin or a source is asked, over HTTP/1.1 too"
         case stored = "Stored responses"
 
         var script: String {
@@ -23,6 +24,7 @@ struct HTTP2Tests {
             case .floods: "http2floods.py"
             case .bodies: "http2bodies.py"
             case .uploads: "http2uploads.py"
+            case .held: "heldbodies.py"
             case .stored: "http2stored.py"
             }
         }
@@ -31,7 +33,7 @@ struct HTTP2Tests {
     @Test("Each case of a table ends as RFC 9113 wants it, and the proxy goes on", arguments: Table.allCases)
     func table(_ table: Table) throws {
         let client = try ChildProcess.run(
-            ["python3", "-B", "\(EndToEnd.scripts)/\(table.script)", RunningBinary.path], seconds: 200)
+            ["python3", "-B", "\(EndToEnd.scripts)/\(table.script)", RunningBinary.path], seconds: 400)
         #expect(client.status == 0, "\(client.output)\(client.error)")
         let last = client.output.split(separator: "\n").last ?? ""
         #expect(last.hasSuffix(" passed, 0 failed") && !last.hasPrefix("0 "), "\(client.output)\(client.error)")

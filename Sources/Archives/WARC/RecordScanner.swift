@@ -293,7 +293,8 @@ final class RecordScanner {
                 if try !source.fill(1) { return false }
             } else if isStarted {
                 _ = try passNewlines()
-                if try source.isAtMemberEnd() {
+                // The empty lines behind a record may be members of their own.
+                while try source.isAtMemberEnd() {
                     guard try source.nextMember() else { return false }
                     _ = try passNewlines()
                 }
@@ -382,18 +383,36 @@ final class RecordScanner {
     private func find(isAtLine: Bool = false) throws(ArchiveProblem) {
         source.isInRecord = false
         if isAtLine, try source.fill(5), source.window.begins(with: "WARC/") { return }
+        while try !findInMember(), source.isCompressed, !source.isAtEnd {
+            if source.damage != nil {
+                let isCheap = mayReadAgain(source.position + source.filePosition - source.member)
+                guard try source.findMember(again: isCheap) else { return }
+                if !source.isInBlocks { return }
+            } else if source.isInBlocks {
+                // Each block ends somewhere: the next one may have the beginning of a record.
+                guard try source.nextMember() else { return }
+            } else {
+                return
+            }
+            if try source.fill(5), source.window.begins(with: "WARC/") { return }
+        }
+    }
+
+    /// Goes to the next place in the member, or the plain file, where a record begins.
+    ///
+    /// - Returns: false at the end, where there is none.
+    private func findInMember() throws(ArchiveProblem) -> Bool {
         var isMore = true
         while isMore {
             isMore = try source.fill(RecordScanner.mostMarkBytes + 1)
             let window = source.window
             if let place = RecordScanner.findRecord(window) {
                 _ = try source.skip(place)
-                return
+                return true
             }
             _ = try source.skip(isMore ? window.count - RecordScanner.mostMarkBytes : window.count)
         }
-        guard source.isCompressed, source.damage != nil else { return }
-        _ = try source.findMember(again: mayReadAgain(source.position + source.filePosition - source.member))
+        return false
     }
 
     /// Whether so many bytes that were read and decoded may be looked through for the beginning of another record or member,

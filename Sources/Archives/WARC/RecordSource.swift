@@ -31,6 +31,9 @@ final class RecordSource {
     }
     /// The last damage, and where the member with it begins.
     private(set) var lastDamage: (member: Int, reason: String)?
+    /// Whether the last member that was found behind damage is a block of `bgzip`, which begins wherever the one before it
+    /// ended.
+    private(set) var isInBlocks = false
     /// Whether no further member was found.
     private(set) var isAtEnd = false
     private var inflater: Inflater?
@@ -393,7 +396,7 @@ extension RecordSource {
         return try skip(max(0, place - position))
     }
 
-    /// Goes to the next place where a member begins that begins with `WARC/`.
+    /// Goes to the next place where a member begins that begins with `WARC/`, or a block of `bgzip`.
     ///
     /// - Parameter again: whether what was read of the damaged member is looked through too: one that was cut may have
     ///   swallowed the beginning of the next.
@@ -410,7 +413,8 @@ extension RecordSource {
             inputLow = start
             guard try hold(1024) >= 18 else { break }
             begin()
-            if looksLikeRecord() {
+            isInBlocks = looksLikeBlock()
+            if isInBlocks || looksLikeRecord() {
                 inflater?.reset(.gzip)
                 return true
             }
@@ -445,11 +449,21 @@ extension RecordSource {
         return inputHigh
     }
 
-    /// Whether the input is gzip without extras, whose first bytes are a record's: some hundred bytes tell it, so that
-    /// any number of places can be looked at.
+    /// Whether the input is a block of `bgzip`: a gzip member that tells its own length in an extra field (the SAM format,
+    /// section 4.1).
+    private func looksLikeBlock() -> Bool {
+        let head = input[inputLow..<inputHigh]
+        return head.starts(with: [0x1F, 0x8B, 8, 4])
+            && head.dropFirst(10).starts(with: [6, 0, UInt8(ascii: "B"), UInt8(ascii: "C"), 2, 0])
+    }
+
+    /// Whether the input is gzip, with a short header, whose first bytes are a record's: some hundred bytes tell it, so
+    /// that any number of places can be looked at.
     private func looksLikeRecord() -> Bool {
         let head = input[inputLow..<min(inputHigh, inputLow + 1024)]
-        guard let inflater, head.starts(with: [0x1F, 0x8B, 8, 0]) else { return false }
+        // Three bits of the flags are reserved, and 0 (RFC 1952 §2.3.1.2).
+        guard let inflater, head.starts(with: [0x1F, 0x8B, 8]), let flags = head.dropFirst(3).first, flags < 0x20
+        else { return false }
         inflater.reset(.gzip)
         let step = inflater.decode(
             UnsafeRawBufferPointer(rebasing: head), into: .init(rebasing: buffer[..<min(8, buffer.count)]))

@@ -95,7 +95,7 @@ final class AccessControl: Sendable {
             client.fail(.credentialsNeeded(field))
             return nil
         case .unknown(let attempt):
-            let exchange = AdmissionExchange(client, hasBody: request.hasBody)
+            let exchange = AdmissionExchange(request, client)
             let loop = client.loop
             let admission = NIOLoopBound((exchange, request, begin), eventLoop: loop.eventLoop)
             let refusal = check(attempt, by: client.address) { outcome in

@@ -3,14 +3,16 @@ import NIOCore
 
 /// Stands in for an exchange while the client's credentials are checked, and keeps what arrives of the request's body.
 final class AdmissionExchange: Exchange {
+    private let request: Request
     private var client: (any ExchangeClient)?
     private var held: [ByteBuffer] = []
     private var end: (hasCome: Bool, trailers: FieldSection?) = (false, nil)
 
-    /// - Parameter hasBody: whether the request has a body, which is not read during the check.
-    init(_ client: any ExchangeClient, hasBody: Bool) {
+    /// The request's body is not read during the check.
+    init(_ request: Request, _ client: any ExchangeClient) {
+        self.request = request
         self.client = client
-        if hasBody { client.setWantsBody(false) }
+        if request.hasBody { client.setWantsBody(false) }
     }
 
     func receive(_ body: ByteBuffer) { held.append(body) }
@@ -25,14 +27,7 @@ final class AdmissionExchange: Exchange {
     func admit(_ begin: () -> (any Exchange)?) {
         guard let client else { return }
         self.client = nil
-        client.resume {
-            guard let exchange = begin() else { return nil }
-            client.setWantsBody(true)
-            for body in held { exchange.receive(body) }
-            if end.hasCome { exchange.receiveEnd(trailers: end.trailers) }
-            return exchange
-        }
-        client.flush()
+        client.resume(request, PassingBody(held, hasEnded: end.hasCome, end.trailers), begin)
     }
 
     /// Answers that the credentials are wrong.

@@ -120,13 +120,8 @@ extension LoopContext {
             noteRule(position, on: client)
             let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
             guard request.hasBody else {
-                return forward(request, asking.asked, to: asking.asked.uri, client, plan) { failure in
-                    client.record?.reason = failure.failure
-                    client.resume {
-                        let fallback = ArchiveExchange(asking, client)
-                        fallback.begin()
-                        return fallback.isOver ? nil : fallback
-                    }
+                return forward(request, asking.asked, to: asking.asked.uri, client, plan) { [self] failure in
+                    answer(asking, after: failure, body: [], client)
                 }
             }
             let exchange = ArchiveExchange(asking, client)
@@ -136,6 +131,18 @@ extension LoopContext {
             proxy.bypassWatch.reset(client.address)
             let exchange = ArchiveExchange(asking, client)
             exchange.begin()
+            return exchange.isOver ? nil : exchange
+        }
+    }
+
+    /// Answers in the place of an origin that has failed.
+    ///
+    /// - Parameter body: what was held of the request's; nil where it is too large to be compared.
+    func answer(_ asking: ArchiveAsking, after failure: ProxyError, body: [UInt8]?, _ client: any ExchangeClient) {
+        client.record?.reason = failure.failure
+        client.resume {
+            let exchange = ArchiveExchange(asking, client)
+            exchange.begin(after: failure, body: body)
             return exchange.isOver ? nil : exchange
         }
     }
@@ -164,8 +171,9 @@ extension LoopContext {
         exchangeMetrics.archiveMisses &+= 1
         proxy.configuration.replay?.noteMiss(asked, miss)
         client.record?.rule = ""
+        // The map names the host, and not the URL.
+        client.record?.isMapped = false
         guard miss.missing != .forward else { return .notMine }
-        client.record?.isMapped = true
         guard miss.missing != .noContent else {
             answerNoContent(miss.note, answersCORS: archive.options.cors == .auto, request, client)
             return .begun(nil)

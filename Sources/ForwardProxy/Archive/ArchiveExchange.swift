@@ -12,7 +12,12 @@ final class ArchiveExchange: Exchange {
     private let loop: LoopContext
     /// Nil from the end of the exchange on, and not weak: see ``ForwardExchange``.
     private var client: (any ExchangeClient)?
-    private var body = HeldBody(limit: ArchiveExchange.comparedBytes)
+    /// The request's body as far as it is held for comparison.
+    private var body: [UInt8] = []
+    /// What has come behind that of a body that is too large to be compared, where an origin may get it.
+    private var rest: [ByteBuffer] = []
+    private var isTooLarge = false
+    private var bodyHasEnded = false
     private var isReading = false
     /// Whether the body is one that equals any: nothing depends on it, and it is not read.
     private var isAnyBody = false
@@ -21,6 +26,8 @@ final class ArchiveExchange: Exchange {
     private var trailers: FieldSection?
     /// The origin that is asked first; nil for none.
     private var origin: ForwardPlan?
+    /// How the origin has failed that was asked first: it is not asked again.
+    private var failure: ProxyError?
     /// The first archive whose candidates were none: it says what a miss gets.
     private var missed: MapArchive?
     /// Whether there were candidates with another body.
@@ -58,21 +65,40 @@ final class ArchiveExchange: Exchange {
         client?.sendContinue()
     }
 
+    /// Answers in the place of an origin that has failed.
+    ///
+    /// - Parameters:
+    ///   - body: what was held of the request's; nil where it is too large to be compared.
+    func begin(after failure: ProxyError, body: [UInt8]?) {
+        self.failure = failure
+        self.body = body ?? []
+        isTooLarge = body == nil
+        bodyHasEnded = true
+        if asking.candidates.isCertain, let number = asking.candidates.entries.first { return load(number) }
+        choose()
+    }
+
     func receive(_ bytes: ByteBuffer) {
-        guard isReading else { return }
-        if let origin, body.bytes.count + bytes.readableBytes > ArchiveExchange.comparedBytes {
-            isReading = false
-            return forward(origin, and: bytes)
+        guard isReading else {
+            if isTooLarge, failure == nil { rest.append(bytes) }
+            return
         }
-        guard !body.append(bytes) else { return }
+        guard body.count + bytes.readableBytes > ArchiveExchange.comparedBytes else {
+            return body += bytes.readableBytesView
+        }
         isReading = false
+        isTooLarge = true
+        rest.append(bytes)
+        if let origin { return forward(origin) }
+        client?.setWantsBody(false)
         choose()
     }
 
     func receiveEnd(trailers: FieldSection?) {
+        bodyHasEnded = true
+        self.trailers = trailers
         guard isReading else { return }
         isReading = false
-        self.trailers = trailers
         if let origin { forward(origin) } else { choose() }
     }
 
@@ -87,40 +113,28 @@ final class ArchiveExchange: Exchange {
 
     // MARK: The origin
 
-    /// Sends the request to the origin, with the body that has come; where it fails, the archive answers.
-    ///
-    /// - Parameter more: bytes that are not held any more, as more follow: such a body is not compared, and equals any.
-    private func forward(_ plan: ForwardPlan, and more: ByteBuffer? = nil) {
+    /// Sends the request to the origin, with its body; where it fails, the archive answers.
+    private func forward(_ plan: ForwardPlan) {
         guard let client else { return }
-        origin = nil
         self.client = nil
-        let (loop, asking, request, held, trailers) = (loop, asking, request, body.bytes, trailers)
-        client.resume {
-            let exchange = loop.forward(request, asking.asked, to: asking.asked.uri, client, plan) { failure in
-                client.record?.reason = failure.failure
-                client.resume {
-                    let fallback = ArchiveExchange(asking, client)
-                    fallback.body = HeldBody(limit: ArchiveExchange.comparedBytes, held)
-                    if let more { _ = fallback.body.append(more) }
-                    fallback.choose()
-                    return fallback.isOver ? nil : fallback
-                }
-            }
-            guard let more else { return ArchiveExchange.handOn(request, held, trailers, to: exchange) }
-            exchange?.receive(ByteBuffer(bytes: held))
-            exchange?.receive(more)
-            return exchange
+        let (loop, asking) = (loop, asking)
+        let held = isTooLarge ? nil : body
+        loop.forward(request, passing, asking.asked, to: asking.asked.uri, client, plan) { failure in
+            loop.answer(asking, after: failure, body: held, client)
         }
     }
 
-    /// Gives an exchange the body that was read before it began.
-    private static func handOn(
-        _ request: Request, _ body: [UInt8], _ trailers: FieldSection?, to exchange: (any Exchange)?
-    ) -> (any Exchange)? {
-        guard let exchange, request.hasBody else { return exchange }
-        if !body.isEmpty { exchange.receive(ByteBuffer(bytes: body)) }
-        exchange.receiveEnd(trailers: trailers)
-        return exchange
+    /// What has come of the request's body.
+    private var passing: PassingBody {
+        PassingBody([ByteBuffer(bytes: body)] + rest, hasEnded: bodyHasEnded, trailers)
+    }
+
+    /// Takes the client from here, and has the rest come of a body that no origin gets.
+    private func release() -> (any ExchangeClient)? {
+        defer { client = nil }
+        rest = []
+        if isTooLarge { client?.setWantsBody(true) }
+        return client
     }
 
     // MARK: Choosing
@@ -128,8 +142,8 @@ final class ArchiveExchange: Exchange {
     private func choose() {
         let choosing = EntryChoosing(
             candidates: asking.candidates, uri: asking.asked.uri, fields: request.head.fields,
-            isHead: request.isHead, body: request.hasBody && !body.isTooLarge && !isAnyBody ? body.bytes : nil,
-            isTooLarge: body.isTooLarge || isAnyBody)
+            isHead: request.isHead, body: request.hasBody && !isTooLarge && !isAnyBody ? body : nil,
+            isTooLarge: isTooLarge || isAnyBody)
         if let choice = choosing.madeAtOnce() { return take(choice) }
         loop.onFilePool({ () throws(EntryFailure) in try choosing.made() }) { [self] result in
             guard client != nil else { return }
@@ -168,18 +182,18 @@ final class ArchiveExchange: Exchange {
             asking.candidates = candidates
             return choose()
         }
+        let passing = passing
+        let (loop, asking, request, failure, hasOtherBody) = (loop, asking, request, failure, hasOtherBody)
         self.client = nil
-        let (loop, asking, request, held, trailers) = (loop, asking, request, body.bytes, trailers)
-        let hasOtherBody = hasOtherBody
-        client.resume {
+        client.resume(request, passing) {
             switch loop.missed(asking.asked, missed, hasCandidates: hasOtherBody, request, client) {
             case .begun(let exchange): return exchange
             case .notMine:
-                return ArchiveExchange.handOn(
-                    request, held, trailers, to: loop.beginUnmapped(request, asking.asked, client))
+                guard let failure else { return loop.beginUnmapped(request, asking.asked, client) }
+                client.fail(failure)
+                return nil
             }
         }
-        client.flush()
     }
 
     // MARK: Answering
@@ -196,19 +210,19 @@ final class ArchiveExchange: Exchange {
             archive: archive, number: number, files: loop.proxy.files, root: loop.folder(archive.path),
             mode: RetentionMode(archive.options.retain), fields: request.head.fields)
         loop.onFilePool({ () throws(EntryFailure) in try loader.load() }) { [self] result in
-            guard let client else { return }
             switch result {
-            case .success(let entry): serve(entry, number, client)
+            case .success(let entry): serve(entry, number)
             case .failure(let failure): fail(failure, number)
             }
         }
     }
 
-    private func serve(_ entry: LoadedEntry, _ number: Int, _ client: any ExchangeClient) {
+    private func serve(_ entry: LoadedEntry, _ number: Int) {
+        guard client != nil else { return }
         let (loop, asking, request) = (loop, asking, request)
         let answer = loop.make(entry, number, asking)
         if entry.content == nil, entry.size == nil, needsLength(answer, entry.exchange) { return count(entry, number) }
-        self.client = nil
+        guard let client = release() else { return }
         if let failure = entry.undecodable, !ArchiveExchange.takes(answer, request) {
             client.fail(.entry(asking.archive.position(number), failure))
             client.flush()
@@ -262,12 +276,12 @@ final class ArchiveExchange: Exchange {
 
     private func goOn(_ outcome: BodyCounting.Outcome, _ entry: LoadedEntry, _ number: Int) {
         counting = nil
-        guard let client else { return }
+        guard client != nil else { return }
         switch outcome {
         case .success(let count):
             var entry = entry
             entry.note(count)
-            serve(entry, number, client)
+            serve(entry, number)
         case .failure(let failure): fail(failure, number)
         }
     }
@@ -280,8 +294,7 @@ final class ArchiveExchange: Exchange {
     }
 
     private func fail(_ failure: EntryFailure, _ number: Int) {
-        guard let client else { return }
-        self.client = nil
+        guard let client = release() else { return }
         client.fail(.entry(asking.archive.position(number), failure))
         client.flush()
     }

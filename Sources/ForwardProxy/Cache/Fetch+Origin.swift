@@ -172,6 +172,8 @@ extension Fetch {
         transfer?.cancel()
         finish()
         guard let client else { return }
+        // The origin may have taken no more of the request's body.
+        client.setWantsBody(true)
         client.resume { loop.serve(entry, use, request, key: key, client) }
     }
 

@@ -129,19 +129,13 @@ final class DatabaseExchange: Exchange {
         self.client = nil
         let body = body.bytes
         let (loop, asked, use, request) = (loop, asked, use, request)
-        client.resume {
-            let exchange = loop.forward(request, origin.asked, to: use.uri, client, origin.plan) { failure in
-                client.record?.reason = failure.failure
-                client.record?.outcome = .substituted
-                client.resume {
-                    loop.answer(
-                        asked.call, use, revalidates: false, request, client, body: body, originHasFailed: true)
-                }
+        let passing = PassingBody([ByteBuffer(bytes: body)], hasEnded: true, trailers)
+        loop.forward(request, passing, origin.asked, to: use.uri, client, origin.plan) { failure in
+            client.record?.reason = failure.failure
+            client.record?.outcome = .substituted
+            client.resume {
+                loop.answer(asked.call, use, revalidates: false, request, client, body: body, originHasFailed: true)
             }
-            guard let exchange, request.hasBody else { return exchange }
-            if !body.isEmpty { exchange.receive(ByteBuffer(bytes: body)) }
-            exchange.receiveEnd(trailers: nil)
-            return exchange
         }
     }
 

@@ -70,15 +70,7 @@ final class AnswerExchange: Exchange {
     func handOver(_ begin: (any ExchangeClient) -> (any Exchange)?) {
         guard let client else { return }
         self.client = nil
-        let held = held ?? []
-        let end = heldEnd
-        client.resume {
-            guard let exchange = begin(client) else { return nil }
-            client.setWantsBody(true)
-            for body in held { exchange.receive(body) }
-            if end.hasCome { exchange.receiveEnd(trailers: end.trailers) }
-            return exchange
-        }
+        client.resume(request, PassingBody(held ?? [], hasEnded: heldEnd.hasCome, heldEnd.trailers)) { begin(client) }
     }
 
     /// Answers with an error of the proxy's own.

@@ -127,25 +127,28 @@ final class ForwardExchange: OriginExchange {
             client.record?.reason = failure.failure
             return client.abort()
         }
-        if let fallback {
-            self.client = nil
-            self.fallback = nil
-            return fallback(failure)
-        }
+        if let fallback { return leave(client, to: fallback, failure) }
         self.client = nil
         client.fail(failure)
+    }
+
+    /// Leaves the client to what answers in the origin's place, which has what it needs of the request's body: what is
+    /// still to come is read past, also where the origin took no more of it.
+    private func leave(_ client: any ExchangeClient, to fallback: (ProxyError) -> Void, _ failure: ProxyError) {
+        self.client = nil
+        self.fallback = nil
+        transfer?.cancel()
+        transfer = nil
+        client.setWantsBody(true)
+        fallback(failure)
     }
 
     // MARK: OriginSink
 
     func originSentHead(_ head: ResponseHead) {
         guard head.status != 101 else { return fail(.originProtocol("switched protocols without being asked to")) }
-        if head.status >= 500, let fallback {
-            self.fallback = nil
-            client = nil
-            transfer?.cancel()
-            transfer = nil
-            return fallback(.originProtocol("answered \(head.status)"))
+        if head.status >= 500, let fallback, let client {
+            return leave(client, to: fallback, .originProtocol("answered \(head.status)"))
         }
         start(head)
     }

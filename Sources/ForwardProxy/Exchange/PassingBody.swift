@@ -14,9 +14,24 @@ struct PassingBody {
         self.trailers = trailers
     }
 
-    func hand(to exchange: any Exchange) {
+    fileprivate func hand(to exchange: any Exchange) {
         for bytes in parts where bytes.readableBytes > 0 { exchange.receive(bytes) }
         if hasEnded { exchange.receiveEnd(trailers: trailers) }
+    }
+}
+
+extension ExchangeClient {
+    /// Goes on with another exchange, which gets what has come of the request's body, and the rest as it comes.
+    func resume(_ request: Request, _ body: PassingBody, _ begin: () -> (any Exchange)?) {
+        resume {
+            guard request.hasBody else { return begin() }
+            // What begins may stop it again.
+            setWantsBody(true)
+            let exchange = begin()
+            if let exchange { body.hand(to: exchange) }
+            return exchange
+        }
+        flush()
     }
 }
 
@@ -27,13 +42,6 @@ extension LoopContext {
         _ request: Request, _ body: PassingBody, _ asked: AskedRequest, to uri: TargetURI, _ client: any ExchangeClient,
         _ plan: ForwardPlan, fallback: ((ProxyError) -> Void)?
     ) {
-        client.resume { [self] in
-            let exchange = forward(request, asked, to: uri, client, plan, fallback: fallback)
-            guard request.hasBody else { return exchange }
-            client.setWantsBody(true)
-            if let exchange { body.hand(to: exchange) }
-            return exchange
-        }
-        client.flush()
+        client.resume(request, body) { forward(request, asked, to: uri, client, plan, fallback: fallback) }
     }
 }

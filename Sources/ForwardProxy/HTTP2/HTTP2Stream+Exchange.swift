@@ -48,8 +48,13 @@ extension HTTP2Stream: ExchangeClient {
         if let body {
             append(body.first)
             for segment in body.rest { append(segment) }
-            connection.enqueue(self)
         }
+        responseIsComplete()
+    }
+
+    /// Nothing more of the response will come: what is still to come of the request's body is let in.
+    private func responseIsComplete() {
+        if state.requestIsComplete { connection.enqueue(self) } else { discardRequest() }
         loop.flushLater(connection)
     }
 
@@ -110,8 +115,7 @@ extension HTTP2Stream: ExchangeClient {
             }
             state.completedResponse(hasTrailers: lastBlock != nil)
         }
-        if state.requestIsComplete { connection.enqueue(self) } else { discardRequest() }
-        loop.flushLater(connection)
+        responseIsComplete()
     }
 
     func abort() {
@@ -123,7 +127,8 @@ extension HTTP2Stream: ExchangeClient {
     func flush() { connection.flushIfNeeded() }
 
     func setWantsBody(_ wants: Bool) {
-        if state.setWantsBody(wants), wants { takeHeld() }
+        // Of what is held the exchange that is being begun gets what the one before it has not had.
+        if state.setWantsBody(wants), wants, !resumption.isUnderWay { takeHeld() }
     }
 
     func fail(_ error: ProxyError) {
@@ -139,8 +144,11 @@ extension HTTP2Stream: ExchangeClient {
     }
 
     func resume(_ begin: () -> (any Exchange)?) {
+        let number = resumption.begin()
         let exchange = begin()
+        guard resumption.end(number) else { return }
         if !state.responseIsComplete { self.exchange = exchange }
+        takeHeld()
     }
 
     func takeOver() -> (any Channel)? { nil }

@@ -11,6 +11,7 @@ final class HTTP2Stream {
     var state: HTTP2StreamState
     var record: ExchangeRecord?
     var exchange: (any Exchange)?
+    var resumption = Resumption()
     var fields: FieldSection?
     var isHead = false
     /// What has come of the request while the exchange wanted nothing: no more than the window.

@@ -152,9 +152,11 @@ extension ClientConnection: ExchangeClient {
         // What `begin` answers at once must not let the next request begin before this one's exchange is put down.
         let wasProcessing = isProcessing
         isProcessing = true
-        exchange = begin()
+        let number = resumption.begin()
+        let exchange = begin()
         isProcessing = wasProcessing
-        if exchange == nil { process() }
+        if resumption.end(number) { self.exchange = exchange }
+        if self.exchange == nil { process() }
     }
 
     func fail(_ error: ProxyError) {

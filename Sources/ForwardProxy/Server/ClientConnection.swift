@@ -24,6 +24,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
     var state = ConnectionState()
     var parser: RequestParser
     var exchange: (any Exchange)?
+    var resumption = Resumption()
     var context: ChannelHandlerContext?
     var underWay = RequestUnderWay()
     /// The header section of the request under way, for an error page.

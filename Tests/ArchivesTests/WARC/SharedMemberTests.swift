@@ -165,6 +165,66 @@ struct SharedMemberTests {
         for index in 0..<3 { #expect(try read.body(index) == Self.noise(9000, index + 1)) }
     }
 
+    /// The same as `bgzip` writes it, with the length of each member in an extra field.
+    private static func blocks(_ bytes: [UInt8], of length: Int) throws -> [[UInt8]] {
+        try stride(from: 0, to: bytes.count, by: length).map { start in
+            var block = try gzip(Array(bytes[start..<min(start + length, bytes.count)]))
+            block[3] = 4
+            let size = block.count + 7
+            block.insert(contentsOf: [6, 0, 0x42, 0x43, 2, 0, UInt8(size & 0xFF), UInt8(size >> 8)], at: 10)
+            return block
+        }
+    }
+
+    @Test(
+        "has no damage where the empty lines behind a record are members of their own",
+        arguments: [
+            ["\r\n\r\n"], ["\r\n", "\r\n"], ["", "\r\n\r\n", ""], ["\r", "\n", "\r", "\n"],
+        ])
+    func separateLines(_ lines: [String]) throws {
+        let text = Self.text(3, bodies: 9000)
+        let ends = try lines.flatMap { try gzip(Array($0.utf8)) }
+        let bytes = try text.records.flatMap { try gzip($0.dropLast(4)) + ends }
+        let read = try ReadArchive(bytes, name: "a.warc.gz")
+        #expect(read.lines.count == 3 && read.warnings.isEmpty, "\(read.warnings)")
+        for index in 0..<3 { #expect(try read.body(index) == Self.noise(9000, index + 1)) }
+        #expect(try read.archive.verified().isEmpty)
+    }
+
+    @Test(
+        "goes on behind a damaged block of bgzip at the next record, wherever that begins in a block",
+        arguments: [
+            2, 3, 7,
+        ])
+    func damagedBlock(_ number: Int) throws {
+        let text = Self.text(8, bodies: 9000)
+        var blocks = try Self.blocks(text.plain, of: 5000)
+        let whole = try ReadArchive(blocks.flatMap { $0 }, name: "a.warc.gz")
+        #expect(whole.lines.count == 8)
+        blocks[number][200] ^= 0xFF
+        let read = try ReadArchive(blocks.flatMap { $0 }, name: "a.warc.gz")
+        let damaged = Set((number * 5000 / 9256 + 1)...((number * 5000 + 4999) / 9256 + 1))
+        let left = read.lines.compactMap { $0.last.flatMap { Int(String($0)) } }
+        #expect(
+            left.count >= 6 && left == left.sorted()
+                && Set(left).isSuperset(of: [7, 8].filter { !damaged.contains($0) }))
+        for (index, record) in left.enumerated() where !damaged.contains(record) {
+            #expect(try read.body(index) == Self.noise(9000, record))
+        }
+    }
+
+    @Test("goes on behind damage at a record whose member has extra fields")
+    func extraFields() throws {
+        let text = Self.text(3, bodies: 9000)
+        var members = try text.records.flatMap { try Self.blocks($0, of: 1 << 20) }
+        members[1][100] ^= 0xFF
+        // Extra fields of another kind, as some crawlers write them.
+        members[2][12] = UInt8(ascii: "s")
+        members[2][13] = UInt8(ascii: "l")
+        let read = try ReadArchive(members.flatMap { $0 }, name: "a.warc.gz")
+        #expect(read.lines.first?.hasSuffix("/1") == true && read.lines.last?.hasSuffix("/3") == true, "\(read.lines)")
+    }
+
     @Test("goes on at the next record where one that goes on has a wrong length", arguments: [9100, 20_000, 1 << 40])
     func cutWrong(_ length: Int) throws {
         var records = Self.text(8, bodies: 9000).records

@@ -209,6 +209,7 @@ class Stage:
                  identity[0]], check=True, capture_output=True)
         self.origin = Origin(identity)
         self.origin_port = self.origin.port if identity else 443
+        self.identity = identity
         with open(f"{self.folder}/big.bin", "wb") as file:
             file.truncate(100_000_000)
         with open(f"{self.folder}/page.html", "w") as file:
@@ -223,13 +224,20 @@ class Stage:
   https://{HOST}/blocked: {{ block: true }}
   https://{HOST}/absent: {{ text: "absent", status: 404 }}
   https://{HOST}/o/: {{ forward: "http://127.0.0.1:{self.origin.port}/" }}
-""" + (f"intercept: [{HOST}]\n" if identity else ""))
+""")
+            ports = [self.origin_port] + self.add(file)
+            file.write(f"intercept: [{HOST}]\n" if identity else "")
         if identity:
-            options += ("--origin-ca", identity[0], "--resolve", f"{HOST}:{self.origin_port}:127.0.0.1", "--connect-ports",
-                        f"443,{self.origin_port}")
+            options += ("--origin-ca", identity[0], "--connect-ports", ",".join(map(str, [443] + ports)))
+            for port in ports:
+                options += ("--resolve", f"{HOST}:{port}:127.0.0.1")
         self.command = [binary, "--map", f"{self.folder}/m.yaml", "--listen", "127.0.0.1:0", "--ca-dir",
                         f"{self.folder}/ca", *options]
         self.start()
+
+    def add(self, map):
+        """Writes more of the map; the ports of further origins of HOST."""
+        return []
 
     def start(self):
         self.messages = []

@@ -61,4 +61,20 @@ struct AskedBodyTests {
         #expect(try ask("PATCH", "http://a.test/state") == "at once ")
         #expect(try proxy.exchange("GET", "http://a.test/state").body == "after")
     }
+
+    @Test("Query values of a URL that an archive has no entry for are not logged")
+    func missedQuery() throws {
+        let proxy = try TestProxy(
+            "archives: [{ file: a.har, missing: 404 }]\n",
+            files: [
+                "a.har": Self.har(
+                    Self.entry("http://a.test/one", "one"),
+                    Self.entry("http://a.test/p", "p", method: "POST", sent: "b"))
+            ])
+        #expect(try proxy.exchange("GET", "http://a.test/none?token=secret").status == 404)
+        #expect(try proxy.exchange("POST", "http://a.test/p?token=secret", body: "c").status == 404)
+        #expect(try proxy.exchange("GET", "http://a.test/one?utm_source=told").status == 200)
+        let log = try proxy.stopAndReadLog()
+        #expect(log.contains("/none?token=*") && !log.contains("secret") && log.contains("told"), "\(log)")
+    }
 }

@@ -15,7 +15,7 @@ extension LoopContext {
         if let answer = owner.answer {
             return isAdmitted(answer) ? begin(request) : admitStranger(request, client, begin: begin)
         }
-        let exchange = AdmissionExchange(client, hasBody: request.hasBody)
+        let exchange = AdmissionExchange(request, client)
         owner.ask(on: self) { [self] answer in
             exchange.admit { [self] in
                 isAdmitted(answer) ? begin(request) : admitStranger(request, client, begin: begin)
