@@ -127,10 +127,12 @@ struct HARReaderTests {
             try HARSample.open(zeros).messages == [
                 "a.har:2:53: warning: the file ends too soon: entry 1 is its last complete one"
             ])
-        #expect(
-            try HARSample.open(whole + "x").messages == [
-                "a.har:2:\(whole.utf8.count - first + 2 - 3): warning: what stands behind the end is passed over"
-            ])
+        for tail in ["x", "\0\0", "\0x", "]", ","] {
+            #expect(
+                try HARSample.open(whole + tail).messages == [
+                    "a.har:2:\(whole.utf8.count - first + 2 - 3): warning: what stands behind the end is passed over"
+                ])
+        }
     }
 
     @Test("of a member given twice takes the last")
