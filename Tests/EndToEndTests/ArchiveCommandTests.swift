@@ -73,6 +73,8 @@ struct ArchiveCommandTests {
             ("g.txt", "<!-- saved from url=(0014)about:internet -->\n<html>", ".html file is not read"),
             ("h.htm", "text", ".html file is not read"),
             ("i.warc.zst", "\u{28}\u{B5}", nil),
+            ("j.har.gz", #"{"log":{"entries":[]}}"#, "a compressed HAR is not read: 'gunzip FILE'"),
+            ("k.gz", "MIME-Version: 1.0\n\n", "a compressed MHTML is not read: 'gunzip FILE'"),
         ] as [(String, String, String?)])
     func notRead(name: String, text: String, advice: String?) throws {
         if advice == nil {
@@ -80,6 +82,11 @@ struct ArchiveCommandTests {
                 try ChildProcess.run(["sh", "-c", "printf '\\050\\265\\057\\375' > \(folder.at(name))"]).status == 0)
         } else {
             try folder.write(name, text)
+            if name.hasSuffix(".gz") {
+                let packed = folder.at(name)
+                let command = "gzip -c \(packed) > \(packed).x && mv \(packed).x \(packed)"
+                try #require(try ChildProcess.run(["sh", "-c", command]).status == 0)
+            }
         }
         try folder.write("m.yaml", "archives: [\(name)]\n")
         let commands = [

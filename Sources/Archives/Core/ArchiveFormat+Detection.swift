@@ -69,6 +69,9 @@ extension ArchiveFormat {
         if isARC(start, fileExtension) {
             return "ARC is not read: 'warcio recompress' makes a .warc.gz of it, which is"
         }
+        if let name = compressed(start) {
+            return "a compressed \(name) is not read: 'gunzip FILE' makes one of it that is"
+        }
         let text = beginning(start)
         if beginsAsFlow(text) || (isUnknown(text) && ["flow", "flows", "mitm"].contains(fileExtension)) {
             return
@@ -83,12 +86,29 @@ extension ArchiveFormat {
     private static func isARC(_ start: [UInt8], _ fileExtension: String) -> Bool {
         let mark = "filedesc://".utf8
         guard start.starts(with: [0x1F, 0x8B]) else { return start.starts(with: mark) }
+        let decoded = decompressed(start)
+        return decoded.starts(with: mark) || (decoded.isEmpty && fileExtension == "arc")
+    }
+
+    /// The kind of an archive that is in gzip, and is none that is read so.
+    private static func compressed(_ start: [UInt8]) -> String? {
+        guard start.starts(with: [0x1F, 0x8B]) else { return nil }
+        switch detect(decompressed(start), "") {
+        case .har: return "HAR"
+        case .mhtml: return "MHTML"
+        case .webarchive: return "webarchive"
+        default: return nil
+        }
+    }
+
+    /// Some of what gzip has at its beginning.
+    private static func decompressed(_ start: [UInt8]) -> [UInt8] {
         var decoded: [UInt8] = []
         let opened = try? ContentDecoder.stream(
             MemoryStream(start), codings: ["gzip"], storedBytes: start.count, limits: ArchiveLimits())
-        guard var stream = opened else { return false }
-        while decoded.count < mark.count, (try? stream.read(64, into: &decoded)) == true {}
-        return decoded.starts(with: mark) || (decoded.isEmpty && fileExtension == "arc")
+        guard var stream = opened else { return [] }
+        while decoded.count < 64, (try? stream.read(64, into: &decoded)) == true {}
+        return decoded
     }
 
     /// Whether bytes say nothing of what they are, so that the extension does.

@@ -16,8 +16,10 @@ enum HARBody {
         } else if let path {
             self = .file(path)
         } else if let text = content.text {
-            self = text.isEmpty ? .empty : .text(text, isBase64: content.isBase64)
-        } else if content.size == 0 || status == 204 || status == 205 || (300...399).contains(status) {
+            // Chrome writes "" for a body that it could not get, beside the size that this had.
+            let isEmpty = text.isEmpty && (HARBody.isEmpty(status) || (content.size ?? 0) <= 0)
+            self = isEmpty ? .empty : text.isEmpty ? .missing : .text(text, isBase64: content.isBase64)
+        } else if content.size == 0 || HARBody.isEmpty(status) {
             self = .empty
         } else {
             self = .missing
@@ -26,6 +28,11 @@ enum HARBody {
 
     var isEmpty: Bool {
         if case .empty = self { true } else { false }
+    }
+
+    /// Whether a response has no body, or none that matters: a redirect's.
+    private static func isEmpty(_ status: Int) -> Bool {
+        status == 204 || status == 205 || (300...399).contains(status)
     }
 }
 

@@ -209,37 +209,54 @@ struct HAREntryReader {
         return fields
     }
 
+    /// Keeps a string, or the strings of a list, as Polly.JS has repetitions, joined as Chrome joins them.
     private mutating func keepValue(_ scanner: inout JSONScanner) throws(JSONError) -> Bool {
-        guard let text = try scanner.string() else { return false }
-        value.replace(with: text)
-        return !scanner.isCut
+        value.removeAll(keepingCapacity: true)
+        guard try scanner.significant() == UInt8(ascii: "["), try scanner.enterArray() else {
+            guard let text = try scanner.string() else { return false }
+            value.append(contentsOf: text)
+            return !scanner.isCut
+        }
+        var isValid = true
+        while try scanner.nextElement() {
+            guard let text = try scanner.string(), !scanner.isCut, value.count &+ text.count <= limits.headerBytes
+            else {
+                isValid = false
+                continue
+            }
+            if !value.isEmpty { value.append(0x0A) }
+            value.append(contentsOf: text)
+        }
+        return isValid
     }
 
-    /// Adds the line of ``name`` and ``value``, or several where a writer has joined them.
+    /// Adds the line of ``name`` and ``value``, or several where a writer has joined them with LF, as Chrome does with
+    /// fields that were repeated. Cookies may be joined with CR LF too.
     private mutating func add(_ isThere: Bool, _ place: Int, to fields: inout HARFields) {
         guard name.first != UInt8(ascii: ":") else { return }
-        let isValid = isThere && name.withUnsafeBytes(\.isToken)
-        if isValid, name.count == 10, RecordedField.isName("set-cookie", name) {
-            for line in value.split(separator: 0x0A) { addLine(line, place, to: &fields) }
-        } else if isValid {
-            addLine(value[...], place, to: &fields)
-        } else {
-            fault(place, &fields)
+        guard isThere, name.withUnsafeBytes(\.isToken) else { return fault(place, &fields) }
+        let isCookie = name.count == 10 && RecordedField.isName("set-cookie", name)
+        if !isCookie {
+            if addLine(value[...], to: &fields) { return }
+            guard value.contains(0x0A), !value.contains(0x0D) else { return fault(place, &fields) }
         }
+        for line in value.split(separator: 0x0A) where !addLine(line, to: &fields) { fault(place, &fields) }
     }
 
-    private func addLine(_ line: ArraySlice<UInt8>, _ place: Int, to fields: inout HARFields) {
+    /// - Returns: false where it is no line of a field.
+    private func addLine(_ line: ArraySlice<UInt8>, to fields: inout HARFields) -> Bool {
         line.withUnsafeBytes { line in
             let line = line.trimmingFieldSpace
             var isValid = true
             for byte in line where (byte < 0x20 && byte != 0x09) || byte == 0x7F { isValid = false }
-            guard isValid else { return fault(place, &fields) }
+            guard isValid else { return false }
             let (bytes, overflow) = fields.bytes.addingReportingOverflow(name.count &+ line.count &+ 4)
             fields.bytes = overflow ? .max : bytes
             note(line, in: &fields)
             if isWhole, fields.bytes <= max(limits.headerBytes, 1 << 20) {
                 fields.lines.append(RecordedField(name, Array(line)))
             }
+            return true
         }
     }
 

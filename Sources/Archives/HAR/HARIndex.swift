@@ -88,11 +88,21 @@ struct HARIndex: ~Copyable {
         do throws(JSONError) {
             try scanner.beginning()
             try readRoot()
-            guard try !scanner.isAtEnd() else { return }
+            guard try !isAtEnd() else { return }
             isInEntry = false
             warn("what stands behind the end is passed over", at: scanner.offset)
         } catch {
             try tear(error)
+        }
+    }
+
+    /// Whether nothing stands behind the HAR; what does may be anything.
+    private mutating func isAtEnd() throws(JSONError) -> Bool {
+        do throws(JSONError) {
+            return try scanner.isAtEnd()
+        } catch {
+            guard error.kind == .syntax else { throw error }
+            return false
         }
     }
 

@@ -20,12 +20,30 @@ struct HARFieldsTests {
                 == ["B: 1", "set-cookie: a=1", "set-cookie: b=2; Path=/", "set-cookie: c=3", "B: 2"])
     }
 
+    @Test("are several where a writer has joined those that were repeated, or has a list of them")
+    func repeated() throws {
+        #expect(
+            try fields(
+                #"[{"name":"Vary","value":"Origin\nAccept"},{"name":"Link","value":"<a>\n <b> \n"},"#
+                    + #"{"name":"set-cookie","value":["a=1","b=2; Path=/"]},{"name":"C","value":["d"]}]"#)
+                == [
+                    "Vary: Origin", "Vary: Accept", "Link: <a>", "Link: <b>", "set-cookie: a=1",
+                    "set-cookie: b=2; Path=/", "C: d",
+                ])
+        #expect(try fields(#"{"A":["b","c"],"D":"e"}"#) == ["A: b", "A: c", "D: e"])
+        // Nothing of a value becomes a field of another name, and what is no text is none.
+        #expect(
+            try fields(
+                #"[{"name":"A","value":"b\r\nC: d"},{"name":"E","value":"f\n\u0000"},{"name":"G","value":["h",7]}]"#)
+                == ["E: f"])
+    }
+
     @Test("are those that are valid")
     func invalid() throws {
         #expect(
             try fields(
                 #"[{"name":":status","value":"200"},{"name":"","value":"x"},{"name":"A","value":" \tb\t"},"#
-                    + #"{"name":"C","value":"a\nb"},{"name":"D","value":"a\u0000"},{"name":"E"},{"name":"F","value":null},7,"#
+                    + #"{"name":"C","value":"a\r\nb"},{"name":"D","value":"a\u0000"},{"name":"E"},{"name":"F","value":null},7,"#
                     + #"{"name":"G","value":""}]"#)
                 == ["A: b", "G: "])
         #expect(try fields(#"{"A":"b","C":"d"}"#) == ["A: b", "C: d"])
