@@ -172,12 +172,16 @@ final class ArchiveExchange: Exchange {
         let (loop, asking, request, held, trailers) = (loop, asking, request, body.bytes, trailers)
         let hasOtherBody = hasOtherBody
         client.resume {
-            switch loop.missed(asking.asked, missed, hasCandidates: hasOtherBody, request, client) {
-            case .begun(let exchange): return exchange
-            case .notMine:
-                return ArchiveExchange.handOn(
-                    request, held, trailers, to: loop.beginUnmapped(request, asking.asked, client))
+            let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }
+            // What a rule has an answer for is no miss.
+            if rule?.forwards ?? true,
+                case .begun(let exchange) = loop.missed(
+                    asking.asked, missed, hasCandidates: hasOtherBody, request, client)
+            {
+                return exchange
             }
+            return ArchiveExchange.handOn(
+                request, held, trailers, to: loop.beginUnmapped(request, asking.asked, client))
         }
         client.flush()
     }
