@@ -331,6 +331,8 @@ enum FreezeScript {
         };
         // What is shown as dots, without being a password to the browser.
         const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
+        const isEditable = getter(HTMLElement, 'isContentEditable');
+        const isEdited = node => node instanceof HTMLElement && isEditable(node);
         const input = (element, copy) => {
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
@@ -431,8 +433,10 @@ enum FreezeScript {
           const pending = [[from, to, false, []]];
           while (pending.length > 0) {
             const [source, target, inBody, styles] = pending.pop();
+            const isSecret = isEdited(source) && isMasked(source);
             for (let child = firstChild(source); child; child = nextSibling(child)) {
               const type = nodeType(child);
+              if (isSecret && (type === 3 || type === 4)) continue;
               // As a part of a text it is written with what its end would be in it.
               if (type === 4) append(target, makeText(inert, child.data));
               else if (type === 3 || (type === 8 && !unwritableComment.test(child.data))) {
