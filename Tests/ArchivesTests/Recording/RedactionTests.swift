@@ -285,6 +285,7 @@ struct RedactionTests {
             ),
             (")]}',\n{\"pin\":[1],\"b\":2}", "text/plain", ")]}',\n{\"pin\":\"REDACTED\",\"b\":2}"),
             ("[" + String(repeating: "a", count: 1022) + "/*", "text/javascript", nil),
+            ("// API callback\ncb({\"pin\":1});", "text/javascript", "// API callback\ncb({\"pin\":\"REDACTED\"});"),
             (#"define({"pin": f()})"#, "text/javascript", nil),
             (#"<p>{"pin":"1"}</p>"#, "text/html", nil),
             (#"{"pin":"1"#, "text/plain", #"{"pin":"REDACTED""#),
