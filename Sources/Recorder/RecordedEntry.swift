@@ -34,14 +34,27 @@ struct RecordedEntry {
         guard isSearched else { return }
         if redaction.mayChange(self.exchange) {
             try redactBody(redaction)
-        } else if Redaction.isJSON(self.exchange) {
+        } else {
             countCredentials()
         }
     }
 
     private mutating func countCredentials() {
-        guard let body = try? decoded(RecordedEntry.mostCounted) else { return }
+        let type = exchange.value("content-type") ?? []
+        if !Redaction.isJSON(exchange) {
+            // Most programs are known to be no calls by their beginning.
+            guard Redaction.isProgram(type: type),
+                let start = try? decoded(RecordedEntry.mostCounted, atLeast: Redaction.beginning),
+                Redaction.mayBeCall(start, type: type)
+            else { return }
+        }
+        guard let body = try? decoded(RecordedEntry.mostCounted), counts(body, type) else { return }
         credentials = Redaction.credentialCount(body)
+    }
+
+    /// Whether members of a body are counted: what is JSON by its type, or by the call that it is.
+    private func counts(_ body: [UInt8], _ type: [UInt8]) -> Bool {
+        Redaction.isJSON(exchange) || Redaction.isCall(body, type: type)
     }
 
     private mutating func redactBody(_ redaction: Redaction) throws(Unrecorded) {
@@ -50,7 +63,7 @@ struct RecordedEntry {
         guard redaction.mayChange(start, type: type) else { return }
         let decoded = try decoded(RecordedEntry.mostSearched)
         guard let kept = redaction.responseBody(decoded, type: type) else { throw .undecodable }
-        if Redaction.isJSON(exchange) { credentials = Redaction.credentialCount(kept) }
+        if counts(kept, type) { credentials = Redaction.credentialCount(kept) }
         guard kept != decoded else { return }
         exchange.removeCodings()
         exchange.fields.removeAll { $0.isNamed("content-length") }

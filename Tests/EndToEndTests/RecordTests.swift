@@ -469,6 +469,41 @@ struct RecordTests {
         #expect(try stage.counts(name).contains("2 entries"))
     }
 
+    @Test(
+        "What an origin answers before a rule, or past it, is recorded once, and replayed in the rule's place",
+        arguments: Stage.kinds)
+    func fallbackRules(name: String) throws {
+        let stage = try Stage()
+        var map = ["/a", "/b", "/c"].map { "  \(stage.url($0)): { text: rule, when: origin-fails }\n" }.joined()
+        map += "  \(stage.url("/p")): { text: rule, methods: [POST], when: origin-fails }\n"
+        map += "  \(stage.url("/d")): { text: rule }\n"
+        var options: [String] = []
+        if name == "r/" {
+            #expect(mkdir(stage.folder.at("r"), 0o700) == 0)
+            try stage.folder.write("r/substitutions.yaml", "archives: [recording.yaml]\nsubstitutions:\n" + map)
+        } else {
+            options = ["--map", try stage.folder.write("m.yaml", "substitutions:\n" + map)]
+        }
+        func post(_ options: [String], _ text: String) throws -> String {
+            try stage.run(name, options, stage.curl + ["-d", text, stage.url("/p")]).output
+        }
+        #expect(try stage.fetch(name, options, "/a").output == "200 ")
+        for _ in 0..<2 {
+            let update = options + ["--update"]
+            #expect(try stage.fetch(name, update, "/a", "/b").output == "200 200 ")
+            let reload = stage.curl + ["-H", "Cache-Control: no-cache", stage.url("/d")]
+            #expect(try stage.run(name, update, reload).output == "body of /d")
+            #expect(try post(update, "x=1") + post(update, "x=2") == "body of /pbody of /p")
+        }
+        #expect(stage.targets == ["/a", "/b", "/d", "/p", "/p"])
+        #expect(try stage.counts(name).contains("5 entries"))
+        let paths = ["/a", "/b", "/c", "/d"].map(stage.url)
+        let replayed = try stage.run(name, options + ["--fail-on-miss"], stage.curl + paths)
+        #expect(replayed.status == 0 && replayed.output == "body of /abody of /brulerule", "\(replayed.error)")
+        #expect(try post(options, "x=2") + post(options, "x=3") == "body of /prule")
+        #expect(stage.targets.count == 5)
+    }
+
     @Test("JSON that curl sends as a form is without its password, in each format", arguments: Stage.kinds)
     func mislabelled(name: String) throws {
         let stage = try Stage()

@@ -45,6 +45,17 @@ struct RecordedEntryTests {
         #expect(all?.credentials == 0 && unchanged == text)
         let (page, _) = try entry(Array(text.utf8), [("Content-Type", "text/html")], Self.own)
         #expect(page?.credentials == 0)
+        // JSONP has members too; other programs have none.
+        let script = [("Content-Type", "text/javascript; charset=utf-8")]
+        let program = #"define({token: 't', f: () => ({"token": "t"})})"#
+        for redaction in [Redaction(names: [Redaction.standardName]), Self.own] {
+            #expect(try entry(Array("/**/ cb(\(text));".utf8), script, redaction).0?.credentials == 2)
+            #expect(try entry(Array(program.utf8), script, redaction).0?.credentials == 0)
+        }
+        let packed = try coded("cb(\(text))")
+        let (call, _) = try entry(
+            packed, script + [("Content-Encoding", "gzip")], Redaction(names: [Redaction.standardName]))
+        #expect(call?.credentials == 2)
     }
 
     @Test("counts in short bodies, and takes out of longer ones, up to what is held in memory")

@@ -4,9 +4,14 @@ import HTTPSemantics
 /// The names of parameters and members whose values are taken out.
 struct RedactedNames: Sendable {
     private let names: Set<[UInt8]>
+    /// The length of the longest one.
+    private let longest: Int
 
     /// - Parameter names: in lower case.
-    init(_ names: Set<[UInt8]>) { self.names = names }
+    init(_ names: Set<[UInt8]>) {
+        self.names = names
+        longest = names.lazy.map(\.count).max() ?? 0
+    }
 
     var isEmpty: Bool { names.isEmpty }
 
@@ -15,21 +20,35 @@ struct RedactedNames: Sendable {
     /// stands behind the last point.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
-        var name = name.map(\.asciiLowercased)
-        if names.contains(name) || isLast(of: name[...]) { return true }
-        while name.last == UInt8(ascii: "]"), let start = name.lastIndex(of: UInt8(ascii: "[")) {
-            let inside = name[(start + 1)...].dropLast()
-            if names.contains(Array(inside)) || isLast(of: inside) { return true }
-            guard inside.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
-            name.removeSubrange(start...)
-            if names.contains(name) || isLast(of: name[...]) { return true }
-        }
-        return false
+        let name = name.map(\.asciiLowercased)
+        if name.count <= longest, names.contains(name) { return true }
+        // Most have nothing to be read in another way.
+        guard name.last == UInt8(ascii: "]") || name.contains(UInt8(ascii: ".")) else { return false }
+        return RedactedNames.readings(of: name, upTo: longest).contains { names.contains(Array($0)) }
     }
 
-    /// Whether what stands behind the last point of a name is one of them.
-    private func isLast(of name: ArraySlice<UInt8>) -> Bool {
-        name.lastIndex(of: UInt8(ascii: ".")).map { names.contains(Array(name[($0 + 1)...])) } ?? false
+    /// What a name may stand for, of so many bytes at most.
+    /// All together have no more bytes than the name, and some for each bracket in it.
+    static func readings(of name: [UInt8], upTo longest: Int) -> [ArraySlice<UInt8>] {
+        var readings: [ArraySlice<UInt8>] = []
+        func add(_ reading: ArraySlice<UInt8>) {
+            if !reading.isEmpty, reading.count <= longest { readings.append(reading) }
+            // What stands behind the last point.
+            if let point = reading.suffix(longest + 1).lastIndex(of: UInt8(ascii: ".")), point + 1 < reading.endIndex {
+                readings.append(reading[(point + 1)...])
+            }
+        }
+        var rest = name[...]
+        add(rest)
+        while rest.last == UInt8(ascii: "]"), let start = rest.lastIndex(of: UInt8(ascii: "[")) {
+            let inside = rest[(start + 1)...].dropLast()
+            add(inside)
+            guard inside.allSatisfy({ (0x30...0x39).contains($0) }) else { break }
+            rest = rest[..<start]
+            // Else each of many brackets would be looked at with all that stands before it.
+            if rest.count <= longest || rest.last != UInt8(ascii: "]") { add(rest) }
+        }
+        return readings
     }
 
     /// Whether one of them stands anywhere in a text.

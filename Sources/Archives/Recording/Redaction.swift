@@ -277,6 +277,23 @@ public struct Redaction: Sendable {
             || essence == "application/json-seq"
     }
 
+    /// Whether a type is that of programs, some of which are JSONP: a call with JSON.
+    public static func isProgram(type: [UInt8]) -> Bool { ResponseText.isProgram(type) }
+
+    /// Whether a response's body, decoded, is JSONP.
+    public static func isCall(_ body: [UInt8], type: [UInt8]) -> Bool {
+        guard ResponseText.isProgram(type), case .json = ResponseText(body, type: type) else { return false }
+        return true
+    }
+
+    /// Whether a body that begins so may be JSONP.
+    public static func mayBeCall(_ beginning: [UInt8], type: [UInt8]) -> Bool {
+        guard ResponseText.isProgram(type), case .json = ResponseText.mayBe(beginning[...], type: type) else {
+            return false
+        }
+        return true
+    }
+
     /// How many members of a response's JSON look like credentials: those with a standard name and a text that is none of
     /// ``mark``.
     public static func credentialCount(_ body: [UInt8]) -> Int {

@@ -85,7 +85,7 @@ enum ResponseText {
         index > 0 && index < body.count && body[index - 1] == 0x0D && body[index] == 0x0A
     }
 
-    private static func isProgram(_ type: [UInt8]) -> Bool {
+    static func isProgram(_ type: [UInt8]) -> Bool {
         let type = String(decoding: type.prefix(64), as: UTF8.self).lowercased()
         return ["javascript", "ecmascript", "text/css"].contains { type.contains($0) }
     }
@@ -98,6 +98,10 @@ enum ResponseText {
         let end = min(text.count, beginning)
         while index < end {
             let byte = text[index]
+            if text[index..<end].starts(with: "//".utf8) {
+                index = text[index..<end].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? end
+                continue
+            }
             if text[index..<end].starts(with: "/*".utf8) {
                 let body = text[(index + 2)..<end]
                 guard let close = body.indices.first(where: { body[$0...].starts(with: "*/".utf8) }) else { return nil }

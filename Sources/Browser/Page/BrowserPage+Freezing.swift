@@ -116,9 +116,12 @@ extension BrowserPage {
         }
         try showClosedRoots(of: frame, to: script, until: deadline)
         if depth == 0 { try showCanvases(to: script, until: deadline) }
-        if let refused = network.refused[frame.loader], !refused.isEmpty {
-            let urls = refused.sorted().map { JSONValue($0) }
-            _ = try script.call("block", [["value": .array(urls)]], until: limit)
+        let refused = network.refusals(of: frame.loader)
+        if !refused.wholly.isEmpty || !refused.partly.isEmpty {
+            let lists = [refused.wholly, refused.partly].map { urls -> JSONValue in
+                ["value": .array(urls.sorted().map { JSONValue($0) })]
+            }
+            _ = try script.call("block", lists, until: limit)
         }
         let result = try script.call(
             "run", until: depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline))

@@ -35,7 +35,9 @@ struct NetworkActivity {
     private(set) var documents: [String: DocumentAnswer] = [:]
     /// The URLs of what a document was refused before it could be shown, by loader: by its policies
     /// (Content-Security-Policy, Cross-Origin-Embedder-Policy), or since another origin has not allowed it (CORS, CORP).
-    private(set) var refused: [String: Set<String>] = [:]
+    private var refused: [String: Set<String>] = [:]
+    /// Those that have come, by loader.
+    private var loaded: [String: Set<String>] = [:]
     private var pending: [String: Pending] = [:]
     private var lastChange: UInt64
     private let failureField: PageOptions.Pair?
@@ -54,9 +56,13 @@ struct NetworkActivity {
         case "Network.responseReceived": receive(id, event.parameters, now)
         case "Network.dataReceived": pending[id]?.lastSign = now
         case "Network.loadingFinished":
-            // The same is sometimes asked for in two ways, of which one is allowed.
-            if let request = pending[id], !request.chain.isEmpty, refused[request.loader] != nil {
-                refused[request.loader]?.subtract(request.chain)
+            if let request = pending[id], !request.chain.isEmpty {
+                if request.index != nil {
+                    loaded[request.loader, default: []].formUnion(request.chain)
+                } else {
+                    // Data may be long, and is not kept.
+                    refused[request.loader]?.subtract(request.chain)
+                }
             }
             end(id, now)
         case "Network.loadingFailed":
@@ -71,6 +77,13 @@ struct NetworkActivity {
             end(id, now)
         default: break
         }
+    }
+
+    /// What the document of a loader was refused: URLs that never came, and those that came where something else asked for
+    /// them, as an object does for a picture.
+    func refusals(of loader: String) -> (wholly: Set<String>, partly: Set<String>) {
+        let (urls, others) = (refused[loader] ?? [], loaded[loader] ?? [])
+        return (urls.subtracting(others), urls.intersection(others))
     }
 
     /// Forgets what a session was asking for that has ended.

@@ -14,7 +14,8 @@ extension FreezeScript {
             && rules.every((rule, index) => rule.cssText === probe.cssRules[index].cssText);
         };
         // Imported sheets that say nothing of their encoding have that of the sheet that names them (css-syntax-3 §3.2),
-        // which is UTF-8 from now on: where that makes a difference they are written out. By their URLs.
+        // which is UTF-8 from now on: where that makes a difference they are written out, and where they name what the page
+        // was refused. By their URLs.
         const imports = new Map();
         const writeImports = (sheet, resolve, depth) => {
           let isAny = false;
@@ -22,8 +23,9 @@ extension FreezeScript {
             if (!(rule instanceof CSSImportRule) || !rule.styleSheet || depth > deepestImport) continue;
             const inner = rule.styleSheet, within = url => resolvedIn(inner, url);
             try {
-              const isOther = writeImports(inner, within, depth + 1), text = absoluteCSS(rulesText(inner), within);
-              if (!isOther && /^[\0-\x7f]*$/.test(text)) continue;
+              const isOther = writeImports(inner, within, depth + 1) || namesRefused(inner);
+              const text = absoluteCSS(rulesText(inner), givenIn(inner));
+              if (!isOther && (encoding === 'UTF-8' || /^[\0-\x7f]*$/.test(text))) continue;
               imports.set(resolve(rule.href), 'data:text/css;charset=utf-8,' + encodeURIComponent(text.toWellFormed()));
               isAny = true;
             } catch {
@@ -40,6 +42,28 @@ extension FreezeScript {
             return url;
           }
         };
+        // What a sheet is given of what it names, and whether it was refused some of that.
+        const givenIn = sheet => url => isBlocked(resolvedIn(sheet, url)) ? nothing : resolvedIn(sheet, url);
+        const namesRefused = sheet => {
+          if (blocked.size + unshown.size === 0) return false;
+          let isAny = false;
+          absoluteCSS(rulesText(sheet), url => {
+            isAny ||= isBlocked(resolvedIn(sheet, url));
+            return url;
+          });
+          return isAny;
+        };
+        // The images that were asked for say whether pictures were refused that something else was given.
+        const block = (urls, partly) => {
+          for (const url of urls) blocked.add(url);
+          const images = Array.from(getter(Document, 'images')(document), image =>
+            [withoutFragment(image.currentSrc || absolute(attribute(image, 'src') ?? '')), image]);
+          for (const url of partly) {
+            const own = images.filter(pair => pair[0] === url).map(pair => pair[1]);
+            if (own.some(image => image.complete && image.naturalWidth === 0)
+              && !own.some(image => image.naturalWidth > 0)) unshown.add(url);
+          }
+        };
         const styleContent = (element, copy) => {
           const text = textOf(element), sheet = element.sheet;
           if (!sheet) {
@@ -49,7 +73,7 @@ extension FreezeScript {
           }
           if (sheet.disabled) copy.setAttribute('media', 'not all');
           try {
-            if (encoding !== 'UTF-8') writeImports(sheet, absolute, 0);
+            if (encoding !== 'UTF-8' || blocked.size + unshown.size > 0) writeImports(sheet, absolute, 0);
             return isAsWritten(sheet, text) ? text : rulesText(sheet);
           } catch {
             return text;
@@ -64,13 +88,14 @@ extension FreezeScript {
           probe.style.cssText = text;
           return probe.style.length > 0;
         };
-        const styleOf = sheet => {
+        const styleOf = (sheet, resolve = resource) => {
           const style = makeElement(inert, 'style');
           if (sheet.media.mediaText) style.setAttribute('media', sheet.media.mediaText);
-          append(style, makeText(inert, styleText(absoluteCSS(rulesText(sheet)))));
+          append(style, makeText(inert, styleText(absoluteCSS(rulesText(sheet), resolve))));
           return style;
         };
-        const adoptedStyles = scope => Array.from(adoptedOf(scope) ?? []).filter(sheet => !sheet.disabled).map(styleOf);
+        const adoptedStyles = scope =>
+          Array.from(adoptedOf(scope) ?? []).filter(sheet => !sheet.disabled).map(sheet => styleOf(sheet));
         // The sheet of a blob, which may be gone once it was read.
         const blobStyle = element => {
           const sheet = element.sheet;
@@ -80,6 +105,22 @@ extension FreezeScript {
             if (sheet.disabled) style.setAttribute('media', 'not all');
             return style;
           } catch {
+            return null;
+          }
+        };
+        // The sheet that names what the page was refused, which its file would bring.
+        const refusedStyle = element => {
+          const sheet = element.sheet;
+          if (!sheet || !sheet.href || blocked.size + unshown.size === 0) return null;
+          try {
+            const hasImports = writeImports(sheet, url => resolvedIn(sheet, url), 0);
+            if (!hasImports && !namesRefused(sheet)) return null;
+            const style = styleOf(sheet, givenIn(sheet));
+            if (sheet.title) style.setAttribute('title', sheet.title);
+            if (sheet.disabled) style.setAttribute('media', 'not all');
+            return style;
+          } catch {
+            // One of another origin, which no script may read.
             return null;
           }
         };

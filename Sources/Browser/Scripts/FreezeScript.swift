@@ -8,7 +8,7 @@
 /// Its value is an object: `mark(element, kind, value, type, isQuirky)` says what stands for a frame's content (`url`: a
 /// document's URL; `markup`: the content itself, of a media type, and whether it is in quirks mode; `blank`: content that
 /// was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that is closed,
-/// `block(urls)` what the document was refused, and `run()` promises the document. Before that, `unread()` promises the
+/// `block(urls, partly)` what the document was refused, wholly, or where one thing asked for it and not another, and `run()` promises the document. Before that, `unread()` promises the
 /// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what is
 /// seen of it, and `showAll()` ends that. Where the document lets nobody parse markup, `run()` promises what is `unsettled`;
 /// `settle(text, …)` of the script in another page, and `finish(text)` of this one make the document of that.
@@ -84,9 +84,13 @@ enum FreezeScript {
           return anchor.href || text;
         };
         // What the page asked for and was refused, by a policy of its own or for want of leave, is not asked for again.
-        const blocked = new Set(), nothing = 'data:,';
-        const isBlocked = url => blocked.has(withoutFragment(url));
-        const resource = text => isBlocked(absolute(text)) ? nothing : absolute(text);
+        // Of what only objects and frames were given, `unshown`, no pictures are shown.
+        const blocked = new Set(), unshown = new Set(), nothing = 'data:,';
+        const isBlocked = (url, isFrame = false) => {
+          const plain = withoutFragment(url);
+          return blocked.has(plain) || (!isFrame && unshown.has(plain));
+        };
+        const resource = (text, isFrame) => isBlocked(absolute(text), isFrame) ? nothing : absolute(text);
         const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))/gi,
           (_, code, line, character) => {
             if (line) return '';
@@ -139,7 +143,7 @@ enum FreezeScript {
               else if (item.value.trim()[0] !== '#') item.value = resource(item.value);
             } else if (isHTML && holders[key]?.includes(name)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
-              else item.value = loaded.includes(key) ? resource(item.value) : absolute(item.value);
+              else item.value = loaded.includes(key) ? resource(item.value, frameNames.includes(name)) : absolute(item.value);
             } else if (!isHTML && ['to', 'from', 'by', 'values'].includes(key) && item.value.split(';').some(isScriptURL)) {
               copy.removeAttributeNode(item);
             } else if (!isHTML && item.value.includes('url(')) {
@@ -331,6 +335,8 @@ enum FreezeScript {
         };
         // What is shown as dots, without being a password to the browser.
         const isMasked = element => !['', 'none'].includes(getComputedStyle(element).webkitTextSecurity ?? '');
+        const isEditable = getter(HTMLElement, 'isContentEditable');
+        const isEdited = node => node instanceof HTMLElement && isEditable(node);
         const input = (element, copy) => {
           const type = element.type;
           if (type === 'checkbox' || type === 'radio') setFlag(copy, 'checked', element.checked);
@@ -394,7 +400,7 @@ enum FreezeScript {
           case 'select': if (isUnchosen(element)) unchosen.add(copy); break;
           case 'iframe': case 'frame': case 'object': case 'embed': frame(element, copy, name); break;
           case 'link': {
-            const style = blobStyle(element);
+            const style = blobStyle(element) ?? refusedStyle(element);
             if (style) return { node: style, inside: null };
             if (!linkIsWanted(element, copy)) return null;
             break;
@@ -431,8 +437,10 @@ enum FreezeScript {
           const pending = [[from, to, false, []]];
           while (pending.length > 0) {
             const [source, target, inBody, styles] = pending.pop();
+            const isSecret = isEdited(source) && isMasked(source);
             for (let child = firstChild(source); child; child = nextSibling(child)) {
               const type = nodeType(child);
+              if (isSecret && (type === 3 || type === 4)) continue;
               // As a part of a text it is written with what its end would be in it.
               if (type === 4) append(target, makeText(inert, child.data));
               else if (type === 3 || (type === 8 && !unwritableComment.test(child.data))) {
@@ -459,7 +467,7 @@ enum FreezeScript {
         \#(blobs)
         return {
           mark: (element, kind, value, type, isQuirky) => { marks.set(element, { kind, value, type, isQuirky }); },
-          block: urls => { for (const url of urls) blocked.add(url); },
+          block,
           shadow: root => { closedRoots.set(hostOf(root), root); },
           unread: async () => {
             const placed = (await unreadCanvases()).map(canvas => [canvas, contentPlace(canvas)]).filter(pair => pair[1]);

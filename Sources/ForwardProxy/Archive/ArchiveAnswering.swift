@@ -53,7 +53,12 @@ extension LoopContext {
     /// Begins the exchange for a request that no rule answers, if an archive has the URL, or its host.
     ///
     /// The exchange's record is opened here, since a straight answer has none.
-    func beginArchived(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> ArchivedRequest {
+    ///
+    /// - Parameter rule: the rule that is next where no archive has what it leaves to the origin; that is a miss where the
+    ///   rule has no answer of its own.
+    func beginArchived(
+        _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, orRule rule: Rule?
+    ) -> ArchivedRequest {
         let fields = request.head.fields
         let finding = map.findArchived(
             uri, method: RequestMethod(request.head), hasBody: request.hasBody, hasRange: fields.contains(.range))
@@ -67,7 +72,9 @@ extension LoopContext {
         open(record(request, url: uri), request.head, on: client)
         let asked = AskedRequest(request, uri)
         if let answered = answerArchivedPreflight(request, asked, client) { return answered }
+        let hasAnswer = rule.map { !$0.forwards } ?? false
         switch finding {
+        case .unknown where hasAnswer, .missed where hasAnswer: return .notMine
         case .unknown: return proxy.configuration.replay == nil ? .notMine : missedHost(asked, request, client)
         case .missed(let archive):
             if let exchange = askOriginFirst(asked, archive, request, client) { return .begun(exchange) }

@@ -186,13 +186,17 @@ final class ArchiveExchange: Exchange {
         let (loop, asking, request, failure, hasOtherBody) = (loop, asking, request, failure, hasOtherBody)
         self.client = nil
         client.resume(request, passing) {
-            switch loop.missed(asking.asked, missed, hasCandidates: hasOtherBody, request, client) {
-            case .begun(let exchange): return exchange
-            case .notMine:
-                guard let failure else { return loop.beginUnmapped(request, asking.asked, client) }
-                client.fail(failure)
-                return nil
+            let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }
+            // What a rule has an answer for is no miss.
+            if rule?.forwards ?? true,
+                case .begun(let exchange) = loop.missed(
+                    asking.asked, missed, hasCandidates: hasOtherBody, request, client)
+            {
+                return exchange
             }
+            guard let failure else { return loop.beginUnmapped(request, asking.asked, client) }
+            client.fail(failure)
+            return nil
         }
     }
 

@@ -53,8 +53,8 @@ extension LoopContext {
                 return nil
             }
         }
-        if asksArchives(match?.id), !isPreflightOfRule(request, uri) {
-            switch beginArchived(request, uri, client) {
+        if asksArchives(match?.id, request, uri), !isPreflightOfRule(request, uri) {
+            switch beginArchived(request, uri, client, orRule: match.map { map.rule($0.id) }) {
             case .begun(let exchange): return exchange
             case .notMine: break
             }
@@ -68,11 +68,34 @@ extension LoopContext {
         return perform(decision, use, request, asked, client)
     }
 
-    /// Whether archives are asked, with the rule that has matched: where none has, and where they have what it forwards.
-    private func asksArchives(_ rule: RuleID?) -> Bool {
+    /// Whether archives are asked, with the rule that has matched: where none has, and where they may have what it leaves
+    /// to the origin.
+    private func asksArchives(_ rule: RuleID?, _ request: Request, _ uri: TargetURI) -> Bool {
         guard map.hasArchives else { return false }
         guard let rule else { return true }
-        return proxy.configuration.replaysForwarded && map.rule(rule).forwards
+        guard proxy.configuration.replaysForwarded else { return false }
+        let found = map.rule(rule)
+        return found.forwards || isRecorded(found, AskedRequest(request, uri))
+    }
+
+    /// Whether an archive may have what the origin has answered in the place of a rule that does so elsewhere: where it
+    /// fails, or where it is passed by.
+    private func isRecorded(_ rule: Rule, _ asked: AskedRequest) -> Bool {
+        if rule.options.when == .originFails { return true }
+        guard case .bypass = decider.answering(asked, rule.options, RequestCacheControl(asked.fields)) else {
+            return false
+        }
+        return true
+    }
+
+    /// The rule that is next for a request which no archive has answered, though one may have had what it leaves to the
+    /// origin.
+    func ruleBehindArchives(_ request: Request, _ asked: AskedRequest) -> RuleMatch? {
+        guard proxy.configuration.replaysForwarded,
+            let match = map.lookup(asked.uri, head: request.head, scratch: &scratch)
+        else { return nil }
+        let rule = map.rule(match.id)
+        return rule.forwards || isRecorded(rule, asked) ? match : nil
     }
 
     /// Whether a request asks for leave to send one that a rule answers: rules come before archives.
@@ -174,14 +197,9 @@ extension LoopContext {
         return record
     }
 
-    /// Goes on with a request that neither rule nor archive answers, or whose rule forwards what no archive has.
+    /// Goes on with a request that neither rule nor archive answers, or whose rule leaves to the origin what no archive has.
     func beginUnmapped(_ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient) -> (any Exchange)? {
-        var use: RuleUse?
-        if proxy.configuration.replaysForwarded,
-            let match = map.lookup(asked.uri, head: request.head, scratch: &scratch), map.rule(match.id).forwards
-        {
-            use = RuleUse(match, in: map, uri: asked.uri, table: answers)
-        }
+        let use = ruleBehindArchives(request, asked).map { RuleUse($0, in: map, uri: asked.uri, table: answers) }
         let decision = decider.decision(on: asked, rule: use?.rule, scratch: &preflightScratch)
         return perform(decision, use, request, asked, client)
     }

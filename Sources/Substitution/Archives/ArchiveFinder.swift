@@ -83,7 +83,7 @@ struct ArchiveFinder {
             if isSame, mayAnswer(entry, place) { add(place, to: &same) }
             return same.count < ArchiveFinder.most
         }
-        if !same.isEmpty, rules.redacted.isEmpty, let candidates = candidates(ArchiveStep(1), same) {
+        if !same.isEmpty, !rules.hasRedacted, let candidates = candidates(ArchiveStep(1), same) {
             return candidates
         }
         // By step, those of the same scheme before those of the other. Mostly there is one.
@@ -150,7 +150,7 @@ struct ArchiveFinder {
                 return (1, nil)
             }
             // Strictly the same URL has the same text; only a value that was taken out equals others.
-            if archive.mode == .strict, rules.redacted.isEmpty { return nil }
+            if archive.mode == .strict, !rules.hasRedacted { return nil }
             let recorded = SplitQuery(url, pathEnd: pathEnd, rules)
             guard let step = recorded.step(of: asked) else { return nil }
             return (step, isFirst && step == 3 ? recorded.wordsWithout(asked) : nil)

@@ -53,7 +53,7 @@ struct ArchiveIndex: Sendable {
     init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode, isQuery: (Int) -> Bool) {
         var rules = ParameterRules(ignored: settings.ignoredParameters)
         let count = table.urlCount
-        rules.redacted = ArchiveIndex.redactedNames(table)
+        ArchiveIndex.findRedacted(in: table, for: &rules)
         let final = rules
         self.rules = final
         var loose = Chains(count: count)
@@ -74,16 +74,16 @@ struct ArchiveIndex: Sendable {
         }.map { UInt32($0) }
     }
 
-    private static func redactedNames(_ table: EntryTable) -> Set<[UInt8]> {
-        var names: Set<[UInt8]> = []
+    /// Finds what of the URLs' parameters was recorded as `REDACTED`.
+    private static func findRedacted(in table: EntryTable, for rules: inout ParameterRules) {
         table.forEachURLFromLast { _, url, pathEnd in
             guard pathEnd < url.count else { return }
             for parameter in QueryParameters(of: url, pathEnd: pathEnd)
-            where parameter.count > 9 && parameter.suffix(8).elementsEqual(ParameterRules.redactedValue) {
-                names.insert(Array(parameter.prefix { $0 != UInt8(ascii: "=") }))
+            where parameter.suffix(8).elementsEqual(ParameterRules.redactedValue) {
+                if parameter.count > 9 { rules.redacted.insert(Array(parameter.prefix { $0 != UInt8(ascii: "=") })) }
+                if parameter.count == 8 { rules.hasRedactedNames = true }
             }
         }
-        return names
     }
 
     /// Where the part of a URL begins by which entries are found: behind `http://` and `https://`, if the port is the

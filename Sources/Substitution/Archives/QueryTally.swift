@@ -25,6 +25,10 @@ final class QueryTally {
         counts[Key(slot.name), default: 0] += slot.count
     }
 
+    private lazy var countOfMembers = slots.reduce(0) {
+        $0 + (ParameterRules.mayBeMember($1.name) ? $1.count : 0)
+    }
+
     init(_ parameters: [SplitQuery.Parameter]) {
         places.reserveCapacity(parameters.count)
         for parameter in parameters {
@@ -48,8 +52,11 @@ final class QueryTally {
         var touched: [Int] = []
         // Those that equal any value come behind the others, so that none takes another's place.
         var tolerant: [Key: Int] = [:]
+        var members = 0
         for parameter in recorded {
-            if parameter.isTolerant(isLoose: isLoose) {
+            if parameter.isNameRedacted, places[Key(parameter.bytes)] == nil {
+                members += 1
+            } else if parameter.isTolerant(isLoose: isLoose) {
                 tolerant[Key(parameter.name), default: 0] += 1
             } else if let place = places[Key(parameter.bytes)], slots[place].taken < slots[place].count {
                 if slots[place].taken == 0 { touched.append(place) }
@@ -61,6 +68,12 @@ final class QueryTally {
             var left = tolerant.reduce(into: [Key: Int]()) { $0[$1.key] = countsOfNames[$1.key] ?? 0 }
             for place in touched { left[Key(slots[place].name)]? -= slots[place].taken }
             pairs += tolerant.reduce(0) { $0 + min($1.value, left[$1.key] ?? 0) }
+        }
+        if members > 0 {
+            let left = touched.reduce(countOfMembers) {
+                $0 - (ParameterRules.mayBeMember(slots[$1].name) ? slots[$1].taken : 0)
+            }
+            pairs += min(members, left)
         }
         for place in touched { slots[place].taken = 0 }
         return pairs

@@ -7,6 +7,10 @@ struct ParameterRules: Sendable {
     var ignored: [WildcardText] = []
     /// Names of parameters that the archive has recorded as `REDACTED` somewhere: their values are not in hashes.
     var redacted: Set<[UInt8]> = []
+    /// Whether the archive has recorded a whole parameter as `REDACTED`: one whose name was JSON.
+    var hasRedactedNames = false
+    /// Whether some parameters may equal others.
+    var hasRedacted: Bool { hasRedactedNames || !redacted.isEmpty }
 
     static let redactedValue = Array("REDACTED".utf8)
 
@@ -93,7 +97,19 @@ struct ParameterRules: Sendable {
         let name = UnsafeRawBufferPointer(rebasing: parameter[..<ParameterRules.nameLength(parameter)])
         if ParameterRules.isRSC(name) { return URLHash.of(name) }
         if !redacted.isEmpty, redacted.contains(Array(name)) { return URLHash.of(name) }
+        if hasRedactedNames, ParameterRules.mayBeMember(name) {
+            return ParameterRules.redactedValue.withUnsafeBytes { URLHash.of($0) }
+        }
         return URLHash.of(parameter)
+    }
+
+    /// Whether a parameter's name may be JSON with a member: it has a colon, which may be encoded.
+    static func mayBeMember(_ name: UnsafeRawBufferPointer) -> Bool {
+        name.indices.contains { index in
+            name[index] == UInt8(ascii: ":")
+                || name[index] == UInt8(ascii: "%") && name.count - index > 2 && name[index + 1] == UInt8(ascii: "3")
+                    && name[index + 2] | 0x20 == UInt8(ascii: "a")
+        }
     }
 
     /// Whether it is the parameter of React Server Components whose presence counts, and whose value busts caches.
@@ -115,14 +131,22 @@ struct SplitQuery {
             bytes.count == nameLength + 9 && bytes[(nameLength + 1)...].elementsEqual(ParameterRules.redactedValue)
         }
 
-        /// Whether, where it is recorded, its value equals others.
+        /// Whether all of it was taken out where it was recorded, since its name was JSON.
+        var isNameRedacted: Bool {
+            bytes.count == nameLength && bytes.elementsEqual(ParameterRules.redactedValue)
+        }
+
+        /// Whether, where it is recorded, its value equals others, or all of it does.
         ///
         /// - Parameter isLoose: whether values that only bust caches are let go.
-        func isTolerant(isLoose: Bool) -> Bool { isRedacted || (isLoose && ParameterRules.isRSC(name)) }
+        func isTolerant(isLoose: Bool) -> Bool {
+            isRedacted || isNameRedacted || (isLoose && ParameterRules.isRSC(name))
+        }
 
         /// Whether a request's parameter is the one that was recorded here.
         func admits(_ asked: Parameter, isLoose: Bool = false) -> Bool {
             if URLText.equal(bytes, asked.bytes) { return true }
+            if isNameRedacted { return ParameterRules.mayBeMember(asked.name) }
             return isTolerant(isLoose: isLoose) && URLText.equal(name, asked.name)
         }
     }

@@ -285,6 +285,7 @@ struct RedactionTests {
             ),
             (")]}',\n{\"pin\":[1],\"b\":2}", "text/plain", ")]}',\n{\"pin\":\"REDACTED\",\"b\":2}"),
             ("[" + String(repeating: "a", count: 1022) + "/*", "text/javascript", nil),
+            ("// API callback\ncb({\"pin\":1});", "text/javascript", "// API callback\ncb({\"pin\":\"REDACTED\"});"),
             (#"define({"pin": f()})"#, "text/javascript", nil),
             (#"<p>{"pin":"1"}</p>"#, "text/html", nil),
             (#"{"pin":"1"#, "text/plain", #"{"pin":"REDACTED""#),
@@ -304,6 +305,25 @@ struct RedactionTests {
         #expect(
             String(decoding: kept, as: UTF8.self)
                 == "event: a\ndata: {\"pin\":\"REDACTED\",\"b\":2}\n\ndata: text\r\ndata:[{\"pin\":\"REDACTED\"}]\n")
+    }
+
+    @Test("reads names with brackets and points in as many ways as they have bytes, whatever they have")
+    func readings() {
+        let names = RedactedNames([Array("pin".utf8), Array("token".utf8)])
+        func holds(_ name: String) -> Bool { names.contains(Array(name.utf8)) }
+        for name in ["pin", "a[Pin]", "pin[]", "pin[0][1]", "a.b.pin", "a.pin[][]", "a[b.pin]", "a[pin][0]"] {
+            #expect(holds(name))
+        }
+        for name in ["pins", "pin.a", "pin[a]", "a[pin][b]", "[pin", "pin]", "pin.", ".", "[]", "]", ""] {
+            #expect(!holds(name))
+        }
+        let brackets = ["[]", "[1]", "[.]", ".[]", "[].", "[[]", "[]]", "pin[]", "a.b[0]"]
+        for text in brackets {
+            let name = Array(repeatElement(Array(text.utf8), count: 1000 / text.utf8.count).joined())
+            let readings = RedactedNames.readings(of: name, upTo: 5)
+            #expect(readings.reduce(0) { $0 + $1.count } <= 4 * name.count, "\(text)")
+        }
+        #expect(holds("pin" + String(repeating: "[]", count: 510)))
     }
 
     @Test("leaves all where no name is one of a credential")

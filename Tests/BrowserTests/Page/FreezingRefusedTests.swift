@@ -49,6 +49,54 @@ extension BrowserTests.Freezing {
             #expect(site.targets == ["/", "/own.svg"])
         }
 
+        @Test("of pictures that only objects may show, and of what objects may not", arguments: [true, false])
+        func pairs(isObjectFirst: Bool) throws {
+            let site = try Site(["/a.svg": Site.picture(), "/b.svg": Site.picture()])
+            let object = "<object id=object data=a.svg type=image/svg+xml></object>"
+            let image = "<img id=image src=a.svg><p id=styled style=\"background: url(a.svg)\">a</p>"
+            let late = isObjectFirst ? image : object
+            site.set(
+                "/",
+                .init(
+                    """
+                    <!doctype html><title>Pairs</title>\(isObjectFirst ? object : image)<div id=place></div>
+                    <script nonce=n>
+                    onload = () => setTimeout(() => { place.innerHTML = `\(late)`; }, 50);
+                    </script>
+                    """,
+                    fields: "Content-Security-Policy: img-src 'none'; object-src 'self'; script-src 'nonce-n'\r\n"))
+            let frozen = try Frozen(site)
+            let sizes = try frozen.text("[image.naturalWidth, document.getElementById('object').offsetWidth].join()")
+            #expect(sizes == "0,8")
+            #expect(try frozen.text("getComputedStyle(styled).backgroundImage").contains("data:,"))
+            #expect(site.targets.filter { $0 == "/a.svg" }.count >= 1)
+        }
+
+        @Test("of what linked and imported sheets name, though the sheets are allowed")
+        func named() throws {
+            let site = try Site([
+                "/a.css": .init(
+                    "@import url(b.css); @font-face { font-family: F; src: url(f.woff2) } #a { background: url(x.svg); "
+                        + "color: rgb(0, 128, 0); font-family: F }", "text/css"),
+                "/b.css": .init("#b { background: url(x.svg); color: rgb(0, 128, 0) }", "text/css"),
+                "/kept.css": .init("#c { color: rgb(0, 128, 0) }", "text/css"),
+                "/x.svg": Site.picture(), "/f.woff2": .init("font", "font/woff2"),
+            ])
+            site.set(
+                "/",
+                .init(
+                    """
+                    <!doctype html><title>Named</title><link rel=stylesheet href=a.css><link id=kept rel=stylesheet href=kept.css>
+                    <p id=a>a</p><p id=b>b</p><p id=c>c</p>
+                    """, fields: "Content-Security-Policy: img-src 'none'; font-src 'none'\r\n"))
+            let frozen = try Frozen(site)
+            for element in ["a", "b", "c"] {
+                #expect(try frozen.text("getComputedStyle(\(element)).color") == "rgb(0, 128, 0)")
+            }
+            #expect(try frozen.text("kept.href") == site.url("/kept.css"))
+            #expect(Set(site.targets).isDisjoint(with: ["/x.svg", "/f.woff2"]), "\(site.targets)")
+        }
+
         @Test("by other origins, for want of leave; but not what came another way")
         func otherOrigins() throws {
             let site = try Site([

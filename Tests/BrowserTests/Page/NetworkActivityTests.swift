@@ -62,10 +62,17 @@ struct NetworkActivityTests {
         note("loadingFailed", "3", at: 0, [("blockedReason", "csp")])
         begin("4", "http://a/4", at: 0)
         note("loadingFailed", "4", at: 0, [("errorText", "net::ERR_CONNECTION_REFUSED")])
-        #expect(network.refused == ["L": ["http://a/1", "http://b/1", "http://a/2"]])
+        #expect(network.refusals(of: "L").wholly == ["http://a/1", "http://b/1", "http://a/2"])
         begin("5", "http://a/2", at: 0)
         note("loadingFinished", "5", at: 0)
-        #expect(network.refused == ["L": ["http://a/1", "http://b/1"]])
+        #expect(network.refusals(of: "L").wholly == ["http://a/1", "http://b/1"])
+        #expect(network.refusals(of: "L").partly == ["http://a/2"])
+        // Whichever comes first.
+        begin("6", "http://a/3", at: 0)
+        note("loadingFinished", "6", at: 0)
+        begin("7", "http://a/3", at: 0)
+        note("loadingFailed", "7", at: 0, [("blockedReason", "csp")])
+        #expect(network.refusals(of: "L").partly == ["http://a/2", "http://a/3"])
     }
 
     @Test("does not wait for what stays open, nor for what nothing is seen of")
