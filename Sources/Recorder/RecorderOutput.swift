@@ -218,7 +218,7 @@ final class WARCOutput: RecorderOutput {
         // What is taken out of its body is not known yet.
         if redaction?.mayChange(exchange) == true { return .none }
         redaction?.redact(&exchange)
-        return .record(WARCOutput.digests(ofLong: exchange))
+        return .record(WARCDigests(exchange))
     }
 
     func append(_ entry: RecordedEntry) throws(RecorderFailure) {
@@ -241,16 +241,11 @@ final class WARCOutput: RecorderOutput {
         }
     }
 
-    /// Of a long body one digest is made, since a second one takes as long again.
-    private static func digests(ofLong exchange: RecordedExchange) -> WARCDigests {
-        WARCDigests(exchange, hasBlock: false)
-    }
-
     private func digests(
         of body: SpoolFile, _ exchange: RecordedExchange, _ known: SpoolDigests
     ) throws(RecorderFailure) -> WARCDigests {
         if case .record(let digests) = known, digests.fit(exchange), digests.count == body.count { return digests }
-        var digests = WARCOutput.digests(ofLong: exchange)
+        var digests = WARCDigests(exchange)
         do throws(ArchiveProblem) {
             try SpoolStream(body).forEachPiece { piece throws(ArchiveProblem) in
                 piece.withUnsafeBytes { digests.update($0) }

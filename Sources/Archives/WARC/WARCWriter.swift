@@ -56,7 +56,7 @@ public struct WARCWriter<Randomness: RandomNumberGenerator> {
         record.add("WARC-Target-URI: ", exchange.url)
         record.add("WARC-Concurrent-To: ", ids.request)
         record.add("Content-Type: application/http;msgtype=response")
-        if let block = digests.block { record.add("WARC-Block-Digest: ", block.text) }
+        record.add("WARC-Block-Digest: ", digests.block.text)
         record.add("WARC-Payload-Digest: ", digests.payload.text)
         put(record.bytes(contentLength: digests.head.count + digests.count), into: &bytes)
         put(digests.head, into: &bytes)
@@ -161,19 +161,13 @@ public struct WARCDigests: Sendable {
     let head: [UInt8]
     /// The bytes of the body so far.
     public private(set) var count = 0
-    /// Nil where the record says its payload's alone.
-    fileprivate private(set) var block: SHA256?
+    fileprivate private(set) var block = SHA256()
     fileprivate private(set) var payload = SHA256()
 
-    /// - Parameters:
-    ///   - exchange: as it is written.
-    ///   - hasBlock: whether the record says that of its whole block too, which takes as long again; the default is true.
-    public init(_ exchange: RecordedExchange, hasBlock: Bool = true) {
+    /// - Parameter exchange: as it is written.
+    public init(_ exchange: RecordedExchange) {
         head = WARCMessage.responseHead(exchange)
-        guard hasBlock else { return }
-        var digest = SHA256()
-        digest.update(data: head)
-        block = digest
+        block.update(data: head)
     }
 
     /// Takes the next bytes of the body along.
@@ -182,7 +176,7 @@ public struct WARCDigests: Sendable {
         // What the one has read is in the processor's cache for the other.
         while !rest.isEmpty {
             let part = UnsafeRawBufferPointer(rebasing: rest.prefix(16_384))
-            block?.update(bufferPointer: part)
+            block.update(bufferPointer: part)
             payload.update(bufferPointer: part)
             rest = UnsafeRawBufferPointer(rebasing: rest[part.count...])
         }
