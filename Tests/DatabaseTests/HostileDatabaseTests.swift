@@ -179,11 +179,13 @@ import Testing
     @Test(
         arguments: [
             "SELECT a IN (a\(String(repeating: ",a", count: 60_000))) AS x FROM \(crowd),t",
-            "SELECT (SELECT (SELECT a IN (a\(String(repeating: ",a", count: 6000))) FROM \(crowd)) FROM \(crowd)) AS x FROM t",
+            "SELECT (SELECT (SELECT a IN (a\(String(repeating: ",a", count: 6000))) FROM \(crowd)) FROM \(crowd)) AS x "
+                + "FROM t",
             "WITH c AS (SELECT * FROM w) SELECT a IN (a\(String(repeating: ",a", count: 20_000))) AS x FROM "
                 + (0..<60).map { "c c\($0)" }.joined(separator: ",") + ",t",
         ])
-    func `A view whose names are compared with too many columns is refused before SQLite reads it`(view: String) throws {
+    func `A view whose names are compared with too many columns is refused before SQLite reads it`(view: String) throws
+    {
         let stage = try wide(view)
         for target in ["v", "t"] {
             let answer = stage.get(target)
@@ -193,9 +195,11 @@ import Testing
 
     @Test(
         arguments: [
-            "SELECT \((0..<2000).map { "c\($0)" }.joined(separator: ",")) FROM w", "SELECT w.* FROM w, t",
+            "SELECT \((0..<2000).map { "c\($0)" }.joined(separator: ",")) FROM w",
+            "SELECT w.* FROM w, t",
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9) SELECT x, count(*) FROM n, t "
-                + "GROUP BY x UNION ALL " + (0..<40).map { "SELECT a*\($0)*2, a FROM t" }.joined(separator: " UNION ALL "),
+                + "GROUP BY x UNION ALL "
+                + (0..<40).map { "SELECT a*\($0)*2, a FROM t" }.joined(separator: " UNION ALL "),
         ])
     func `A large view is read`(view: String) throws {
         #expect(try wide(view).get("v").status == 200)

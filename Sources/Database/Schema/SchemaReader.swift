@@ -97,7 +97,8 @@ extension Schema {
     private static func refuseCostlyViews(_ connection: SQLiteConnection, _ tables: [Table]) throws(SQLiteError) {
         var counts: [ByBytes<String>: Int] = [:]
         for table in tables { counts[table.name.asName] = table.columns.count }
-        let others = try connection.prepare("SELECT name, type, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
+        let others = try connection.prepare(
+            "SELECT name, type, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
         var views: [(name: String, sql: String)] = []
         let virtual = tables.filter(\.isFullText)
         while try others.step() {

@@ -63,10 +63,12 @@ struct NearestMiss {
 
     private func ofHost(_ scratch: inout LookupScratch) -> Explanation.Miss? {
         let rest = port + path + query
-        if uri.host.hasPrefix("www."), let id = answer("\(uri.schemeText)://\(uri.host.dropFirst(4))\(rest)", &scratch) {
+        if uri.host.hasPrefix("www."), let id = answer("\(uri.schemeText)://\(uri.host.dropFirst(4))\(rest)", &scratch)
+        {
             return miss(id, "matches but for the host: the rule's has no 'www.'")
         }
-        guard !uri.host.hasPrefix("www."), let id = answer("\(uri.schemeText)://www.\(uri.host)\(rest)", &scratch) else {
+        guard !uri.host.hasPrefix("www."), let id = answer("\(uri.schemeText)://www.\(uri.host)\(rest)", &scratch)
+        else {
             return nil
         }
         guard map.rule(id).key.hasPrefix("\(uri.schemeText)://*.") else {

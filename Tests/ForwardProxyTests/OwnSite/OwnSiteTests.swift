@@ -36,7 +36,12 @@ struct OwnSiteTests {
     @Test("hosts to decrypt are sent here, and hosts of other schemes are not")
     func interceptedHosts() throws {
         let proxy = try TestProxy(
-            "intercept: [c.test, \"*.d.test\"]\nsubstitutions:\n  http://a.test/x: { text: x }\n  e://e.test/x: { text: x }\n")
+            """
+            intercept: [c.test, "*.d.test"]
+            substitutions:
+              http://a.test/x: { text: x }
+              e://e.test/x: { text: x }
+            """)
         let script = try own(proxy, "/proxy.pac", host: "localhost:\(proxy.port)").body
         for text in [#""a.test": 1"#, #""c.test": 1"#, #""*.d.test""#] { #expect(script.contains(text), "\(script)") }
         #expect(!script.contains("e.test"))

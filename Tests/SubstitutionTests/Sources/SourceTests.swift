@@ -278,7 +278,9 @@ struct SourceTests {
 
     @Test(
         "captures that leave the host a dot without a name before it are refused",
-        arguments: ["a/", "a/.", "a/x.", "a/.x", "a/x..y", "b/", "b/.x", "b/x..y", "c/", "c/x.", "c/.", "d/.x", "d/x..y"])
+        arguments: [
+            "a/", "a/.", "a/x.", "a/.x", "a/x..y", "b/", "b/.x", "b/x..y", "c/", "c/x.", "c/.", "d/.x", "d/x..y",
+        ])
     func emptyLabel(_ path: String) throws {
         let templates = [
             "a/(.*)": "http://$1.example.com/p", "b/(.*)": "http://me@$1.example.com:81/p", "c/(.*)": "http://a.$1.b/p",
