@@ -9,8 +9,10 @@ public enum OutgoingFields {
     ///     recording; else Cache-Control is `no-cache`.
     ///   - now: Unix seconds.
     public static func make(_ exchange: RecordedExchange, keepsFreshness: Bool, now: Int64) -> [RecordedField] {
+        let nominated = nominated(by: exchange.fields)
         var fields = exchange.fields.filter { field in
-            !neverSent.contains(field.name.map(\.asciiLowercased)) && isValid(field) && !isOfProxies(field)
+            let name = field.name.map(\.asciiLowercased)
+            return !neverSent.contains(name) && !nominated.contains(name) && isValid(field) && !isOfProxies(field)
         }
         // A part that is the whole is sent as the whole, with status 200.
         if exchange.status == 206, !isPart(exchange) { fields.removeAll { $0.isNamed("content-range") } }
@@ -56,6 +58,21 @@ public enum OutgoingFields {
             "date", "age", "via", "cache-status", "proxy-status", "strict-transport-security", "expect-ct", "alt-svc",
             "nel", "report-to", "reporting-endpoints", "clear-site-data",
         ].map { Array($0.utf8) })
+
+    /// The names, in lower case, of the fields that Connection nominates: they were for that connection alone
+    /// (RFC 9110 §7.6.1).
+    static func nominated(by fields: [RecordedField]) -> Set<[UInt8]> {
+        var names: Set<[UInt8]> = []
+        for field in fields where field.isNamed("connection") {
+            for element in field.value.split(separator: UInt8(ascii: ",")) {
+                let words = element.split { $0 == 0x20 || $0 == 0x09 }
+                guard words.count == 1 else { continue }
+                let name = words[0].map(\.asciiLowercased)
+                if name.withUnsafeBytes({ HopByHop.mayNominate($0) }) { names.insert(name) }
+            }
+        }
+        return names
+    }
 
     private static func isOfProxies(_ field: RecordedField) -> Bool {
         let name = field.name.map(\.asciiLowercased)
