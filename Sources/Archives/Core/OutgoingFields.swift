@@ -92,23 +92,31 @@ public enum OutgoingFields {
 
     private static func moved(_ field: RecordedField, by shift: Int64, now: Int64) -> RecordedField {
         if field.isNamed("expires") || field.isNamed("last-modified") {
-            guard let moved = moved(field.value[...], by: shift, now: now) else { return field }
+            let time = field.value.withUnsafeBytes { HTTPDate.parse($0, now: now) }
+            guard let moved = moved(time, by: shift) else { return field }
             return RecordedField(field.name, moved)
         }
         guard field.isNamed("set-cookie") else { return field }
         var parts = field.value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         for index in parts.indices.dropFirst() {
-            let part = parts[index].drop { $0 == 0x20 }
-            guard Array(part.prefix(8)).map(\.asciiLowercased).elementsEqual("expires=".utf8),
-                let moved = moved(part.dropFirst(8), by: shift, now: now)
+            let halves = parts[index].split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, isExpires(halves[0]),
+                let moved = moved(CookieDate.parse(Array(halves[1])), by: shift)
             else { continue }
             parts[index] = (Array(" Expires=".utf8) + moved)[...]
         }
         return RecordedField(field.name, Array(parts.joined(separator: [UInt8(ascii: ";")])))
     }
 
-    private static func moved(_ value: ArraySlice<UInt8>, by shift: Int64, now: Int64) -> [UInt8]? {
-        guard let time = value.withUnsafeBytes({ HTTPDate.parse($0, now: now) }) else { return nil }
+    /// Whether an attribute of a cookie has this name, with blanks around it or none (RFC 6265 §5.2).
+    private static func isExpires(_ name: ArraySlice<UInt8>) -> Bool {
+        let words = name.split { $0 == 0x20 || $0 == 0x09 }
+        return words.count == 1 && words[0].map(\.asciiLowercased).elementsEqual("expires".utf8)
+    }
+
+    private static func moved(_ time: Int64?, by shift: Int64) -> [UInt8]? {
+        guard let time else { return nil }
         let (moved, overflow) = time.addingReportingOverflow(shift)
         // What the format of dates holds: the years 1 to 9999.
         guard !overflow, moved > -62_135_596_800, moved < 253_402_300_800 else { return nil }

@@ -40,4 +40,24 @@ struct OutgoingFieldsTests {
     func malformed(_ value: String) {
         #expect(Self.sent([("Connection", value), ("X-Hop", "1")], keepsFreshness: true) == ["X-Hop: 1"])
     }
+
+    @Test(
+        "has the Expires of cookies moved, in whatever form browsers read",
+        arguments: [
+            "Expires=Fri, 20 Nov 2026 12:00:00 GMT", "Expires=Fri, 20-Nov-2026 12:00:00 GMT",
+            "expires=Friday, 20-Nov-26 12:00:00 GMT", "EXPIRES=Fri, 20 Nov 2026 12:00:00 UTC",
+            "Expires=\"Fri, 20 Nov 2026 12:00:00 GMT\"", "Expires = Fri Nov 20 12:00:00 2026",
+        ])
+    func cookies(_ attribute: String) {
+        let sent = Self.sent(
+            [("Set-Cookie", "a=b; \(attribute); Path=/")], keepsFreshness: true, time: 1000_000, now: 1000 + 86_400)
+        #expect(sent == ["Set-Cookie: a=b; Expires=Sat, 21 Nov 2026 12:00:00 GMT; Path=/"])
+    }
+
+    @Test("leaves alone what is no time of a cookie", arguments: ["Expires=0", "Expires", "a=b; Max-Age=5", "Expired=1"])
+    func others(_ attribute: String) {
+        let value = "Expires=Fri, 20 Nov 2026 12:00:00 GMT; \(attribute)"
+        let sent = Self.sent([("Set-Cookie", value)], keepsFreshness: true, time: 0, now: 86_400)
+        #expect(sent == ["Set-Cookie: \(value)"])
+    }
 }
