@@ -36,7 +36,9 @@ struct OutgoingFieldsTests {
         #expect(Self.sent(fields, keepsFreshness: true) == ["\(name): x"])
     }
 
-    @Test("is the same for elements of Connection that are no names", arguments: ["X Hop", "\"X-Hop\"", "X-Hop;q=1", ""])
+    @Test(
+        "is the same for elements of Connection that are no names",
+        arguments: ["X Hop", "\"X-Hop\"", "X-Hop;q=1", ""])
     func malformed(_ value: String) {
         #expect(Self.sent([("Connection", value), ("X-Hop", "1")], keepsFreshness: true) == ["X-Hop: 1"])
     }
@@ -54,7 +56,9 @@ struct OutgoingFieldsTests {
         #expect(sent == ["Set-Cookie: a=b; Expires=Sat, 21 Nov 2026 12:00:00 GMT; Path=/"])
     }
 
-    @Test("leaves alone what is no time of a cookie", arguments: ["Expires=0", "Expires", "a=b; Max-Age=5", "Expired=1"])
+    @Test(
+        "leaves alone what is no time of a cookie",
+        arguments: ["Expires=0", "Expires", "a=b; Max-Age=5", "Expired=1"])
     func others(_ attribute: String) {
         let value = "Expires=Fri, 20 Nov 2026 12:00:00 GMT; \(attribute)"
         let sent = Self.sent([("Set-Cookie", value)], keepsFreshness: true, time: 0, now: 86_400)
