@@ -20,17 +20,17 @@ public enum CookieDate {
                 year = found
             }
         }
-        guard let time, let day, let month, var year else { return nil }
-        if year < 70 {
-            year += 2000
-        } else if year < 100 {
-            year += 1900
+        guard let ofDay = time, let dayOfMonth = day, let ofYear = month, var fullYear = year else { return nil }
+        if fullYear < 70 {
+            fullYear += 2000
+        } else if fullYear < 100 {
+            fullYear += 1900
         }
-        let date = CivilDate(year: Int64(year), month: month, day: day)
-        guard year >= 1601, day >= 1, day <= date.daysInMonth, time.hour < 24, time.minute < 60, time.second < 60 else {
-            return nil
-        }
-        return date.daysSinceEpoch * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
+        let date = CivilDate(year: Int64(fullYear), month: ofYear, day: dayOfMonth)
+        guard fullYear >= 1601, dayOfMonth >= 1, dayOfMonth <= date.daysInMonth, ofDay.hour < 24, ofDay.minute < 60,
+            ofDay.second < 60
+        else { return nil }
+        return date.daysSinceEpoch * 86_400 + Int64(ofDay.hour * 3600 + ofDay.minute * 60 + ofDay.second)
     }
 
     private static func isDelimiter(_ byte: UInt8) -> Bool {
