@@ -52,7 +52,7 @@ struct OutgoingFieldsTests {
         ])
     func cookies(_ attribute: String) {
         let sent = Self.sent(
-            [("Set-Cookie", "a=b; \(attribute); Path=/")], keepsFreshness: true, time: 1000_000, now: 1000 + 86_400)
+            [("Set-Cookie", "a=b; \(attribute); Path=/")], keepsFreshness: true, time: 1_000_000, now: 1000 + 86_400)
         #expect(sent == ["Set-Cookie: a=b; Expires=Sat, 21 Nov 2026 12:00:00 GMT; Path=/"])
     }
 

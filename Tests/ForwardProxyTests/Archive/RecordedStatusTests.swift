@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import ForwardProxy
