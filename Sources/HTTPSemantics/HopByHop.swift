@@ -99,6 +99,14 @@ public struct HopByHop: Sendable {
         }
     }
 
+    /// Whether a field of this name stays on its connection where Connection nominates it.
+    public static func mayNominate(_ token: UnsafeRawBufferPointer) -> Bool {
+        switch FieldName(token) {
+        case .other: !isOption(token)
+        case let name: !endToEndFields.contains(name)
+        }
+    }
+
     private static func option(_ token: UnsafeRawBufferPointer) -> ConnectionOptions? {
         switch token.count {
         case 2 where token.equalsIgnoringCase("te"): .te

@@ -153,6 +153,17 @@ struct ArchiveCommandTests {
         }
     }
 
+    @Test("cat prints no body with a status that has none", arguments: [(204, ""), (205, "Content-Length: 0\r\n")])
+    func catWithoutContent(status: Int, length: String) throws {
+        let entry = Self.entry("http://a.test/", "text/plain", "x", status: status)
+        try folder.write("e.har", "{\"log\":{\"version\":\"1.2\",\"entries\":[\(entry)]}}")
+        let printed = try run("archive", "cat", "e.har", "1")
+        #expect(printed.status == 0 && printed.output.isEmpty, "\(printed.error)")
+        let head = try run("archive", "cat", "-i", "e.har", "1").output
+        #expect(head.hasPrefix("HTTP/1.1 \(status) "))
+        #expect(head.hasSuffix("Cache-Control: no-cache\r\n\(length)\r\n"), "\(head)")
+    }
+
     @Test("Bodies in files beside a HAR that is named without a folder are there")
     func beside() throws {
         try folder.write("body.txt", "beside")

@@ -65,6 +65,8 @@ struct FullOutputTests {
             #expect(unmade.status == 73 && unmade.output.isEmpty, "\(unmade.error)")
             #expect(unmade.error.contains("the report 'none/r.json' can't be written: No such file or directory"))
             #expect(try run("\(command) --report . -- true", "").status == 73)
+            let unnamed = try run("\(command) --report '' -- echo ran", "")
+            #expect(unnamed.status == 64 && unnamed.output.isEmpty, "\(unnamed.error)")
         }
         #expect(try run("replay a.har --report - -- true", "2> /dev/full").status == 74)
     }

@@ -9,8 +9,10 @@ public enum OutgoingFields {
     ///     recording; else Cache-Control is `no-cache`.
     ///   - now: Unix seconds.
     public static func make(_ exchange: RecordedExchange, keepsFreshness: Bool, now: Int64) -> [RecordedField] {
+        let nominated = nominated(by: exchange.fields)
         var fields = exchange.fields.filter { field in
-            !neverSent.contains(field.name.map(\.asciiLowercased)) && isValid(field) && !isOfProxies(field)
+            let name = field.name.map(\.asciiLowercased)
+            return !neverSent.contains(name) && !nominated.contains(name) && isValid(field) && !isOfProxies(field)
         }
         // A part that is the whole is sent as the whole, with status 200.
         if exchange.status == 206, !isPart(exchange) { fields.removeAll { $0.isNamed("content-range") } }
@@ -57,6 +59,21 @@ public enum OutgoingFields {
             "nel", "report-to", "reporting-endpoints", "clear-site-data",
         ].map { Array($0.utf8) })
 
+    /// The names, in lower case, of the fields that Connection nominates: they were for that connection alone
+    /// (RFC 9110 §7.6.1).
+    static func nominated(by fields: [RecordedField]) -> Set<[UInt8]> {
+        var names: Set<[UInt8]> = []
+        for field in fields where field.isNamed("connection") {
+            for element in field.value.split(separator: UInt8(ascii: ",")) {
+                let words = element.split { $0 == 0x20 || $0 == 0x09 }
+                guard words.count == 1 else { continue }
+                let name = words[0].map(\.asciiLowercased)
+                if name.withUnsafeBytes({ HopByHop.mayNominate($0) }) { names.insert(name) }
+            }
+        }
+        return names
+    }
+
     private static func isOfProxies(_ field: RecordedField) -> Bool {
         let name = field.name.map(\.asciiLowercased)
         return name.starts(with: "proxy-".utf8) || name.starts(with: "public-key-pins".utf8)
@@ -75,23 +92,31 @@ public enum OutgoingFields {
 
     private static func moved(_ field: RecordedField, by shift: Int64, now: Int64) -> RecordedField {
         if field.isNamed("expires") || field.isNamed("last-modified") {
-            guard let moved = moved(field.value[...], by: shift, now: now) else { return field }
+            let time = field.value.withUnsafeBytes { HTTPDate.parse($0, now: now) }
+            guard let moved = moved(time, by: shift) else { return field }
             return RecordedField(field.name, moved)
         }
         guard field.isNamed("set-cookie") else { return field }
         var parts = field.value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         for index in parts.indices.dropFirst() {
-            let part = parts[index].drop { $0 == 0x20 }
-            guard Array(part.prefix(8)).map(\.asciiLowercased).elementsEqual("expires=".utf8),
-                let moved = moved(part.dropFirst(8), by: shift, now: now)
+            let halves = parts[index].split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, isExpires(halves[0]),
+                let moved = moved(CookieDate.parse(Array(halves[1])), by: shift)
             else { continue }
             parts[index] = (Array(" Expires=".utf8) + moved)[...]
         }
         return RecordedField(field.name, Array(parts.joined(separator: [UInt8(ascii: ";")])))
     }
 
-    private static func moved(_ value: ArraySlice<UInt8>, by shift: Int64, now: Int64) -> [UInt8]? {
-        guard let time = value.withUnsafeBytes({ HTTPDate.parse($0, now: now) }) else { return nil }
+    /// Whether an attribute of a cookie has this name, with blanks around it or none (RFC 6265 §5.2).
+    private static func isExpires(_ name: ArraySlice<UInt8>) -> Bool {
+        let words = name.split { $0 == 0x20 || $0 == 0x09 }
+        return words.count == 1 && words[0].map(\.asciiLowercased).elementsEqual("expires".utf8)
+    }
+
+    private static func moved(_ time: Int64?, by shift: Int64) -> [UInt8]? {
+        guard let time else { return nil }
         let (moved, overflow) = time.addingReportingOverflow(shift)
         // What the format of dates holds: the years 1 to 9999.
         guard !overflow, moved > -62_135_596_800, moved < 253_402_300_800 else { return nil }

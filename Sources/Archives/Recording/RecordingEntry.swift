@@ -39,7 +39,8 @@ enum RecordingEntry {
     /// `{ headers: [Content-Type: application/json], json: { sort: name } }`; nil where there is nothing to say.
     private static func request(_ exchange: RecordedExchange, file: [UInt8]?) -> [UInt8]? {
         var members: [[UInt8]] = []
-        let fields = exchange.requestFields.filter { !isOfConnection($0) }
+        let nominated = OutgoingFields.nominated(by: exchange.requestFields)
+        let fields = exchange.requestFields.filter { !isOfConnection($0, nominated) }
             .compactMap { line($0, in: .flow) }
         if !fields.isEmpty {
             members.append(Array("headers: [".utf8) + Array(fields.joined(separator: Array(", ".utf8))) + [0x5D])
@@ -63,7 +64,9 @@ enum RecordingEntry {
 
     /// The response's fields, each as `Name: value`.
     private static func fields(_ exchange: RecordedExchange, _ body: Body) -> [[UInt8]] {
-        var lines = exchange.fields.filter { isKept($0, exchange) }.compactMap { line(timeless($0), in: .block) }
+        let nominated = OutgoingFields.nominated(by: exchange.fields)
+        var lines = exchange.fields.filter { isKept($0, exchange, nominated) }
+            .compactMap { line(timeless($0), in: .block) }
         if case .file = body, exchange.value("content-type") == nil {
             // Else it would be that of the file's name.
             lines.append(Array("Content-Type: null".utf8))
@@ -71,9 +74,11 @@ enum RecordingEntry {
         return lines
     }
 
-    private static func isKept(_ field: RecordedField, _ exchange: RecordedExchange) -> Bool {
+    private static func isKept(
+        _ field: RecordedField, _ exchange: RecordedExchange, _ nominated: Set<[UInt8]>
+    ) -> Bool {
         if field.isNamed("content-length") { return exchange.method == "HEAD" }
-        return !isOfConnection(field) && !timed.contains(field.name.map(\.asciiLowercased))
+        return !isOfConnection(field, nominated) && !timed.contains(field.name.map(\.asciiLowercased))
     }
 
     /// Fields that are times of an exchange, or say how it went: they would make each recording another one.
@@ -99,10 +104,12 @@ enum RecordingEntry {
     }
 
     /// Fields of the connection, and of how the message was sent on it.
-    private static func isOfConnection(_ field: RecordedField) -> Bool {
+    ///
+    /// - Parameter nominated: what Connection nominates, which is not written itself.
+    private static func isOfConnection(_ field: RecordedField, _ nominated: Set<[UInt8]>) -> Bool {
         let name = field.name.map(\.asciiLowercased)
-        return connection.contains(name) || name.starts(with: "proxy-".utf8) || name.first == UInt8(ascii: ":")
-            || !OutgoingFields.isValid(field)
+        return connection.contains(name) || nominated.contains(name) || name.starts(with: "proxy-".utf8)
+            || name.first == UInt8(ascii: ":") || !OutgoingFields.isValid(field)
     }
 
     private static let connection: Set<[UInt8]> = Set(

@@ -101,9 +101,7 @@ enum WARCMessage {
     /// Appends path and query of a URL.
     private static func appendTarget(_ rest: ArraySlice<UInt8>, to head: inout [UInt8]) {
         if rest.first != UInt8(ascii: "/") { head.append(UInt8(ascii: "/")) }
-        let start = head.count
         head.add(line: rest)
-        for index in start..<head.count where head[index] == 0x20 { head[index] = UInt8(ascii: "+") }
     }
 }
 

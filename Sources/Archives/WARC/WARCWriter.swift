@@ -43,12 +43,14 @@ public struct WARCWriter<Randomness: RandomNumberGenerator> {
     ///
     /// - Parameters:
     ///   - exchange: the response's fields are written as they are, but for those of transfer codings, which its body
-    ///     does not have any more.
+    ///     does not have any more; of its URL, characters that no URL has are percent-encoded.
     ///   - time: Unix milliseconds, where the exchange has none.
     ///   - digests: those of this exchange, and of all of its body.
     public mutating func begin(
         _ exchange: RecordedExchange, time: Int64, _ digests: WARCDigests, into bytes: inout [UInt8]
     ) {
+        var exchange = exchange
+        exchange.url = RecordedURL.repaired(exchange.url)
         let ids = (request: identifier(), response: identifier())
         let time = RecordTime.text(exchange.time ?? time)
         appendRequest(exchange, ids.request, ids.response, time, to: &bytes)

@@ -235,7 +235,10 @@ final class ArchiveExchange: Exchange {
         if let archived = answer.archived { loop.note(archived) }
         client.resume {
             let hasLength = entry.exchange.method != "HEAD" || entry.exchange.value("content-length") != nil
-            guard (entry.content == nil && entry.exchange.method != "HEAD") || !hasLength else {
+            // No Content and Reset Content have nothing to stream.
+            let hasBody = entry.exchange.method != "HEAD" && answer.status != 204 && answer.status != 205
+            let isStreamed = entry.content == nil && hasBody
+            guard isStreamed || !hasLength else {
                 return loop.serve(answer, request, client)
             }
             let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())

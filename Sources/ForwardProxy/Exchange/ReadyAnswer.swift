@@ -56,7 +56,7 @@ final class ReadyAnswer {
         let cors = options.corsFields
         self.cors = cors
         // Reset Content has none of its own (RFC 9110 §15.3.6), but a length, unlike No Content.
-        let isEmpty = status == 205 && content.archived == nil
+        let isEmpty = status == 205
         let variants = content.bodies.map { body in
             AnswerFields.variant(
                 of: isEmpty ? body.emptied : body, in: content, options: options, status: status, position: position,

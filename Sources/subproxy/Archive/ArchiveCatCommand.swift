@@ -59,7 +59,8 @@ struct ArchiveCatCommand: ProgramCommand {
             return .failure
         }
         var stream: any BodyStream = MemoryStream([])
-        if !exchange.body.isMissing {
+        // No Content and Reset Content are sent without a body, whatever is recorded.
+        if !exchange.body.isMissing, exchange.status != 204, exchange.status != 205 {
             stream = try ContentDecoder.stream(
                 try archive.openBody(index), codings: exchange.body.codings, storedBytes: exchange.body.storedBytes,
                 limits: archive.limits)

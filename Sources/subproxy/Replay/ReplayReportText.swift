@@ -16,9 +16,12 @@ struct ReplayReportText {
 
     /// Looks whether a report could be written, before anything is run that it is to be about.
     ///
-    /// - Throws: ``CommandFailure`` with status 73 where it can't.
+    /// - Throws: ``CommandFailure`` with status 73 where it can't, and 64 where it has no name.
     static func check(_ file: String) throws(CommandFailure) {
         guard file != "-" else { return }
+        guard !file.isEmpty else {
+            throw CommandFailure(status: .usage, message: "--report is empty; it names a file, as in: --report r.json")
+        }
         var status = stat()
         var reason: String?
         if stat(file, &status) != 0 {

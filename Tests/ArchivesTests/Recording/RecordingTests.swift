@@ -102,6 +102,25 @@ struct RecordingTests {
         #expect(map.hasPrefix("archives: [recording.yaml]\n") && map.contains("\n# substitutions:\n"))
     }
 
+    @Test("have no field that Connection nominates, which they don't have either")
+    func nominated() throws {
+        var writer = try RecordingWriter(folder: path)
+        var exchange = Self.exchange(
+            "https://a.test/", fields: [("Connection", "X-Hop"), ("X-Hop", "one"), ("X-Keep", "two")])
+        exchange.requestFields = [
+            RecordedField("X-Ask", "a"), RecordedField("connection", "close, x-ask"), RecordedField("X-Stay", "b"),
+        ]
+        try append(&writer, exchange, "")
+        #expect(
+            try list() == RecordingWriter.beginning + """
+                - url: https://a.test/
+                  request: { headers: [X-Stay: b] }
+                  headers:
+                    - X-Keep: two
+
+                """)
+    }
+
     @Test("give back what was written, whatever bytes it has")
     func roundTrip() throws {
         var generator = SeededGenerator(seed: 7)

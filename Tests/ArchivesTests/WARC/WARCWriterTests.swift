@@ -54,6 +54,25 @@ struct WARCWriterTests {
         #expect(try read.archive.verified() == [])
     }
 
+    @Test(
+        "has the characters of a URL that no URL has percent-encoded, line ends too",
+        arguments: [
+            ("http://a.test/b\r\n--x", "/b%0D%0A--x"), ("http://a.test/a b?c d", "/a%20b?c%20d"),
+            ("http://a.test/\u{0}\u{E9}", "/%00%C3%A9"),
+        ])
+    func urls(_ url: String, _ target: String) throws {
+        var writer = try WARCWriter(isCompressed: false, randomness: Counter())
+        var exchange = self.exchange
+        exchange.url = Array(url.utf8)
+        let bytes = try writer.records(exchange, time: 1, body: [])
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.contains("POST \(target) HTTP/1.1\r\nHost: a.test\r\n"))
+        #expect(text.split(separator: "WARC-Target-URI: http://a.test\(target)\r\n").count == 3)
+        let read = try ReadArchive(bytes, name: "a.warc")
+        #expect(read.warnings == [])
+        #expect(try read.archive.exchange(0).url == Array("http://a.test\(target)".utf8))
+    }
+
     @Test("has a pair of records in a form that other programs read")
     func text() throws {
         var writer = try WARCWriter(isCompressed: false, randomness: Counter())

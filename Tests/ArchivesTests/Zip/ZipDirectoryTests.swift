@@ -228,6 +228,16 @@ struct WACZReaderTests {
         #expect(read.warnings.count == 1)
     }
 
+    @Test("has the path of a WARC file below archive/ in the positions of its entries")
+    func folders() throws {
+        var text = WARCText()
+        text.respond("http://a.example/4", id: 4, "HTTP/1.1 200 OK\r\n\r\nfourth")
+        var zip = try sample()
+        zip.add("archive/sub/c.warc", text.plain)
+        let table = try ReadArchive(zip.bytes, name: "site.wacz").archive.table
+        #expect(table.number(3) == ":sub/c.warc#1" && table.entry(numbered: [":sub/c.warc#1"]) == 3)
+    }
+
     @Test("is told by what is in it, whatever its name")
     func detection() throws {
         var zip = try sample()
