@@ -289,6 +289,15 @@ struct MapErrorTests {
                 "2:32: warning: 'type' has no effect with 'forward'"
             ])
         #expect(
+            headlines("substitutions:\n  http://h/a: { when: origin-fails, forward: true }\n") == [
+                "2:17: warning: 'when' has no effect with 'forward: true': there is nothing beside the origin to be asked"
+            ])
+        #expect(
+            headlines(
+                "defaults: { when: origin-fails }\nsubstitutions:\n  http://h/a: { forward: true }\n"
+                    + "  http://h/b: { forward: \"http://c/\", when: origin-fails }\n"
+                    + "  http://h/c: { forward: true, when: always }\n") == [])
+        #expect(
             headlines("defaults: { type: text/css }\nsubstitutions:\n  http://h/a: { block: true, type: text/html }\n")
                 == [
                     "3:30: warning: 'type' has no effect with 'block'"
