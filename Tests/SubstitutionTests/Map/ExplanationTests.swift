@@ -91,6 +91,24 @@ struct ExplanationTests {
         #expect(explanation.nearestMiss?.reason == "matches but for the request field x-key, which is not v*")
     }
 
+    @Test("all conditions that do not hold are named")
+    func allConditions() throws {
+        let map = try rules(
+            "http://h/a: { text: a, methods: [POST], query: { a: \"1\" } }",
+            "http://h/b: { text: b, request-headers: { X-One: \"1\", X-Two: \"2\" } }")
+        #expect(
+            try map.explanation("http://h/a", "GET").nearestMiss?.reason
+                == "matches but for the method: the rule answers POST; 'methods' may name more, "
+                + "and for its query: the rule wants a=1")
+        #expect(
+            try map.explanation("http://h/b", "GET", [("x-two", "3")]).nearestMiss?.reason
+                == "matches but for the request field x-one, which is missing, "
+                + "and for the request field x-two, which is not 2")
+        #expect(
+            try map.explanation("http://h/b", "GET", [("x-two", "2")]).nearestMiss?.reason
+                == "matches but for the request field x-one, which is missing")
+    }
+
     @Test(
         "where nothing is near, nothing is named",
         arguments: [
@@ -116,7 +134,8 @@ struct ExplanationTests {
                 "  because the URL matches the rule's pattern, and none with a longer beginning",
                 "  because the query takes no part",
                 "  captures: $1 = b",
-                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more",
+                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more, "
+                    + "and for the request field x, which is missing",
                 "passed over: substitutions.yaml:3: for its query: the rule wants v=*",
             ])
         #expect(
@@ -126,7 +145,8 @@ struct ExplanationTests {
                 "  because the URL is in the rule's folder, and no longer folder or pattern matches",
                 "  because the method is one of GET, HEAD",
                 "  because the query has v=*",
-                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more",
+                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more, "
+                    + "and for its query; add 'query: ignore', and for the request field x, which is missing",
             ])
         #expect(
             try map.explanation("http://h/a/b", "POST", [("X", "")]).answer?.reasons == [
