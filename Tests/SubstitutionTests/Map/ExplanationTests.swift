@@ -14,7 +14,8 @@ struct ExplanationTests {
             "\"http://*.host.pattern/a/*\": $2", "\"http://port.pattern:8*/a/*\": $2", "http://star.pattern/a/*.png: $1",
             "http://case.pattern/Case/*.PNG: $1", "http://deep.pattern/img/*.png: $1", "http://high.pattern/x/y/img/: i/",
             "http://post.pattern/*: { text: x, methods: [POST] }", "http://fixed.pattern:81/*/: a",
-            "sqlite://products/**: { sqlite: a.db }")
+            "sqlite://products/**: { sqlite: a.db }",
+            "\"~^http://[a-z]+[.]any[.]expression/a$\": a")
     }
 
     @Test(
@@ -52,7 +53,11 @@ struct ExplanationTests {
             ("http://q.pattern/a.png?n=1", "GET", 16, "matches but for its query: the rule's URL has 'size=*&n=1'"),
             (
                 "http://host.pattern/a/b", "GET", 17,
-                "matches but for the host: '*.' stands for a label or more before it, and there is none"
+                "matches but for the host: the rule's is '*.host.pattern', and a star in it stands for a label or more"
+            ),
+            (
+                "http://any.expression/a", "GET", 26,
+                "matches but for the host: the rule's expression matches 'www.any.expression'"
             ),
             ("http://port.pattern/a/b", "GET", 18, "matches but for the port: the rule is for port 8*"),
             (
