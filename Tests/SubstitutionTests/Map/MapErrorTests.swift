@@ -277,6 +277,14 @@ struct MapErrorTests {
             ])
     }
 
+    @Test("a key that is too long to be one is told how to be written", arguments: ["", "\""])
+    func longKey(quote: String) {
+        let key = quote + "http://h/" + String(repeating: "k", count: 1100) + quote
+        let found = headlines("substitutions:\n  \(key): { text: a }\n")
+        #expect(found.contains { $0.contains("a key of more than 1024 characters is written '? KEY'") }, "\(found)")
+        #expect(headlines("substitutions:\n  ? \(key)\n  : { text: a }\n") == [])
+    }
+
     @Test("options without effect are warned of")
     func withoutEffect() {
         #expect(
