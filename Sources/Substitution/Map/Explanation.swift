@@ -247,7 +247,7 @@ extension RuleFinder {
         var failures: [ConditionFailure] = []
         if !options.methods.contains(method) { failures.append(.method) }
         if !queryHolds(record, input, &memory) { failures.append(.query) }
-        failures += options.fieldConditions.filter { !$0.holds(in: fields) }.map { .field($0) }
+        failures += options.fieldConditions.filter { !$0.holds(in: fields) }.map { ConditionFailure.field($0) }
         if let navigation = options.navigation, Navigation.isOne(fields) != navigation {
             failures.append(.navigation(wanted: navigation))
         }
