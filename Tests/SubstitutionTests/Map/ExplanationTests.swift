@@ -11,8 +11,10 @@ struct ExplanationTests {
             "http://www.w/a: a", "http://bare/a: a", "http://port:8080/a: a", "http://h/Case/File.PNG: c",
             "http://h/param: { file: p, query: { v: \"1*\", w: \"\" } }", "//both/a: a", "http://ported/a: a",
             "https://s.pattern/*.png: $1.png", "http://q.pattern/*.png?size=*&n=1: $1.png",
-            "\"http://*.host.pattern/a/*\": $2", "\"http://port.pattern:8*/a/*\": $2", "http://star.pattern/a/*.png: $1",
-            "http://case.pattern/Case/*.PNG: $1", "http://deep.pattern/img/*.png: $1", "http://high.pattern/x/y/img/: i/",
+            "\"http://*.host.pattern/a/*\": $2", "\"http://port.pattern:8*/a/*\": $2",
+            "http://star.pattern/a/*.png: $1",
+            "http://case.pattern/Case/*.PNG: $1", "http://deep.pattern/img/*.png: $1",
+            "http://high.pattern/x/y/img/: i/",
             "http://post.pattern/*: { text: x, methods: [POST] }", "http://fixed.pattern:81/*/: a",
             "sqlite://products/**: { sqlite: a.db }",
             "\"~^http://[a-z]+[.]any[.]expression/a$\": a")
