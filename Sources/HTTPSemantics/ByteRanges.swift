@@ -14,8 +14,7 @@ public enum ByteRangeSelection: Sendable, Equatable {
     /// Reads the Range field of a request for a representation of `size` bytes.
     ///
     /// Ignored are Range fields of other methods than GET, of units other than `bytes`, malformed ones and two of them.
-    /// A list with an empty element counts as malformed: a server may ignore any Range, and only a broken or a hostile
-    /// client sends one.
+    /// Empty elements of the list are passed over (RFC 9110 §5.6.1.2); one that has no others is malformed.
     public init(method: Method, fields: FieldSection, size: Int) {
         guard fields.contains(.range), method == .get, fields.count(of: .range) == 1 else {
             self = .whole
@@ -34,15 +33,19 @@ public enum ByteRangeSelection: Sendable, Equatable {
         }
         var ranges: [Range<Int>] = []
         var start = prefix
+        var isEmpty = true
         while start <= value.count {
             var end = start
             while end < value.count, value[end] != UInt8(ascii: ",") { end &+= 1 }
             let element = UnsafeRawBufferPointer(rebasing: value[start..<end])
-            guard let spec = RangeSpec(element, isFirst: start == prefix) else {
+            let isFirst = start == prefix
+            start = end &+ 1
+            if element.trimmingOptionalWhitespace.isEmpty { continue }
+            guard let spec = RangeSpec(element, isFirst: isFirst) else {
                 self = .whole
                 return
             }
-            start = end &+ 1
+            isEmpty = false
             guard let range = spec.resolved(size: size) else { continue }
             if let last = ranges.last, last.touches(range) {
                 ranges[ranges.count &- 1] = last.union(range)
@@ -51,7 +54,7 @@ public enum ByteRangeSelection: Sendable, Equatable {
             }
         }
         guard !ranges.isEmpty else {
-            self = .unsatisfiable
+            self = isEmpty ? .whole : .unsatisfiable
             return
         }
         let apart = ranges.count == 1 ? ranges : ByteRangeSelection.coalesced(ranges)

@@ -111,23 +111,28 @@ enum OptionValue {
         }
     }
 
-    /// `HOST:PORT:ADDRESS`, where ADDRESS is an IP address; an IPv6 one may have brackets. The root's dot behind HOST
-    /// is dropped, as it is from requested hosts.
+    /// `HOST:PORT:ADDRESS`, where ADDRESS is one or more IP addresses with commas between; an IPv6 one may have brackets.
+    /// The root's dot behind HOST is dropped, as it is from requested hosts.
     static func resolveEntry(_ text: String) throws -> String {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         let wrong = OptionValueError("must be HOST:PORT:ADDRESS, as in www.example.com:80:127.0.0.1")
         guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy({ $0 > 0x20 && $0 != 0x7f }),
             let port = DecimalNumber.parse(parts[1]), (1...65_535).contains(port)
         else { throw wrong }
-        var address = Array(parts[2])
-        if address.first == UInt8(ascii: "["), address.last == UInt8(ascii: "]"), address.count > 2 {
-            address = Array(address.dropFirst().dropLast())
-        }
-        let isAddress = address.withUnsafeBytes { IPAddressText.isIPv4($0) || IPAddressText.isIPv6($0) }
-        guard isAddress else { throw wrong }
+        let addresses = parts[2].split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard addresses.allSatisfy({ isAddress(Array($0)) }) else { throw wrong }
         let host = AuthorityText.comparable(parts[0])
         guard host.last != UInt8(ascii: ".") else { throw wrong }
         return String(decoding: host + text.utf8.dropFirst(parts[0].count), as: UTF8.self)
+    }
+
+    /// Whether it is an IP address; an IPv6 one may have brackets.
+    private static func isAddress(_ text: [UInt8]) -> Bool {
+        let hasBrackets = text.first == UInt8(ascii: "[") && text.last == UInt8(ascii: "]") && text.count > 2
+        let address = hasBrackets ? Array(text.dropFirst().dropLast()) : text
+        return address.withUnsafeBytes { bytes in
+            IPAddressText.isIPv6(bytes) || (!hasBrackets && IPAddressText.isIPv4(bytes))
+        }
     }
 
     /// The URL of a parent proxy, with its port.

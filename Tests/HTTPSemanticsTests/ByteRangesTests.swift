@@ -26,6 +26,9 @@ struct ByteRangesTests {
             ("bytes=0-9223372036854775807", 10, [0..<10]),
             ("bytes=5368709119-", 5_368_709_120, [5_368_709_119..<5_368_709_120]),
             ("bytes=0-9223372036854775807", Int.max, [0..<Int.max]),
+            // Empty elements (RFC 9110 §5.6.1.2).
+            ("bytes=0-0,", 10, [0..<1]), ("bytes=,0-0", 10, [0..<1]), ("bytes=, 0-0", 10, [0..<1]),
+            ("bytes=0-0, ,2-2", 10, [0..<1, 2..<3]), ("bytes=,,0-0,\t,,4-4 , ", 10, [0..<1, 4..<5]),
         ] as [(String, Int, [Range<Int>]?)])
     func satisfiable(value: String, size: Int, expected: [Range<Int>]?) {
         #expect(Self.select(value, size: size) == expected.map { .satisfiable($0) } ?? .whole)
@@ -48,8 +51,8 @@ struct ByteRangesTests {
         arguments: [
             "", "bytes", "bytes=", "bytes=-", "bytes=--1", "bytes=5-4", "bytes=0-1,5-4", "bytes=a-b", "bytes=0-b",
             "bytes=1", "bytes = 0-1", "bytes =0-1", "bytes=0 -1", "bytes=0- 1", "bytes=0-1-2", "bytes=+1-2",
-            "bytes=0x0-1", "items=0-1", "bytess=0-1", "bytes:0-1", "bytes=0-1;2-3", "bytes=\"0-1\"", "bytes=0-1,",
-            "bytes=,0-1", "bytes=0-1,,2-3", "bytes=,", "bytes=\u{FF10}-1", "bytes=0-1\0", "bytes=--", "=0-1",
+            "bytes=0x0-1", "items=0-1", "bytess=0-1", "bytes:0-1", "bytes=0-1;2-3", "bytes=\"0-1\"", "bytes=,",
+            "bytes= ", "bytes=, ,\t", "bytes=,a", "bytes=0-0,,-", "bytes=\u{FF10}-1", "bytes=0-1\0", "bytes=--", "=0-1",
             "bytes=-1-", "none", "bytes=18446744073709551616-18446744073709551615",
             "bytes=0-0,100000000000000000000-99999999999999999999",
         ])

@@ -88,7 +88,9 @@ struct OptionValuesTests {
             ("www.example.com:80:127.0.0.1", "www.example.com:80:127.0.0.1"), ("a.test.:443:::1", "a.test:443:::1"),
             ("a:1:[::1]", "a:1:[::1]"), ("a:0:127.0.0.1", nil), ("a:65536:127.0.0.1", nil), ("a:80:host", nil),
             (":80:127.0.0.1", nil), ("a:80", nil), ("a b:80:127.0.0.1", nil), ("a..:80:127.0.0.1", nil),
-            ("a:80:[127.0.0.1", nil),
+            ("a:80:[127.0.0.1", nil), ("a:80:127.0.0.1,127.0.0.2", "a:80:127.0.0.1,127.0.0.2"),
+            ("a.:80:[::1],127.0.0.1,::1", "a:80:[::1],127.0.0.1,::1"), ("a:80:127.0.0.1,", nil),
+            ("a:80:,127.0.0.1", nil), ("a:80:127.0.0.1,host", nil), ("a:80:[127.0.0.1]", nil), ("a:80:", nil),
         ] as [(String, String?)])
     func resolveEntries(text: String, expected: String?) { #expect((try? OptionValue.resolveEntry(text)) == expected) }
 

@@ -231,12 +231,9 @@ extension LoopContext {
         _ note: String, answersCORS: Bool, _ request: Request, _ client: any ExchangeClient
     ) {
         var lines = ByteBuffer(string: "Cache-Control: no-store\r\n")
-        if answersCORS {
-            CORSFields.all.write(for: request.head.fields, exposed: "Date, Via", to: &lines)
-            lines.writeStaticString("Vary: Origin\r\n")
-        }
         lines.writeImmutableBuffer(proxy.identity.viaLine)
         lines.writeImmutableBuffer(dateStamp().line)
+        if answersCORS { CORSFields.writeAll(for: request.head.fields, exposingAllOf: &lines) }
         client.record?.outcome = .refused
         client.record?.reason = note
         client.start(ResponseStart(status: 204, reason: nil, lines: lines, body: .none))

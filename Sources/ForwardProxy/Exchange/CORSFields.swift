@@ -24,6 +24,25 @@ struct CORSFields: OptionSet {
         lines.writeStaticString("\r\n")
     }
 
+    /// Adds all of them, and `Vary: Origin`, behind the other lines of a response, whose fields are exposed.
+    static func writeAll(for fields: FieldSection, exposingAllOf lines: inout ByteBuffer) {
+        lines.writeStaticString("Vary: Origin\r\n")
+        guard fields.contains(.origin) else { return }
+        let exposed = names(in: lines)
+        CORSFields.all.write(for: fields, exposed: exposed, to: &lines)
+    }
+
+    /// The names in field lines that scripts see only where they are exposed.
+    private static func names(in lines: ByteBuffer) -> String {
+        let names = lines.readableBytesView.split(separator: UInt8(ascii: "\n")).compactMap { line -> String? in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            let name = Array(line[..<colon])
+            let isSeen = name.withUnsafeBytes { CORS.needsNoExposing($0) }
+            return isSeen ? nil : String(decoding: name, as: UTF8.self)
+        }
+        return names.joined(separator: ", ")
+    }
+
     private func writeOrigin(_ fields: FieldSection, to lines: inout ByteBuffer) -> Bool {
         guard fields.count(of: .origin) == 1 else { return false }
         return fields.withFirst(.origin) { origin in

@@ -41,7 +41,7 @@ enum Decision {
     case ownSite
     /// A reload-ignoring-cache request passes the rule by.
     case bypass
-    /// The rule answers where the origin fails (`when: origin-fails`).
+    /// The rule answers where the origin fails (`when: origin-fails`), or the URL that it forwards to.
     case originFirst
     /// No rule answers: a stored response does, or the origin.
     case consultStore
@@ -158,7 +158,14 @@ final class Decider: Sendable {
         }
         let directives = RequestCacheControl(asked.fields)
         guard let rule else { return isOwn(asked.uri) ? .ownSite : unmapped(asked, directives) }
-        if rule.forwards { return forwarding(directives, by: rule) }
+        if rule.forwards {
+            let decision = forwarding(directives, by: rule)
+            // Schemes other than http and https have no origin that could be asked first.
+            guard case .forward = decision, rule.options.when == .originFails, asked.uri.scheme != .other else {
+                return decision
+            }
+            return .originFirst
+        }
         return answering(asked, rule.options, directives)
     }
 

@@ -113,9 +113,10 @@ public struct DecisionPreview: Sendable {
                 "the request asks for a fresh answer (no-cache) and passes the rule by to the origin; "
                     + "'bypass: never' or --bypass never answers it from the map", decider, as: .bypassed)
         case .originFirst:
+            let next = found?.rule.forwards == true ? "the URL that the rule forwards to" : "the rule"
             self.init(
                 asked, to: uri, .bypass, position,
-                "the origin is asked first, and the rule answers where it fails (when: origin-fails)", decider)
+                "the origin is asked first, and \(next) answers where it fails (when: origin-fails)", decider)
         case .forward(let reason):
             guard let found else {
                 self.init(asked, to: uri, reason, "", DecisionPreview.sentence(for: reason), decider)

@@ -236,7 +236,13 @@ extension LoopContext {
                 return forwardFirst(call, use, request, asked, client)
             case .answers(let answers) where request.hasBody:
                 if let exchange = TurnOriginExchange(answers, use, request, asked, client) { return exchange }
-            case .file, .content, .database, .template, .answers, .origin, .refused: break
+            case .origin(let target):
+                guard let elsewhere = target?.ofRootPage, elsewhere.bytes != asked.uri.bytes else {
+                    // The rule's URL is the request's own, which is not asked twice.
+                    return forward(request, asked, client, .bypass, use)
+                }
+                return forwardFirst(to: elsewhere, use, request, asked, client)
+            case .file, .content, .database, .template, .answers, .refused: break
             }
             return forward(
                 request, asked, to: asked.uri, client,

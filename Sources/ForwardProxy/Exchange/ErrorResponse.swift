@@ -32,13 +32,10 @@ struct ErrorResponse {
         lines.writeStaticString("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
         if error.isOfConsole || status == 401 { OwnPage.writeIsolation(to: &lines) }
         if prefersHTML { ErrorPage.writePolicy(to: &lines) }
-        if error.answersCORS, let fields {
-            CORSFields.all.write(for: fields, exposed: "Date, Via", to: &lines)
-            lines.writeStaticString("Vary: Origin\r\n")
-        }
         StatusFields.writeError(error, to: &lines)
         lines.writeImmutableBuffer(loop.proxy.identity.viaLine)
         lines.writeImmutableBuffer(loop.dateStamp().line)
+        if error.answersCORS, let fields { CORSFields.writeAll(for: fields, exposingAllOf: &lines) }
         self.lines = lines
     }
 

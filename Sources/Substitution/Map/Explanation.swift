@@ -150,7 +150,7 @@ extension SubstitutionMap {
 
     // MARK: Rules that are passed over
 
-    /// The rules of which the URL matches, up to the one that answers, with the condition that does not hold.
+    /// The rules of which the URL matches, up to the one that answers, with the conditions that do not hold.
     private func passedOver(
         _ uri: TargetURI, _ method: RequestMethod, _ fields: FieldSection, before answer: RuleID?,
         _ scratch: inout LookupScratch
@@ -166,11 +166,11 @@ extension SubstitutionMap {
                         while next != RuleRecord.none, misses.count < 20 {
                             if next == answer?.rawValue { return }
                             let record = records[Int(next)]
-                            if let failure = finder.failure(
-                                record, input, method, fields, &scratch.memory)
-                            {
-                                let reason = reason(failure, record, method, fields)
-                                misses.append(Explanation.Miss(rule: rule(RuleID(next)), reason: reason))
+                            let failures = finder.failures(record, input, method, fields, &scratch.memory)
+                            if !failures.isEmpty {
+                                let reasons = failures.map { reason($0, record, method, fields) }
+                                let all = reasons.joined(separator: ", and ")
+                                misses.append(Explanation.Miss(rule: rule(RuleID(next)), reason: all))
                             }
                             next = record.next
                         }
@@ -238,6 +238,22 @@ extension FieldCondition {
 }
 
 extension RuleFinder {
+    /// All conditions of a rule that do not hold, in the order in which ``failure(_:_:_:_:_:)`` looks at them.
+    func failures(
+        _ record: RuleRecord, _ input: ConditionInput, _ method: RequestMethod, _ fields: FieldSection,
+        _ memory: inout [UInt8]
+    ) -> [ConditionFailure] {
+        let options = map.storage.options[Int(record.options)]
+        var failures: [ConditionFailure] = []
+        if !options.methods.contains(method) { failures.append(.method) }
+        if !queryHolds(record, input, &memory) { failures.append(.query) }
+        failures += options.fieldConditions.filter { !$0.holds(in: fields) }.map { ConditionFailure.field($0) }
+        if let navigation = options.navigation, Navigation.isOne(fields) != navigation {
+            failures.append(.navigation(wanted: navigation))
+        }
+        return failures
+    }
+
     /// The first rules of all keys that match the URL, whatever their conditions, in the order in which they are tried.
     func matchingKeys(_ input: ConditionInput, _ scratch: inout LookupScratch) -> [UInt32] {
         var heads: [UInt32] = []

@@ -205,8 +205,15 @@ struct MapFileReader {
                 if archives.isEmpty { diagnostics.warning("there are no substitutions here", at: name.span) }
                 return
             }
+            // YAML takes a longer line for text, whatever follows it.
+            let length = node.span.end.offset - node.span.start.offset
+            let isLongKey = node.span.start.line == node.span.end.line && length > 1024
             diagnostics.error(
-                "'substitutions' is a mapping from URLs to what answers them, not \(node.kind)", at: node.span)
+                "'substitutions' is a mapping from URLs to what answers them, not \(node.kind)"
+                    + (isLongKey
+                        ? "; a key of more than 1024 characters is written '? KEY' and, on the next line, ': VALUE'"
+                        : ""),
+                at: node.span)
             return
         }
         while true {

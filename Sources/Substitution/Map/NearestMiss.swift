@@ -71,10 +71,14 @@ struct NearestMiss {
         else {
             return nil
         }
-        guard map.rule(id).key.hasPrefix("\(uri.schemeText)://*.") else {
-            return miss(id, "matches but for the host: the rule's begins with 'www.'")
+        let rule = map.rule(id)
+        guard rule.kind != .expression else {
+            return miss(id, "matches but for the host: the rule's expression matches 'www.\(uri.host)'")
         }
-        return miss(id, "matches but for the host: '*.' stands for a label or more before it, and there is none")
+        let host = rule.key.dropFirst("\(uri.schemeText)://".count).prefix { $0 != "/" }
+        guard host.contains("*") else { return miss(id, "matches but for the host: the rule's begins with 'www.'") }
+        return miss(
+            id, "matches but for the host: the rule's is '\(host)', and a star in it stands for a label or more")
     }
 
     private func ofPort(_ scratch: inout LookupScratch) -> Explanation.Miss? {

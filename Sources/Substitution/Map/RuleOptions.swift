@@ -146,6 +146,8 @@ struct GivenOptions: Hashable, Sendable {
     var repetition: RuleOptions.Repetition?
     /// Whether the rule is one of several answers.
     var isInTurn = false
+    /// Whether the rule forwards to no URL of its own, on which `when` depends.
+    var forwardsAsAsked = false
 
     /// These options over those that `defaults` of the file gives.
     ///
@@ -177,6 +179,7 @@ struct GivenOptions: Hashable, Sendable {
         // They have done their part; equal options are to be shared whatever they were.
         merged.source = .file
         merged.isExact = true
+        merged.forwardsAsAsked = false
         return merged
     }
 

@@ -28,11 +28,23 @@ struct ForwardSource: SourceKind {
         }
     }
 
+    func note(_ value: YAMLNode, into given: inout GivenOptions) {
+        given.forwardsAsAsked = value.scalar?.boolValue == true
+    }
+
     func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect {
         switch option {
-        case .status, .type, .cors: .none("")
-        default: usualEffect(of: option)
+        case .status, .type, .cors: return .none("")
+        case .when:
+            guard given.forwardsAsAsked, given.when == .originFails else { return .some }
+            return .idle("'when' has no effect with 'forward: true': there is nothing beside the origin to be asked")
+        default: return usualEffect(of: option)
         }
+    }
+
+    /// The origin does not stand in for itself.
+    func settle(_ options: inout GivenOptions) {
+        if options.forwardsAsAsked { options.when = .always }
     }
 
     func answer(_ request: SourceRequest) -> SourceAnswer {

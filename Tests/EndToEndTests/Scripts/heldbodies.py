@@ -21,6 +21,9 @@ UNTOLD = [0, 1, MEBIBYTE + 1]
 # Where the body passes, in whatever pieces it comes: more than any buffer takes.
 LONG = {("/text", "up"): [8 * MEBIBYTE], ("/first/any", "up"): [8 * MEBIBYTE], ("/first/any", "down"): [8 * MEBIBYTE],
         ("/no-file", "up"): [8 * MEBIBYTE]}
+# The limit of a body in memory.
+BUFFER = 1 << 18
+ELSEWHERE = "/elsewhere"
 LIMIT = "limits: { body: 16MiB, bytes: 16MiB }"
 # When an origin is asked that fails, the place answers: path, rule, and the answer to a body, None for one of the
 # origin's failure.
@@ -34,6 +37,8 @@ FIRST = [
     ("/turn-used", "answers: [{ template: { text: '[{{{request.body}}}]' }, " + LIMIT + " }]",
      lambda body: (200, b"[" + body + b"]")),
     ("/turn-unused", "answers: [{ text: turn }]", lambda body: (200, b"turn")),
+    # Asked of the origin that is up; what is more than may be held is not.
+    (ELSEWHERE, f'forward: "https://{HOST}:UP/other"', lambda body: (200, b"ok") if len(body) <= BUFFER else None),
     ("/first/any", None, lambda body: (200, b"any")),
     ("/first/told", None, lambda body: (200, b"told") if len(body) > MEBIBYTE else None),
     ("/first/refused", None, lambda body: (200, b"refused") if len(body) > MEBIBYTE else (404, None)),
@@ -99,6 +104,7 @@ class HeldStage(Stage):
             for path, rule, _ in FIRST + MISSING:
                 when = "" if rule and "missing" in rule else ", when: origin-fails"
                 if rule:
+                    rule = rule.replace(":UP/", f":{self.origin_port}/")
                     map.write(f'  "{base}{path}": {{ {rule}{when}, methods: [GET, POST] }}\n')
             entries["any"] += [entry(f"{base}/first/any", "any"), entry(f"{base}/first/told", "told", sent="b")]
             entries["refused"] += [entry(f"{base}/first/refused", "refused", sent="b")]
@@ -244,7 +250,7 @@ def add(path, way, version, expected):
                     assert got[0] == status, f"{where}: {got[0]} {got[1][:300]}"
                     assert answer is None or got[1] == answer, f"{where}: {len(got[1])} {got[1][:60]}"
                     arrived = [data for data, _ in stage.origin.bodies[before:]]
-                    isWhole = arrived == ([body] if (way, answer) == ("up", b"ok") else [])
+                    isWhole = arrived == ([body] if answer == b"ok" else [])
                     assert isWhole, f"{where}: the origin got {[len(data) for data in arrived]}"
                     del stage.origin.bodies[before:]
         finally:
@@ -257,8 +263,9 @@ FAILED = {"up": (200, b"ok"), "down": (502, None), "midway": (502, None), "late"
 for version in [2, 1]:
     for way, failed in FAILED.items():
         for path, _, local in FIRST:
-            add(path, way, version, lambda body, way=way, local=local: (
-                (200, b"ok") if way == "up" else local(body) or (502, None)))
+            without = failed if path == ELSEWHERE else (502, None)
+            add(path, way, version, lambda body, way=way, local=local, without=without: (
+                (200, b"ok") if way == "up" else local(body) or without))
         for path, _, missing in MISSING:
             add(path, way, version, lambda body, failed=failed, missing=missing: (
                 failed if missing(body) else (200, b"told")))

@@ -78,6 +78,11 @@ struct CORSFieldsTests {
             #expect(response.status == status, "\(path)")
             #expect(response.field("Access-Control-Allow-Origin") == (isReadable ? "http://app.test" : nil), "\(path)")
             #expect(response.field("Vary") == (isReadable ? "Origin" : nil), "\(path)")
+            let exposed = response.field("Access-Control-Expose-Headers")?.split(separator: ", ").sorted()
+            let names = ["Date", "Proxy-Status", "Vary", "Via", "X-Content-Type-Options"]
+            if ["404", "error", "off", "own"].contains(path) {
+                #expect(exposed?.map { String($0) } == (isReadable ? names : nil), "\(path)")
+            }
             let plain = try proxy.exchange("GET", "http://m.test/\(path)")
             #expect(plain.field("Vary") == (isReadable ? "Origin" : nil), "\(path)")
         }

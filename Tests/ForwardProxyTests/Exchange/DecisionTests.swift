@@ -21,6 +21,9 @@ struct DecisionTests {
           http://m.test/post: { text: mapped, methods: [POST] }
           assets://post: { text: mapped, methods: [POST] }
           http://m.test/forward: { forward: true }
+          http://m.test/again: { forward: true, when: origin-fails }
+          http://m.test/other: { forward: "http://e.test/", when: origin-fails }
+          assets://other: { forward: "http://e.test/", when: origin-fails }
         """
 
     enum Mode: Sendable { case plain, offline, uncached, offlineUncached, never, revalidate }
@@ -114,6 +117,10 @@ struct DecisionTests {
         Case("GET", "forward", reload, is: "forward request"),
         Case("GET", "forward", onlyIfCached, is: "refuse 504"),
         Case("GET", "forward", in: .offline, is: "refuse 504"),
+        Case("GET", "again", is: "forward bypass"),
+        Case("GET", "other", is: "origin first"), Case("PUT", "other", reload, is: "origin first"),
+        Case("GET", "other", onlyIfCached, is: "refuse 504"), Case("GET", "other", in: .offline, is: "refuse 504"),
+        Case("GET", "assets://other", is: "forward bypass"),
         // Scripts of other origins ask first.
         Case("OPTIONS", "x", "Origin: http://a.test", preflight, is: "preflight"),
         Case("OPTIONS", "x", "Origin: http://a.test", preflight, in: .offline, is: "preflight"),

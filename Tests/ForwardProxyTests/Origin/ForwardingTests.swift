@@ -305,6 +305,78 @@ struct ForwardingTests {
         #expect(try proxy.exchange("GET", "http://host.invalid/x").body == "fallback")
     }
 
+    /// An origin that sends back the target and the body, with 503 for targets that begin with `/down`.
+    private static func echo() throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            let isDown = request.target.hasPrefix("/down")
+            let body = request.target + " " + String(decoding: request.body, as: UTF8.self)
+            try connection.respond(isDown ? "503 Busy" : "200 OK", fields: "X-Gone: 1\r\n", body: body)
+            return true
+        }
+    }
+
+    @Test("when: origin-fails with forward asks the request's own origin first, and the rule's URL where it fails")
+    func originFailsElsewhere() throws {
+        let origin = try Self.echo()
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            defaults: { when: origin-fails }
+            substitutions:
+              \(base)/up/: { forward: "\(base)/other/", headers: { X-Added: "1", X-Gone: null } }
+              \(base)/down/: { forward: "\(base)/other/", headers: { X-Added: "1", X-Gone: null } }
+              \(base)/down: { forward: "\(base)/down" }
+              http://host.invalid/*: { forward: "\(base)/of/$1" }
+            """)
+        let up = try proxy.exchange("GET", "\(base)/up/a?b=c")
+        #expect(up.body == "/up/a?b=c ")
+        #expect(up.field("X-Added") == nil && up.field("X-Gone") == "1")
+        #expect(up.field("Cache-Status") == "subproxy; fwd=bypass; detail=\"m.yaml:3\"")
+        #expect(origin.requests.map(\.target) == ["/up/a?b=c"])
+        let down = try proxy.exchange("GET", "\(base)/down/a?b=c")
+        #expect(down.status == 200 && down.body == "/other/a?b=c ")
+        #expect(down.field("X-Added") == "1" && down.field("X-Gone") == nil)
+        #expect(down.field("Cache-Status") == "subproxy; fwd=bypass; detail=\"m.yaml:4\"")
+        #expect(origin.requests.map(\.target) == ["/up/a?b=c", "/down/a?b=c", "/other/a?b=c"])
+        #expect(try proxy.exchange("GET", "http://host.invalid/x").body == "/of/x ")
+        // A URL is not its own fallback.
+        let same = try proxy.exchange("GET", "\(base)/down")
+        #expect(same.status == 503 && same.body == "/down ")
+        #expect(origin.requests.count == 5)
+        let log = try proxy.stopAndReadLog()
+        #expect(log.split(separator: "\n").allSatisfy { $0.contains(" forwarded m.yaml:") }, "\(log)")
+    }
+
+    @Test("when: origin-fails with forward sends the rule's URL the request's body too, as far as it can be held")
+    func originFailsElsewhereWithBody() throws {
+        let origin = try Self.echo()
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            "substitutions:\n  \(base)/*/**: { forward: \"\(base)/other\", when: origin-fails }\n"
+        ) { $0.limits.bodyBytes = 100_000 }
+        #expect(try proxy.exchange("POST", "\(base)/up/a", body: "abc").body == "/up/a abc")
+        #expect(try proxy.exchange("POST", "\(base)/down/a", body: "abc").body == "/other abc")
+        let most = String(repeating: "x", count: 100_000)
+        #expect(try proxy.exchange("POST", "\(base)/down/a", body: most).body == "/other \(most)")
+        func chunked(_ target: String, _ chunks: [String]) throws -> TestResponse {
+            let socket = try proxy.connect()
+            let content = chunks.map { String($0.utf8.count, radix: 16) + "\r\n\($0)\r\n" }.joined()
+            try socket.send(
+                "POST \(base)\(target) HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n"
+                    + "Connection: close\r\n\r\n\(content)0\r\n\r\n")
+            return TestResponse(try socket.receiveAll())
+        }
+        #expect(try chunked("/down/b", ["ab", "c"]).body == "/other abc")
+        // More than that reaches the origin whole, and nobody else.
+        let count = origin.requests.count
+        let long = most + "y"
+        #expect(try chunked("/up/b", [most, "y"]).body == "/up/b \(long)")
+        #expect(try chunked("/down/b", [most, "y"]).status == 503)
+        #expect(try proxy.exchange("POST", "\(base)/down/a", body: long).status == 503)
+        #expect(origin.requests.count == count + 3)
+    }
+
     @Test("a request that has been here before, or is for the proxy itself, is a loop")
     func loops() throws {
         let origin = try ScriptedOrigin(body: "ok")

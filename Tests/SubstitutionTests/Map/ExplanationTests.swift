@@ -16,7 +16,8 @@ struct ExplanationTests {
             "http://case.pattern/Case/*.PNG: $1", "http://deep.pattern/img/*.png: $1",
             "http://high.pattern/x/y/img/: i/",
             "http://post.pattern/*: { text: x, methods: [POST] }", "http://fixed.pattern:81/*/: a",
-            "sqlite://products/**: { sqlite: a.db }")
+            "sqlite://products/**: { sqlite: a.db }",
+            "\"~^http://[a-z]+[.]any[.]expression/a$\": a")
     }
 
     @Test(
@@ -54,7 +55,11 @@ struct ExplanationTests {
             ("http://q.pattern/a.png?n=1", "GET", 16, "matches but for its query: the rule's URL has 'size=*&n=1'"),
             (
                 "http://host.pattern/a/b", "GET", 17,
-                "matches but for the host: '*.' stands for a label or more before it, and there is none"
+                "matches but for the host: the rule's is '*.host.pattern', and a star in it stands for a label or more"
+            ),
+            (
+                "http://any.expression/a", "GET", 26,
+                "matches but for the host: the rule's expression matches 'www.any.expression'"
             ),
             ("http://port.pattern/a/b", "GET", 18, "matches but for the port: the rule is for port 8*"),
             (
@@ -93,6 +98,24 @@ struct ExplanationTests {
         #expect(explanation.nearestMiss?.reason == "matches but for the request field x-key, which is not v*")
     }
 
+    @Test("all conditions that do not hold are named")
+    func allConditions() throws {
+        let map = try rules(
+            "http://h/a: { text: a, methods: [POST], query: { a: \"1\" } }",
+            "http://h/b: { text: b, request-headers: { X-One: \"1\", X-Two: \"2\" } }")
+        #expect(
+            try map.explanation("http://h/a", "GET").nearestMiss?.reason
+                == "matches but for the method: the rule answers POST; 'methods' may name more, "
+                + "and for its query: the rule wants a=1")
+        #expect(
+            try map.explanation("http://h/b", "GET", [("x-two", "3")]).nearestMiss?.reason
+                == "matches but for the request field x-one, which is missing, "
+                + "and for the request field x-two, which is not 2")
+        #expect(
+            try map.explanation("http://h/b", "GET", [("x-two", "2")]).nearestMiss?.reason
+                == "matches but for the request field x-one, which is missing")
+    }
+
     @Test(
         "where nothing is near, nothing is named",
         arguments: [
@@ -118,7 +141,8 @@ struct ExplanationTests {
                 "  because the URL matches the rule's pattern, and none with a longer beginning",
                 "  because the query takes no part",
                 "  captures: $1 = b",
-                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more",
+                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more, "
+                    + "and for the request field x, which is missing",
                 "passed over: substitutions.yaml:3: for its query: the rule wants v=*",
             ])
         #expect(
@@ -128,7 +152,8 @@ struct ExplanationTests {
                 "  because the URL is in the rule's folder, and no longer folder or pattern matches",
                 "  because the method is one of GET, HEAD",
                 "  because the query has v=*",
-                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more",
+                "passed over: substitutions.yaml:2: for the method: the rule answers POST; 'methods' may name more, "
+                    + "and for its query; add 'query: ignore', and for the request field x, which is missing",
             ])
         #expect(
             try map.explanation("http://h/a/b", "POST", [("X", "")]).answer?.reasons == [

@@ -277,6 +277,14 @@ struct MapErrorTests {
             ])
     }
 
+    @Test("a key that is too long to be one is told how to be written", arguments: ["", "\""])
+    func longKey(quote: String) {
+        let key = quote + "http://h/" + String(repeating: "k", count: 1100) + quote
+        let found = headlines("substitutions:\n  \(key): { text: a }\n")
+        #expect(found.contains { $0.contains("a key of more than 1024 characters is written '? KEY'") }, "\(found)")
+        #expect(headlines("substitutions:\n  ? \(key)\n  : { text: a }\n") == [])
+    }
+
     @Test("options without effect are warned of")
     func withoutEffect() {
         #expect(
@@ -288,6 +296,15 @@ struct MapErrorTests {
             headlines("substitutions:\n  http://h/a: { forward: true, type: text/html }\n") == [
                 "2:32: warning: 'type' has no effect with 'forward'"
             ])
+        #expect(
+            headlines("substitutions:\n  http://h/a: { when: origin-fails, forward: true }\n") == [
+                "2:17: warning: 'when' has no effect with 'forward: true': there is nothing beside the origin to be asked"
+            ])
+        #expect(
+            headlines(
+                "defaults: { when: origin-fails }\nsubstitutions:\n  http://h/a: { forward: true }\n"
+                    + "  http://h/b: { forward: \"http://c/\", when: origin-fails }\n"
+                    + "  http://h/c: { forward: true, when: always }\n") == [])
         #expect(
             headlines("defaults: { type: text/css }\nsubstitutions:\n  http://h/a: { block: true, type: text/html }\n")
                 == [
