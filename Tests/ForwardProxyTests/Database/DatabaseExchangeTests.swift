@@ -375,6 +375,38 @@ import Testing
         }
     }
 
+    @Test(arguments: ["status: 203", "status: 503", "type: text/plain", "status: 203, type: text/css"])
+    func `A default status or type is not about a table's answers`(options: String) throws {
+        func answers(_ map: String) throws -> [[String?]] {
+            let proxy = try TestProxy(map, files: ["a.sql": DatabaseExchangeTests.refusing])
+            let type = "Content-Type: application/json"
+            let responses = [
+                try proxy.exchange("GET", "http://a.test/t"), try proxy.exchange("GET", "http://a.test/t/1"),
+                try proxy.exchange("POST", "http://a.test/t", fields: [type], body: #"{"a":"y"}"#),
+                try proxy.exchange("PATCH", "http://a.test/t/1", fields: [type], body: #"{"a":"z"}"#),
+                try proxy.exchange("DELETE", "http://a.test/t/1"), try proxy.exchange("OPTIONS", "http://a.test/t"),
+            ]
+            return responses.map { response in
+                ["\(response.status)", response.body]
+                    + ["Content-Type", "ETag", "Accept-Ranges", "Location"].map { response.field($0) }
+            }
+        }
+        let rule = "sqlite: a.db, seed: a.sql, writes: memory"
+        #expect(
+            try answers("defaults: { \(options) }\nsubstitutions:\n  http://a.test/: { \(rule) }\n")
+                == answers("substitutions:\n  http://a.test/: { \(rule) }\n"))
+        func turns(_ beside: String) throws -> [[String?]] {
+            try answers(
+                """
+                substitutions:
+                  http://a.test/t: { answers: [{ \(rule), resource: t }]\(beside) }
+                  http://a.test/t/1: { answers: [{ \(rule), resource: t/1 }]\(beside) }
+
+                """)
+        }
+        #expect(try turns(", \(options)") == turns(""))
+    }
+
     @Test func `A body that comes while its method is looked up is not lost`() throws {
         let proxy = try TestProxy(
             """

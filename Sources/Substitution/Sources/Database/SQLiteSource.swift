@@ -63,6 +63,10 @@ struct SQLiteSource: SourceKind {
     func settle(_ options: inout GivenOptions) {
         // A reload asks for the data as they are, which no origin knows.
         options.bypass = options.bypass ?? .revalidate
+        // What is said for several rules at once is not about a table's answers.
+        guard options.database?.sql == nil else { return }
+        options.status = nil
+        options.type = nil
     }
 
     /// Reports what is missing, and what doesn't go together.

@@ -68,7 +68,10 @@ struct TemplateSource: SourceKind {
         return .contradiction("a page holds while its template and its data do; 'retain' is true or false")
     }
 
-    func settle(_ options: inout GivenOptions) { SQLiteSource().settle(&options) }
+    func settle(_ options: inout GivenOptions) {
+        // A reload asks for the page as it is now, which no origin knows.
+        options.bypass = options.bypass ?? .revalidate
+    }
 
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let options = given.database
