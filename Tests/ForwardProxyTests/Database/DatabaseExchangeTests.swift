@@ -375,6 +375,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["w/ETAG", "xETAG", "ETAGx", "ETAGETAG", "\"x\", ETAGx", "W/ETAG", "\"\"", "ETAG, \"x\"", "*"])
+    func `If-Match is read alike for reading and for writing`(written: String) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let url = "http://a.test/t/1"
+        let tag = try #require(try proxy.exchange("GET", url).field("ETag"))
+        let field = "If-Match: \(written.replacing("ETAG", with: tag))"
+        let expected = ["ETAG, \"x\"", "*"].contains(written) ? 200 : 412
+        #expect(try proxy.exchange("GET", url, fields: [field]).status == expected)
+        let type = "Content-Type: application/json"
+        #expect(try proxy.exchange("PATCH", url, fields: [field, type], body: "{}").status == expected)
+        #expect(try proxy.exchange("DELETE", url, fields: [field]).status == expected)
+    }
+
     @Test(arguments: ["status: 203", "status: 503", "type: text/plain", "status: 203, type: text/css"])
     func `A default status or type is not about a table's answers`(options: String) throws {
         func answers(_ map: String) throws -> [[String?]] {
