@@ -103,6 +103,16 @@ import Testing
         #expect(try ask() == ["three", "three", "three"])
         #expect(try ask() == ["three", "three", "three"])
         #expect(proxy.server.core.templates.renderingCount == before + 1)
+    @Test func `A rule's rows take the place of the file's value of that name`() throws {
+        let proxy = try TestProxy(
+            """
+            defaults: { values: { q: DEF, r: more } }
+            substitutions:
+              http://a.test/x:
+                { template: p.json, sqlite: a.db, seed: a.sql, sql: { q: { sql: "SELECT a FROM t", result: value } } }
+
+            """, files: ["p.json": "{{{.}}}", "a.sql": "CREATE TABLE t(a); INSERT INTO t VALUES ('row');"])
+        #expect(try proxy.exchange("GET", "http://a.test/x").body == #"{"r":"more","q":"row"}"#)
     }
 
     @Test func `A name that is no field's does not get into Vary`() throws {

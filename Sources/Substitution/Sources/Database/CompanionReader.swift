@@ -191,7 +191,13 @@ struct CompanionReader {
     private func values(_ value: YAMLNode) -> JSONValue? {
         do throws(YAMLError) {
             let bytes = try value.jsonBytes()
-            do throws(JSONError) { return try JSONReader.value(bytes) } catch {
+            do throws(JSONError) {
+                let values = try JSONReader.value(bytes)
+                if case .object(let object) = values, object["request"] != nil {
+                    diagnostics.error("no value may be called 'request', which the proxy adds", at: value.span)
+                }
+                return values
+            } catch {
                 return refuse("'values': \(error.message)", value)
             }
         } catch {

@@ -88,9 +88,6 @@ struct TemplateSource: SourceKind {
         }
         guard let values = options?.values else { return }
         if case .object(let object) = values {
-            if object["request"] != nil {
-                reader.diagnostics.error("no value may be called 'request', which the proxy adds", at: reader.keySpan)
-            }
             for statement in options?.statements ?? [] where object[statement.name] != nil {
                 reader.diagnostics.error("'\(statement.name)' is a value and a statement", at: reader.keySpan)
             }
