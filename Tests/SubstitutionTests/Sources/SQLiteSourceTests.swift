@@ -53,6 +53,15 @@ import Testing
     }
 
     @Test(arguments: [
+        "{ sql: SELECT 1 AS a, result: one }", "{ a: SELECT 1 AS a }", "{ a: { sql: SELECT 1 AS a, result: one } }",
+        "{}",
+    ])
+    func `Several statements are for templates, which is all that is said`(statements: String) {
+        let found = headlines("substitutions:\n  http://h/a: { sqlite: a.db, sql: \(statements) }\n")
+        #expect(found.count == 1 && found.first?.contains("'sql' is one statement here") == true, "\(found)")
+    }
+
+    @Test(arguments: [
         ("{ request: R }", "template: t.html", "1:21: error: no value may be called 'request', which the proxy adds"),
         (
             "[1]", "template: t.html, sqlite: a.db, sql: { q: SELECT 1 AS a }",

@@ -72,10 +72,6 @@ struct SQLiteSource: SourceKind {
     /// Reports what is missing, and what doesn't go together.
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let database = given.database
-        if database?.statements != nil {
-            reader.diagnostics.error(
-                "'sql' is one statement here; names are for those of a template", at: reader.keySpan)
-        }
         if database?.sql != nil, database?.resource != nil {
             reader.diagnostics.error(
                 "'resource' and 'sql' can't stand together: a table's rows answer, or a statement's", at: reader.keySpan
