@@ -353,10 +353,7 @@ final class TemplateExchange: Exchange {
             ], mediaType: Array(type.utf8))
         content.isConditional = isRetrieval && !isOfOneRequest
         if isOfOneRequest { content.cacheControl = "no-store" }
-        let names = page.page.fieldNames
-        if !names.isEmpty, !isOfOneRequest {
-            content.fields.append(("Vary", Array(names.joined(separator: ", ").utf8)))
-        }
+        if !isOfOneRequest { content.varyingFields = page.page.fieldNames }
         let isKept =
             isRetrieval && dependency <= .url && use.rule.options.retain != .never && (data != nil || !hasRows)
         if isKept, let room = loop.proxy.databases.kept.reserve(bytes.count) {

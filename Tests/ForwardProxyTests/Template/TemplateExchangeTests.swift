@@ -103,6 +103,25 @@ import Testing
         #expect(try ask() == ["three", "three", "three"])
         #expect(try ask() == ["three", "three", "three"])
         #expect(proxy.server.core.templates.renderingCount == before + 1)
+    }
+
+    @Test(arguments: [
+        ("{{request.headers.accept-language}}", "headers: { Vary: X-Z }", "X-Z, accept-language, Origin"),
+        ("{{request.cookies.a}}", "headers: { Vary: X-Z }, cors: off", "X-Z, Cookie"),
+        ("{{request.headers.accept}}", "headers: { vary: \"Accept, Origin\" }", "Accept, Origin"),
+        ("{{request.headers.accept}}", "headers: { Vary: null }", "accept, Origin"),
+        ("{{request.headers.accept}}", "headers: { Vary: \"*\" }", "*"),
+        ("{{request.headers.cookie}}{{request.cookies.a}}", "cors: off", "Cookie"),
+        ("{{request.headers.accept}}{{request.headers.Accept}}", "cors: off", "Accept"),
+        ("x", "headers: { Vary: X-Z }", "X-Z, Origin"), ("x", "headers: { Vary: null }, cors: off", nil),
+    ])
+    func `Vary has the fields that a page depends on, whatever the rule says of it`(
+        text: String, options: String, vary: String?
+    ) throws {
+        let proxy = try proxy("  http://a.test/p: { template: { text: \"\(text)\" }, \(options) }\n")
+        for _ in 0..<2 { #expect(try proxy.exchange("GET", "http://a.test/p").field("Vary") == vary) }
+    }
+
     @Test func `A rule's rows take the place of the file's value of that name`() throws {
         let proxy = try TestProxy(
             """
