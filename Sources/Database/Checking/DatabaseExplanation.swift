@@ -79,7 +79,7 @@ public struct DatabaseExplanation: Sendable {
                 return
             }
             guard let built = try builder(request, session, view) else { return }
-            do throws(SQLiteError) { try explain(built.text, built.values, session) } catch {
+            do throws(SQLiteError) { try explain(built.text, built.values, shown: built.shownValues, session) } catch {
                 throw session.problem(error)
             }
         } catch {
@@ -140,10 +140,10 @@ public struct DatabaseExplanation: Sendable {
     }
 
     private mutating func explain(
-        _ sql: String, _ bound: [SQLiteValue], _ session: Session
+        _ sql: String, _ bound: [SQLiteValue], shown: [SQLiteValue]? = nil, _ session: Session
     ) throws(SQLiteError) {
         self.sql = sql
-        values = DatabaseExplanation.json(bound)
+        values = DatabaseExplanation.json(shown ?? bound)
         plan = try QueryPlan(sql, bound, on: session.connection).steps
             .map { String(repeating: "  ", count: $0.depth) + $0.detail }
     }
