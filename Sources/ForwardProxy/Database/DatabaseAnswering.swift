@@ -314,7 +314,7 @@ struct DatabaseAsking {
     var bodyLimit: Int { limit }
 
     /// Whether more is declared than is read at most.
-    var isTooLong: Bool { request.bodyLength.map { $0 > limit } ?? false }
+    var isTooLong: Bool { request.hasMore(than: limit) }
 
     /// The media type in lower case, without parameters; of a charset that isn't UTF-8, as it stands.
     private var mediaType: String {

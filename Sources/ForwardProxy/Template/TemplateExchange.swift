@@ -199,8 +199,7 @@ final class TemplateExchange: Exchange {
         }
         for bytes in early where !body.isTooLarge { _ = body.append(bytes) }
         early = []
-        let isTooLong = request.bodyLength.map { $0 > body.limit } ?? false
-        guard !body.isTooLarge, !isTooLong else { return fail(.bodyTooLarge(body.limit)) }
+        guard !body.isTooLarge, !request.hasMore(than: body.limit) else { return fail(.bodyTooLarge(body.limit)) }
         guard !bodyHasEnded else { return askFirst() }
         wantsBody = true
         client.sendContinue()
@@ -261,25 +260,9 @@ final class TemplateExchange: Exchange {
         ticket = nil
         switch result {
         case .rows(let rows, let version): render(rows, version.map { DataState(database, $0) })
-        case .answer(let answer, _):
-            fail(
-                ProxyError(
-                    status: answer.status,
-                    type: answer.status < 500 ? "http_request_error" : "proxy_internal_error",
-                    failure: "\(use.rule.position): \(answer.reason)",
-                    advice: "See the template's 'sql' in the map."))
-        case .missing:
-            fail(
-                ProxyError(
-                    status: 502, type: "proxy_configuration_error",
-                    failure: "\(use.rule.position): \(database.name) does not exist",
-                    advice: "Make the database, or name a 'seed' that makes it."))
-        case .refused(let why):
-            fail(
-                ProxyError(
-                    status: 403, type: "http_request_denied",
-                    failure: "\(use.rule.position): \(database.name): \(why)",
-                    advice: "Databases are files below the map's root.", isRefusal: true))
+        case .answer(let answer, _): fail(.rows(answer, rule: use.rule.position))
+        case .missing: fail(.rowsMissing(database.name, rule: use.rule.position))
+        case .refused(let why): fail(.rowsRefused(database.name, why, rule: use.rule.position))
         }
     }
 
@@ -378,7 +361,7 @@ final class TemplateExchange: Exchange {
 
     private func fail(_ failure: TemplateFailure) {
         switch failure {
-        case .template(let error) where call.text == nil: show(error.rendering)
+        case .template(let error) where call.text == nil: fail(.template(error.rendering))
         case .template(let error):
             // Where it stands in the map is looked for in the map's file.
             let (map, rule) = (use.map, use.rule.id)
@@ -386,7 +369,7 @@ final class TemplateExchange: Exchange {
                 { () throws(Never) -> String in map.placed(error, ofTemplateIn: rule) },
                 { [self] result in
                     switch result {
-                    case .success(let rendering): show(rendering)
+                    case .success(let rendering): fail(.template(rendering))
                     }
                 })
         case .file(let refusal):
@@ -406,31 +389,11 @@ final class TemplateExchange: Exchange {
         }
     }
 
-    /// Answers with an error of the template.
-    ///
-    /// - Parameter rendering: what is wrong with the template, with the line and a mark below it.
-    private func show(_ rendering: String) {
-        let lines = rendering.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        var shown = ProxyError(
-            status: 500, type: "proxy_configuration_error", failure: lines.first ?? "",
-            advice: "Mend the template: an edit shows in the next request.")
-        shown.excerpt = Array(lines.dropFirst())
-        fail(shown)
-    }
-
     private func fail(_ error: ProxyError) {
         guard let client else { return }
         self.client = nil
         if request.hasBody { client.setWantsBody(true) }
         client.fail(error.answering(by: use.rule.options))
         client.flush()
-    }
-}
-
-extension ProxyError {
-    static func bodyTooLarge(_ limit: Int) -> ProxyError {
-        ProxyError(
-            status: 413, type: "http_request_error", failure: "The request's body has more than \(limit) bytes.",
-            advice: "'limits: { body: … }' of the rule allows more.", isRefusal: true)
     }
 }
