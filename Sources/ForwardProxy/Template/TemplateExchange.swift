@@ -273,10 +273,10 @@ final class TemplateExchange: Exchange {
         let settings = call.settings
         let limit = limits.bytes
         let templates = loop.proxy.templates
-        let position = call.position
+        let rule = use.rule
         let asked = TemplateRequest(
             request: request, uri: use.uri, call: call, wall: wallNanoseconds(),
-            number: { templates.count(position) })
+            number: { templates.count(rule.identity) })
         // Read on the event loop: what it reads of the request isn't for other threads. The body is.
         let used = page.page.members
         let ofHead = page.page.usesRequest ? asked.members(used) : nil

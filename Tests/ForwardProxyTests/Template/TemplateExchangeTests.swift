@@ -1,5 +1,6 @@
 import Glibc
 import ProxyTestKit
+import Substitution
 import Testing
 
 @testable import ForwardProxy
@@ -120,6 +121,35 @@ import Testing
     ) throws {
         let proxy = try proxy("  http://a.test/p: { template: { text: \"\(text)\" }, \(options) }\n")
         for _ in 0..<2 { #expect(try proxy.exchange("GET", "http://a.test/p").field("Vary") == vary) }
+    }
+
+    @Test func `A rule that has moved within its file goes on counting its answers`() throws {
+        func map(_ before: String, _ first: String = "") -> String {
+            """
+            \(before)substitutions:
+              \(first)http://a.test/n: { template: { text: "{{request.number}}" } }
+              //a.test/both: { template: { text: "{{request.number}}" } }
+              http://a.test/other: { template: { text: "{{request.number}}" } }
+              http://a.test/t:
+                answers: [{ template: { text: "{{request.number}}" } }, { template: { text: "{{request.number}}b" } }]
+                repeat: cycle
+
+            """
+        }
+        let proxy = try TestProxy(map(""))
+        func ask() throws -> [String] {
+            try ["n", "n", "both", "other", "t", "t"].map { try proxy.exchange("GET", "http://a.test/\($0)").body }
+        }
+        func adopt(_ text: String) throws {
+            try proxy.write(text, to: "m.yaml")
+            proxy.server.adopt(try #require(SubstitutionMap.load(files: ["\(proxy.folder)/m.yaml"]).map))
+        }
+        #expect(try ask() == ["1", "2", "1", "1", "1", "1b"])
+        try adopt(map("# moved\n"))
+        #expect(try ask() == ["3", "4", "2", "2", "2", "2b"])
+        try adopt(map("", "http://a.test/new: { template: { text: \"{{request.number}}\" } }\n  "))
+        #expect(try ask() == ["5", "6", "3", "3", "3", "3b"])
+        #expect(try proxy.exchange("GET", "http://a.test/new").body == "1")
     }
 
     @Test func `A rule's rows take the place of the file's value of that name`() throws {
