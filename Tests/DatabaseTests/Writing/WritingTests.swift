@@ -115,6 +115,14 @@ import Testing
         #expect(patch { $0.ifNoneMatch = EntityTags() } == 200)
     }
 
+    @Test(arguments: ["INTEGER PRIMARY KEY DESC", "INT PRIMARY KEY"])
+    func `A key that isn't the rowid needs a value, whatever its type is called`(declared: String) throws {
+        let stage = try Stage("CREATE TABLE b(id \(declared), v); CREATE TABLE c(id INTEGER, v, PRIMARY KEY(id DESC))")
+        let refused = stage.send(.post, "b", #"{"v":1}"#)
+        #expect(refused.status == 400 && refused.body.contains("'id' is the key, and needs a value"), "\(refused)")
+        #expect(stage.send(.post, "b", #"{"id":5,"v":1}"#).fields["Location"]?.hasSuffix("/b/5") == true)
+        // This one is the rowid.
+        #expect(stage.send(.post, "c", #"{"v":1}"#).body == #"{"id":1,"v":1}"#)
     }
 
     @Test func `A preference for less is followed and confirmed`() {
