@@ -123,6 +123,16 @@ import Testing
         for _ in 0..<2 { #expect(try proxy.exchange("GET", "http://a.test/p").field("Vary") == vary) }
     }
 
+    @Test func `Escapes that are none and bytes that are not UTF-8 are the same in a query and in a form`() throws {
+        let proxy = try proxy(
+            "  http://a.test/p: { template: { text: \"{{{request.query}}}{{{request.form}}}\" }, type: text/plain }\n")
+        let pairs = "a=%zz&b&c=%ff&d=x+y%2B&=e&b=2&%c3%a9=%"
+        let response = try proxy.exchange("POST", "http://a.test/p?\(pairs)", body: pairs)
+        let expected = #"{"a":"%zz","b":"","c":"\u{FFFD}","d":"x y+","":"e","é":"%"}"#
+            .replacing("\\u{FFFD}", with: "\u{FFFD}")
+        #expect(response.body == expected + expected, "\(response.body)")
+    }
+
     @Test func `A rule that has moved within its file goes on counting its answers`() throws {
         func map(_ before: String, _ first: String = "") -> String {
             """
