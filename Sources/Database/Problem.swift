@@ -88,6 +88,11 @@ public struct Problem: Error, Sendable, Equatable {
         return problem
     }
 
+    /// The file is not given out.
+    public static func refused(_ name: String, _ why: String) -> Problem {
+        Problem(403, "database refused", "\(name): \(why)")
+    }
+
     /// The file isn't there.
     public static func missing(_ path: String, rule: String) -> Problem {
         Problem(502, "database missing", "\(rule): \(path) does not exist")

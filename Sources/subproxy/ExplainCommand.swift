@@ -93,7 +93,6 @@ struct ExplainCommand: ProgramCommand {
         if data != nil, !section.contains(.contentType) {
             section.append(name: "Content-Type".utf8, value: "application/x-www-form-urlencoded".utf8)
         }
-        let type = section.withFirst(.contentType) { String(decoding: $0, as: UTF8.self) } ?? ""
         // It asks for a tunnel to a host, and what is asked for in it is another request.
         let isTunnel = method.known == .connect
         let isSecure = url.uri.scheme == .https && !isTunnel
@@ -122,9 +121,11 @@ struct ExplainCommand: ProgramCommand {
             archive: isRules ? nil : archive,
             elsewhere: isRules || isTunnel || archive != nil ? [] : map.nearestElsewhere(url.uri, method: method),
             database: answer.flatMap {
-                DatabasePreview($0, url.uri, method: method, map: map, body: body.map { (type, $0) })
+                DatabasePreview($0, url.uri, method: method, fields: section, map: map, body: body)
             },
-            template: answer.flatMap { TemplatePreview($0, url.uri, method: method, map: map) })
+            template: answer.flatMap {
+                TemplatePreview($0, url.uri, method: method, fields: section, map: map, body: body)
+            })
         StandardStream.output.writeLine(json ? report.json : report.text)
         return .success
     }

@@ -123,3 +123,18 @@ extension Database {
         }
     }
 }
+
+extension EntityTags {
+    static var any: EntityTags {
+        var tags = EntityTags()
+        tags.isAny = true
+        return tags
+    }
+
+    /// Strong tags, with their quotes.
+    static func strong(_ quoted: [UInt8]...) -> EntityTags {
+        var tags = EntityTags()
+        tags.tags = quoted.map { Tag(isWeak: false, quoted: $0) }
+        return tags
+    }
+}

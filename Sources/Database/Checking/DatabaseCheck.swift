@@ -255,18 +255,26 @@ private struct StatementCheck {
     /// The tables that the statement reads row by row.
     private func scanned() throws(SQLiteError) -> [String] {
         let plan = try QueryPlan(statement.sql, on: session.connection)
-        guard plan.steps.contains(where: { $0.isScan }) else { return [] }
+        guard plan.steps.contains(where: { $0.mayReadAll }) else { return [] }
         // The plan may name a table by its alias; the program names what it opens by its first page.
         let program = try session.connection.prepare("EXPLAIN \(statement.sql)")
         var opened: [Int64: Int64] = [:]
         var pages: Set<Int64> = []
+        // Where the step before goes to, if it goes on elsewhere in any case.
+        var target: Int64?
         while try program.step() {
             let cursor = program.integer(2)
-            switch program.string(1) {
-            case "OpenRead" where program.integer(4) == 0: opened[cursor] = program.integer(3)
+            let operation = program.string(1)
+            switch operation {
+            case "OpenRead" where program.integer(4) == 0, "OpenWrite" where program.integer(4) == 0:
+                opened[cursor] = program.integer(3)
             case "Rewind", "Last", "Count": if let page = opened[cursor] { pages.insert(page) }
+            case "Next", "Prev":
+                // A loop that is left in front of its next row has read one: min() or max() of what is in order.
+                if let target, target > program.integer(0), let page = opened[cursor] { pages.remove(page) }
             default: break
             }
+            target = operation == "Goto" ? program.integer(3) : nil
         }
         let list = try session.connection.prepare("SELECT rootpage, tbl_name FROM main.sqlite_schema ORDER BY tbl_name")
         var names: [String] = []

@@ -75,11 +75,11 @@ public struct DatabaseExplanation: Sendable {
                     guard !error.isInterrupt, !error.isLock else { throw session.problem(error) }
                     throw Problem(502, "database error", "'\(called)': \(error)")
                 }
-                status = statement.result == .list && !statement.isWrite ? 200 : nil
+                // How many rows there are shows when it runs, and too many of them are 400; one may be none.
                 return
             }
             guard let built = try builder(request, session, view) else { return }
-            do throws(SQLiteError) { try explain(built.text, built.values, session) } catch {
+            do throws(SQLiteError) { try explain(built.text, built.values, shown: built.shownValues, session) } catch {
                 throw session.problem(error)
             }
         } catch {
@@ -95,6 +95,9 @@ public struct DatabaseExplanation: Sendable {
         let resource = try Resource(try ResourcePath(request.path), in: schema)
         guard request.method == .get else {
             guard request.method != .options else {
+                if let wanted = request.wanted, !resource.methods(request.rule.writes).contains(wanted.rawValue) {
+                    throw Writer.notAllowed(wanted, resource, request.rule.writes)
+                }
                 status = 204
                 return nil
             }
@@ -133,17 +136,19 @@ public struct DatabaseExplanation: Sendable {
         let query = try ListQuery(
             parameters, of: view, referring: references.map { ColumnValue($0.column, .null, suffix: $0.suffix) },
             ignores: { reader.schema.rule.ignores(parameter: $0) })
-        _ = try reader.joins(query.controls.joined, view)
-        let (start, limit) = query.window(upTo: reader.schema.rule.limits.rows)
-        status = references.isEmpty ? 200 : nil
+        let joins = try reader.joins(query.controls.joined, view)
+        let most = reader.schema.rule.limits.rows
+        let (start, limit) = query.window(upTo: most)
+        // Without a page of its own it may have more rows than an answer.
+        status = references.isEmpty && joins.isEmpty && limit <= Int64(most) ? 200 : nil
         return query.rows(limit: limit, offset: start)
     }
 
     private mutating func explain(
-        _ sql: String, _ bound: [SQLiteValue], _ session: Session
+        _ sql: String, _ bound: [SQLiteValue], shown: [SQLiteValue]? = nil, _ session: Session
     ) throws(SQLiteError) {
         self.sql = sql
-        values = DatabaseExplanation.json(bound)
+        values = DatabaseExplanation.json(shown ?? bound)
         plan = try QueryPlan(sql, bound, on: session.connection).steps
             .map { String(repeating: "  ", count: $0.depth) + $0.detail }
     }

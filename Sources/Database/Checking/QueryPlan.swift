@@ -8,8 +8,11 @@ struct QueryPlan {
         /// As SQLite says it: `SEARCH products USING INTEGER PRIMARY KEY (rowid=?)`.
         var detail: String
 
-        /// Whether all rows of a table are read.
-        var isScan: Bool { detail.hasPrefix("SCAN ") }
+        /// Whether all rows of a table may be read: SQLite calls it a search too where min() or max() looks for one
+        /// among all.
+        var mayReadAll: Bool {
+            detail.hasPrefix("SCAN ") || (detail.hasPrefix("SEARCH ") && !detail.contains(" USING "))
+        }
     }
 
     let steps: [Step]

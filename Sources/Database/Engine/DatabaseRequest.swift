@@ -44,10 +44,10 @@ public struct DatabaseRequest: Sendable {
         /// The media type, without parameters, in lower case; empty for none.
         public var type = ""
         public var bytes: [UInt8] = []
-        /// The values of If-Match; nil where there is no such field.
-        public var ifMatch: [UInt8]?
-        /// The values of If-None-Match; nil where there is no such field.
-        public var ifNoneMatch: [UInt8]?
+        /// What If-Match names; nil where there is no such field.
+        public var ifMatch: EntityTags?
+        /// What If-None-Match names; nil where there is no such field.
+        public var ifNoneMatch: EntityTags?
         /// The entity tag that the rule gives all of its answers; nil where each has one of its own.
         public var ruleTag: [UInt8]?
         /// `Prefer: return=…`; nil for none (RFC 7240).

@@ -8,6 +8,15 @@ struct SQLBuilder {
     private(set) var values: [SQLiteValue] = []
     /// What the function `subproxy_matches(NUMBER, TEXT)` asks, by number.
     private(set) var matchers: [TextMatcher] = []
+    /// The places of the matchers' numbers among the values.
+    private var matcherPlaces: [Int] = []
+
+    /// The values as a reader is shown them: what a matcher looks for in the place of its number.
+    var shownValues: [SQLiteValue] {
+        var shown = values
+        for (place, matcher) in zip(matcherPlaces, matchers) { shown[place] = .text(matcher.written) }
+        return shown
+    }
 
     init(_ text: String = "") { self.text = text }
 
@@ -31,6 +40,7 @@ struct SQLBuilder {
     /// Matchers stand in the condition alone, which is the first part that has values.
     mutating func append(_ other: SQLBuilder) {
         text += other.text
+        matcherPlaces += other.matcherPlaces.map { $0 + values.count }
         values += other.values
         matchers += other.matchers
     }
@@ -39,6 +49,7 @@ struct SQLBuilder {
     ///
     /// The number is bound, so that the text is that of other requests too.
     mutating func bindMatcher(_ matcher: TextMatcher) {
+        matcherPlaces.append(values.count)
         bind(.integer(Int64(matchers.count)))
         matchers.append(matcher)
     }

@@ -15,6 +15,8 @@ final class TextMatcher {
     }
 
     let asked: Asked
+    /// The text as the request has it.
+    let written: [UInt8]
     private let kind: Kind
     private var scratch = MatchScratch()
     /// What the search for a part goes back by.
@@ -34,6 +36,7 @@ final class TextMatcher {
     /// - Throws: 400 with the place of what is wrong.
     init(expression: [UInt8]) throws(Problem) {
         asked = Asked(operation: .like, text: expression)
+        written = expression
         borders = []
         let flags = Array("(?i)".utf8)
         do throws(PatternError) {
@@ -50,6 +53,7 @@ final class TextMatcher {
     init(_ operation: Operator, _ text: [UInt8]) {
         let lowered = text.map(TextMatcher.lower)
         asked = Asked(operation: operation, text: lowered)
+        written = text
         borders = operation == .contains ? TextMatcher.borders(of: lowered) : []
         switch operation {
         case .startsWith: kind = .startsWith(lowered)

@@ -59,11 +59,14 @@ final class Table: Sendable {
     let foreignKeys: [ForeignKey]
     /// It is searched by words (https://sqlite.org/fts5.html).
     let isFullText: Bool
+    /// Whether its key has an index of its own, so that it isn't the rowid: as `INTEGER PRIMARY KEY DESC` has
+    /// (https://sqlite.org/lang_createtable.html#rowid). Told of keys of one INTEGER column alone.
+    private let hasKeyIndex: Bool
     private let indices: [ByBytes<String>: Int]
 
     init(
         name: String, kind: Kind, columns: [Column], primaryKey: [Int], rowID: String?, foreignKeys: [ForeignKey],
-        isFullText: Bool
+        isFullText: Bool, hasKeyIndex: Bool = false
     ) {
         self.name = name
         self.kind = kind
@@ -72,14 +75,18 @@ final class Table: Sendable {
         self.rowID = rowID
         self.foreignKeys = foreignKeys
         self.isFullText = isFullText
+        self.hasKeyIndex = hasKeyIndex
         var indices: [ByBytes<String>: Int] = [:]
         for (index, column) in columns.enumerated() { indices[column.name.asName] = index }
         self.indices = indices
     }
 
     /// Whether its one key column is another name of the rowid.
-    var hasIntegerKey: Bool {
-        primaryKey.count == 1 && columns[primaryKey[0]].declaredType.asciiUppercased == "INTEGER"
+    var hasIntegerKey: Bool { !hasKeyIndex && Table.isIntegerKey(primaryKey, columns) }
+
+    /// Whether a key has the form of one that is the rowid.
+    static func isIntegerKey(_ key: [Int], _ columns: [Column]) -> Bool {
+        key.count == 1 && columns[key[0]].declaredType.asciiUppercased == "INTEGER"
     }
 
     /// A column's place by its name, without ASCII case.

@@ -191,11 +191,20 @@ extension Schema {
         guard !columns.isEmpty else { return nil }
         key.sort { $0.order < $1.order }
         let names = Set(columns.map(\.name.asName)).union(hidden)
+        let mayBeRowID = entry.hasRowID && Table.isIntegerKey(key.map(\.index), columns)
         return Table(
             name: entry.name, kind: isView ? .view : .table, columns: columns, primaryKey: key.map(\.index),
             rowID: isView || !entry.hasRowID
                 ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0.asName) },
-            foreignKeys: isView ? [] : try foreignKeys(entry.name, connection), isFullText: isFullText)
+            foreignKeys: isView ? [] : try foreignKeys(entry.name, connection), isFullText: isFullText,
+            hasKeyIndex: mayBeRowID ? try hasKeyIndex(entry.name, connection) : false)
+    }
+
+    /// Whether the primary key of a table has an index of its own.
+    private static func hasKeyIndex(_ table: String, _ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+        let list = try connection.prepare("PRAGMA main.index_list(\(table.quotedName))")
+        while try list.step() { if list.string(3) == "pk" { return true } }
+        return false
     }
 
     private static func foreignKeys(

@@ -1,25 +1,33 @@
-/// Lists of entity tags (RFC 9110 §13.1.1).
-enum EntityTags {
-    static func isAny(_ value: [UInt8]) -> Bool { value.trimmed.elementsEqual("*".utf8) }
+/// The entity tags that If-Match or If-None-Match names (RFC 9110 §13.1.1), as whoever reads fields has found them.
+public struct EntityTags: Sendable, Hashable {
+    /// One of them.
+    public struct Tag: Sendable, Hashable {
+        public let isWeak: Bool
+        /// With its quotes.
+        public let quoted: [UInt8]
 
-    /// Whether a list has a tag, or is `*`.
-    static func contains(_ list: [UInt8], _ tag: [UInt8], weakly: Bool) -> Bool {
-        if isAny(list) { return true }
-        var index = 0
-        while index < list.count {
-            var isWeak = false
-            if list[index] == UInt8(ascii: "W"), index + 2 < list.count, list[index + 1] == UInt8(ascii: "/") {
-                isWeak = true
-                index += 2
-            }
-            guard list[index] == UInt8(ascii: "\"") else {
-                index += 1
-                continue
-            }
-            guard let end = list[(index + 1)...].firstIndex(of: UInt8(ascii: "\"")) else { return false }
-            if list[index...end].elementsEqual(tag), weakly || !isWeak { return true }
-            index = end + 1
+        public init(isWeak: Bool, quoted: [UInt8]) {
+            self.isWeak = isWeak
+            self.quoted = quoted
         }
-        return false
+    }
+
+    /// Whether a line of the field is `*`, which is any tag.
+    public var isAny = false
+    /// Those that are well-formed.
+    public var tags: [Tag] = []
+
+    public init() {}
+
+    /// Whether a tag is among them.
+    ///
+    /// - Parameters:
+    ///   - tag: as the field ETag has it; empty for none.
+    ///   - weakly: whether the comparison is the weak one (RFC 9110 §8.8.3.2).
+    func contains(_ tag: [UInt8], weakly: Bool) -> Bool {
+        if isAny { return true }
+        let isWeak = tag.starts(with: "W/".utf8)
+        let quoted = isWeak ? tag.dropFirst(2) : tag[...]
+        return tags.contains { $0.quoted.elementsEqual(quoted) && (weakly || !isWeak && !$0.isWeak) }
     }
 }

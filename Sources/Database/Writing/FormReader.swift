@@ -1,25 +1,24 @@
 import Basics
 import Diagnostics
-public import JSON
+import JSON
 
 /// Reads bodies of application/x-www-form-urlencoded (https://url.spec.whatwg.org/#urlencoded-parsing), but refuses
 /// what that specification repairs: escapes that are none, and what is not UTF-8.
-public enum FormReader {
+enum FormReader {
     /// A name and its value, decoded, in UTF-8.
-    public struct Field: Sendable, Hashable {
-        public let name: [UInt8]
-        public let value: [UInt8]
+    struct Field: Sendable, Hashable {
+        let name: [UInt8]
+        let value: [UInt8]
         /// Where it begins in the body, in bytes.
-        public let offset: Int
+        let offset: Int
     }
 
     /// Reads a body.
     ///
-    /// - Parameter allowsRepetition: whether a name may come twice.
     /// - Returns: the fields in their order; one without `=` has an empty value, and what is empty between two `&` is
     ///   none.
-    /// - Throws: `TextError` at an escape that is none, at what is not UTF-8, and at a name that may not come twice.
-    public static func fields(_ bytes: [UInt8], allowsRepetition: Bool = false) throws(TextError) -> [Field] {
+    /// - Throws: `TextError` at an escape that is none, at what is not UTF-8, and at a name that comes twice.
+    static func fields(_ bytes: [UInt8]) throws(TextError) -> [Field] {
         var fields: [Field] = []
         var names: Set<[UInt8]> = []
         var start = 0
@@ -30,7 +29,7 @@ public enum FormReader {
             let equals = bytes[start..<end].firstIndex(of: UInt8(ascii: "=")) ?? end
             let name = try decoded(bytes, start..<equals)
             let value = try decoded(bytes, min(equals &+ 1, end)..<end)
-            if !allowsRepetition, !names.insert(name).inserted {
+            if !names.insert(name).inserted {
                 throw TextError("'\(visibleText(of: name, limit: 40))' comes twice", at: start)
             }
             fields.append(Field(name: name, value: value, offset: start))

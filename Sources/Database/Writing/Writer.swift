@@ -174,7 +174,7 @@ struct Writer {
         var row = try BodyReader(view, body).row()
         try checkKey(&row, view, key)
         guard let before else {
-            guard body.ifNoneMatch.map({ EntityTags.isAny($0) }) == true, body.ifMatch == nil else {
+            guard body.ifNoneMatch?.isAny == true, body.ifMatch == nil else {
                 throw noRow(view, key)
             }
             let rowID = if case .rowID = view.key { RowKeyText.integer(key.first ?? []) } else { Int64?.none }
@@ -352,7 +352,7 @@ struct Writer {
         guard !conditions.isEmpty else { return }
         // The list is there, whatever its tag is; one that GET refuses has none.
         var tag = body.ruleTag ?? []
-        if tag.isEmpty, !conditions.allSatisfy({ EntityTags.isAny($0) }) {
+        if tag.isEmpty, !conditions.allSatisfy(\.isAny) {
             do throws(Problem) { tag = entityTag(try reader.answer(list).body) } catch {
                 guard error.status == 400 else { throw error }
             }
@@ -367,11 +367,11 @@ struct Writer {
 
     private func checkPreconditions(tag: [UInt8], _ name: String) throws(Problem) {
         let said = tag.isEmpty ? "" : ": \(String(decoding: tag, as: UTF8.self))"
-        if let ifMatch = body.ifMatch, !EntityTags.contains(ifMatch, tag, weakly: false) {
+        if let ifMatch = body.ifMatch, !ifMatch.contains(tag, weakly: false) {
             throw Problem(
                 412, "precondition failed", "the \(name) is another now\(said)")
         }
-        if let ifNoneMatch = body.ifNoneMatch, EntityTags.contains(ifNoneMatch, tag, weakly: true) {
+        if let ifNoneMatch = body.ifNoneMatch, ifNoneMatch.contains(tag, weakly: true) {
             throw Problem(412, "precondition failed", "the \(name) exists\(said)")
         }
     }

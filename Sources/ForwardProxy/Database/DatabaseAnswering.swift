@@ -283,7 +283,7 @@ struct DatabaseAsking {
             }
             return problem
         }
-        if let length = request.bodyLength, length > limit { return tooLarge }
+        if isTooLong { return tooLarge }
         return nil
     }
 
@@ -314,7 +314,7 @@ struct DatabaseAsking {
     var bodyLimit: Int { limit }
 
     /// Whether more is declared than is read at most.
-    var isTooLong: Bool { request.bodyLength.map { $0 > limit } ?? false }
+    var isTooLong: Bool { request.hasMore(than: limit) }
 
     /// The media type in lower case, without parameters; of a charset that isn't UTF-8, as it stands.
     private var mediaType: String {
@@ -344,8 +344,8 @@ struct DatabaseAsking {
         let fields = request.head.fields
         asked.body.bytes = body
         asked.body.type = mediaType
-        asked.body.ifMatch = fields.joined(.ifMatch)
-        asked.body.ifNoneMatch = fields.joined(.ifNoneMatch)
+        asked.body.ifMatch = EntityTags(.ifMatch, of: fields)
+        asked.body.ifNoneMatch = EntityTags(.ifNoneMatch, of: fields)
         asked.body.prefersMinimal = preference(fields)
         return asked
     }
@@ -369,19 +369,23 @@ struct DatabaseAsking {
     }
 }
 
+extension EntityTags {
+    /// What a field names, read as for the preconditions of GET; nil where there is no such field.
+    init?(_ name: FieldName, of fields: FieldSection) {
+        guard fields.contains(name) else { return nil }
+        self.init()
+        fields.forEach(name) { line in
+            let list = EntityTagList(line)
+            guard !list.isAny else { return isAny = true }
+            for tag in list {
+                tags.append(Tag(isWeak: tag.isWeak, quoted: [0x22] + Array(tag.opaqueTag) + [0x22]))
+            }
+        }
+    }
+}
+
 extension FieldSection {
     /// The values of all lines of a name, joined by commas; nil where there is none.
-    fileprivate func joined(_ name: FieldName) -> [UInt8]? {
-        guard contains(name) else { return nil }
-        var value: [UInt8] = []
-        forEach(name) { line in
-            if !value.isEmpty { value += ", ".utf8 }
-            value += line
-        }
-        return value
-    }
-
-    /// The same of a field that has no name of its own here.
     fileprivate func joinedText(_ name: String) -> String? {
         var value: [UInt8]?
         forEach(named: Array(name.utf8)) { line in value = (value.map { $0 + Array(", ".utf8) } ?? []) + Array(line) }

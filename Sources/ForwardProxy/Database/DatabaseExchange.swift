@@ -229,7 +229,7 @@ final class DatabaseExchange: Exchange {
             refuse(Problem(status: 500, title: "database error", detail: "no statement was asked for"))
         case .missing: missing(client)
         case .refused(let why):
-            refuse(Problem(status: 403, title: "database refused", detail: "\(database.name): \(why)"))
+            refuse(.refused(database.name, why))
         }
     }
 

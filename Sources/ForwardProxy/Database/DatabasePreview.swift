@@ -21,17 +21,23 @@ public struct DatabasePreview: Sendable {
     var status: Int? { explanation.status }
     /// What the request is refused with.
     let problem: Problem?
+    /// The file's name, for messages.
+    private let name: String
+    /// Why the file is not given out; nil where it is, or is missing.
+    private let refusal: String?
 
     /// Opens the database for reading; nil where the rule answers with something else. Blocks.
     ///
-    /// - Parameter body: the request's, with the value of Content-Type; nil where it isn't known. The default is nil.
+    /// - Parameters:
+    ///   - fields: those of the request.
+    ///   - body: the request's; nil where it isn't known, or there is none. The default is nil.
     public init?(
-        _ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap,
-        body: (type: String, bytes: [UInt8])? = nil
+        _ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, fields: FieldSection,
+        map: SubstitutionMap, body: [UInt8]? = nil
     ) {
         let answer = answer.first
         guard case .database(let call) = answer.source else { return nil }
-        self.init(call, nil, uri, method: method, map, position: answer.rule.position, body: body)
+        self.init(call, nil, PreviewedRequest(uri, method, fields, body: body), map, position: answer.rule.position)
     }
 
     /// Opens the database for reading. Blocks.
@@ -40,48 +46,58 @@ public struct DatabasePreview: Sendable {
     ///   - statement: one whose rows a template gets; nil for the answer of the rule itself.
     ///   - position: the rule's place.
     init(
-        _ call: DatabaseCall, _ statement: NamedStatement?, _ uri: TargetURI, method: RequestMethod,
-        _ map: SubstitutionMap, position: String, body: (type: String, bytes: [UInt8])? = nil
+        _ call: DatabaseCall, _ statement: NamedStatement?, _ previewed: PreviewedRequest, _ map: SubstitutionMap,
+        position: String
     ) {
-        let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
-        let name = String(decoding: method.bytes, as: UTF8.self)
-        let known = name == "HEAD" ? .get : DatabaseRequest.Method(rawValue: name)
-        // A page is made for any method, and a statement's rows answer any that the rule's conditions let through.
-        let isUnknown = known == nil && statement == nil && call.settings.rule.statement == nil
-        let asked = statement == nil ? known ?? (isUnknown ? .options : .get) : .get
-        var request = DatabaseAsking.request(asked, call, uri)
+        let asking = DatabaseAsking(call, previewed.request, previewed.uri)
+        // A page is made for whoever asks, with whatever body.
+        let isOfPage = statement != nil
+        let forbidden = isOfPage ? nil : asking.refusal(isLocal: true, hasAccessControl: false)
+        let unfitness = isOfPage ? nil : asking.unfitness
+        var request: DatabaseRequest
+        if unfitness != nil, asking.isOfTable {
+            request = asking.methodsRequest
+        } else if let body = previewed.body, unfitness == nil {
+            request = asking.request(body: body, isBodyWanted: isOfPage)
+        } else {
+            request = DatabaseAsking.request(asking.method ?? .get, call, previewed.uri)
+        }
         request.captures = call.captures
         if let statement { request.rule.statement = statement.statement }
-        var unread: Problem?
-        if let body, request.isWrite ? asked != .delete : request.rule.statement != nil {
-            let type = DatabaseAsking.mediaType(body.type)
-            if DatabaseAsking.reads(type, asked) {
-                request.body.type = type
-                request.body.bytes = body.bytes
-            } else if request.isWrite, request.rule.statement == nil {
-                unread = DatabaseAsking.unreadable(type, asked)
-            }
-        }
+        let file = FolderDatabaseFile(folder: FolderRoot(path: call.root), relativePath: call.path)
+        name = file.name
         var exists = true
-        var refusal: Problem?
+        var refusal: String?
         do throws(DatabaseFileProblem) {
             _ = try file.look()
         } catch {
             exists = false
-            if case .refused(let why) = error {
-                refusal = Problem(status: 403, title: "database refused", detail: "\(file.name): \(why)")
-            }
+            if case .refused(let why) = error { refusal = why }
         }
         let seeds = map.databasePlan(at: map.databasePlace(root: call.root, path: call.path)).seeds
         let path = (try? file.path()) ?? ""
         explanation = DatabaseExplanation(
             request, path: path, exists: exists && !path.isEmpty, name: file.name, seeds: seeds,
             called: statement?.name ?? "sql")
-        isMissing = !exists && refusal == nil && seeds.isEmpty
-        problem =
-            refusal
-            ?? (isMissing
-                ? .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: position)
-                : explanation.problem ?? (isUnknown ? DatabaseAsking.notAllowed(name) : unread))
+        // What a statement needs of a request is asked first; of a table the resource comes before the body.
+        let first = forbidden ?? (asking.isOfTable ? nil : unfitness)
+        isMissing = !exists && refusal == nil && seeds.isEmpty && first == nil
+        self.refusal = refusal
+        let ofFile: Problem? =
+            if let refusal {
+                .refused(file.name, refusal)
+            } else if isMissing {
+                .missing(call.root + "/" + String(decoding: call.path, as: UTF8.self), rule: position)
+            } else { nil }
+        problem = first ?? ofFile ?? explanation.problem ?? unfitness
+    }
+
+    /// What a page fails with whose rows these are; nil where it doesn't, as far as is known.
+    ///
+    /// - Parameter rule: the rule's place.
+    func pageError(rule: String) -> ProxyError? {
+        if let refusal { return .rowsRefused(name, refusal, rule: rule) }
+        if isMissing { return .rowsMissing(name, rule: rule) }
+        return explanation.problem.map { .rows(DatabaseAnswer($0), rule: rule) }
     }
 }

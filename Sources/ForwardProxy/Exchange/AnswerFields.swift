@@ -74,6 +74,7 @@ enum AnswerFields {
             fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
         }
         if content.bodies.count > 1 { addToVary("Accept-Encoding", &fields) }
+        for name in content.varyingFields { addToVary(name, &fields) }
         // Also to a request without one: whoever stores that response must not give it to a script of another origin
         // (Fetch standard, "CORS protocol and HTTP caches").
         if answersCORS { addToVary("Origin", &fields) }

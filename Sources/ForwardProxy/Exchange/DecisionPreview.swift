@@ -40,6 +40,8 @@ public struct DecisionPreview: Sendable {
     private let isInFile: Bool
     /// Whether the answer is made from a database, which may be missing.
     private let isOfDatabase: Bool
+    /// Whether the answer is a page from a template.
+    private let isOfTemplate: Bool
     /// What happens instead if the file does not exist, where the rule says so; one or none.
     private let ifMissing: [DecisionPreview]
 
@@ -197,7 +199,8 @@ public struct DecisionPreview: Sendable {
         guard isOfDatabase else { return self }
         if database.isMissing, let preview = ifMissing.first { return preview }
         guard let problem = database.problem else {
-            return DecisionPreview(self, sentence, status: status.flatMap { $0 == 200 ? database.status : $0 })
+            let known = database.status
+            return DecisionPreview(self, sentence, status: status.flatMap { $0 == 200 || known == nil ? known : $0 })
         }
         return DecisionPreview(
             self, "the rule answers with '\(problem.title)': \(problem.detail)", status: problem.status)
@@ -215,6 +218,7 @@ public struct DecisionPreview: Sendable {
             case .content, .database, .answers, .origin, .refused: false
             }
         let isOfDatabase = if case .database = answer { true } else { false }
+        let isOfTemplate = if case .template = answer { true } else { false }
         switch answer {
         case .refused(let reason):
             self.init(reason.isOfURL ? .noUsableURL(rule: rule.position, reason) : .noSuchFile(rule: rule.position))
@@ -236,7 +240,7 @@ public struct DecisionPreview: Sendable {
                 revalidates
                     ? "the rule answers, with its validators checked against the file on disk" : "the rule answers",
                 status: rule.status == 200 && isConditional ? nil : rule.status, isInFile: isInFile,
-                isOfDatabase: isOfDatabase,
+                isOfDatabase: isOfDatabase, isOfTemplate: isOfTemplate,
                 ifMissing: isInFile || isOfDatabase ? DecisionPreview.ifMissing(rule, asked, decider) : []
             ) { StatusFields.writeHit(rule: rule.position, to: &$0) }
         }
@@ -244,22 +248,14 @@ public struct DecisionPreview: Sendable {
 
     /// The same as far as the rule's template and its database are known.
     public func answering(from template: TemplatePreview, rule: Rule) -> DecisionPreview {
-        switch template.failure {
-        case .file(let refusal)?: return refusing(refusal, path: template.relativePath, rule: rule)
-        case .template?:
-            return DecisionPreview(
-                self, "the rule answers with the template's error: \(template.error ?? "")", status: 500)
-        case nil: break
+        guard isOfTemplate else { return self }
+        if case .file(let refusal)? = template.failure {
+            return refusing(refusal, path: template.relativePath, rule: rule)
         }
-        guard let statement = template.statements.first(where: { $0.preview.problem != nil }),
-            let problem = statement.preview.problem
-        else {
-            // One that has to find a row may find none.
-            let isKnown = template.statements.allSatisfy { $0.result != .one }
-            return DecisionPreview(self, sentence, status: isKnown ? status : nil)
-        }
-        return DecisionPreview(
-            self, "the rule answers with '\(problem.title)': \(problem.detail)", status: problem.status)
+        if let refusal = template.refusal { return DecisionPreview(refusal) }
+        // One that has to find a row may find none, and a list may have more rows than a page.
+        let isKnown = template.statements.allSatisfy { $0.result == .value }
+        return DecisionPreview(self, sentence, status: isKnown ? status : nil)
     }
 
     private static func ifMissing(_ rule: Rule, _ asked: AskedRequest, _ decider: Decider) -> [DecisionPreview] {
@@ -287,10 +283,12 @@ public struct DecisionPreview: Sendable {
 
     private init(
         _ outcome: Outcome, _ sentence: String, status: Int?, isInFile: Bool = false, isOfDatabase: Bool = false,
-        ifMissing: [DecisionPreview] = [], _ writeCacheStatus: ((inout ByteBuffer) -> Void)? = nil
+        isOfTemplate: Bool = false, ifMissing: [DecisionPreview] = [],
+        _ writeCacheStatus: ((inout ByteBuffer) -> Void)? = nil
     ) {
         self.isInFile = isInFile
         self.isOfDatabase = isOfDatabase
+        self.isOfTemplate = isOfTemplate
         self.ifMissing = ifMissing
         self.outcome = "\(outcome.name)"
         self.sentence = sentence
@@ -311,6 +309,7 @@ public struct DecisionPreview: Sendable {
         self.status = status
         isInFile = other.isInFile
         isOfDatabase = other.isOfDatabase
+        isOfTemplate = other.isOfTemplate
         ifMissing = other.ifMissing
     }
 

@@ -133,6 +133,8 @@ struct Request {
     private(set) var waited: UInt64 = 0
 
     var hasBody: Bool { bodyLength != 0 }
+    /// Whether it declares a body of more bytes than these.
+    func hasMore(than limit: Int) -> Bool { bodyLength.map { $0 > limit } ?? false }
     var isHead: Bool { head.method == .head }
 
     init(head: RequestHead, bodyLength: Int?, receivedAt: UInt64) {

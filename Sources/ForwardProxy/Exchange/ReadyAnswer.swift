@@ -131,6 +131,8 @@ struct AnswerContent {
     var data: AnswerData?
     /// Fields beside those that every answer has.
     var fields: [(name: String, value: [UInt8])] = []
+    /// The fields of the request that it depends on, beside Accept-Encoding and Origin.
+    var varyingFields: [String] = []
     /// The value of Cache-Control.
     var cacheControl: StaticString = "no-cache"
     /// Whether it says why there is no other answer: then the rule's `status` has no part in it.

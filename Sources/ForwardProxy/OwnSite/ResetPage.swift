@@ -1,3 +1,4 @@
+import Diagnostics
 import HTTPSemantics
 import NIOCore
 
@@ -22,10 +23,14 @@ extension LoopContext {
             target.firstIndex(of: UInt8(ascii: "?")).map { Array(target[($0 + 1)...]) } ?? []
         }
         // `?mine` is for what a client has of its own, which databases have not.
-        let isMine = query.split(separator: UInt8(ascii: "&")).contains { parameter in
-            parameter.prefix { $0 != UInt8(ascii: "=") }.elementsEqual("mine".utf8)
+        let names = query.split(separator: UInt8(ascii: "&")).map { parameter in
+            parameter.prefix { $0 != UInt8(ascii: "=") }
         }
-        guard !isMine else {
+        // One that is misspelt would drop what all clients have.
+        if let unknown = names.first(where: { !$0.elementsEqual("mine".utf8) }) {
+            return .error(.unknownParameter(visibleText(of: unknown, limit: 40)))
+        }
+        guard names.isEmpty else {
             proxy.turns.reset(request.client)
             proxy.sequences.reset(request.client)
             return .page(.done)
@@ -49,6 +54,12 @@ extension FieldSection {
 }
 
 extension ProxyError {
+    fileprivate static func unknownParameter(_ name: String) -> ProxyError {
+        ProxyError(
+            status: 400, type: "http_request_error", failure: "/reset has no parameter '\(name)'.",
+            advice: "Ask for /reset, or for /reset?mine for the asking client alone.", isRefusal: true)
+    }
+
     fileprivate static let otherSite = ProxyError(
         status: 403, type: "http_request_denied", failure: "A page of another site can't reset the proxy.",
         advice: "Ask from this machine without a page, as with curl -X POST.", isRefusal: true)

@@ -199,8 +199,7 @@ final class TemplateExchange: Exchange {
         }
         for bytes in early where !body.isTooLarge { _ = body.append(bytes) }
         early = []
-        let isTooLong = request.bodyLength.map { $0 > body.limit } ?? false
-        guard !body.isTooLarge, !isTooLong else { return fail(.bodyTooLarge(body.limit)) }
+        guard !body.isTooLarge, !request.hasMore(than: body.limit) else { return fail(.bodyTooLarge(body.limit)) }
         guard !bodyHasEnded else { return askFirst() }
         wantsBody = true
         client.sendContinue()
@@ -261,25 +260,9 @@ final class TemplateExchange: Exchange {
         ticket = nil
         switch result {
         case .rows(let rows, let version): render(rows, version.map { DataState(database, $0) })
-        case .answer(let answer, _):
-            fail(
-                ProxyError(
-                    status: answer.status,
-                    type: answer.status < 500 ? "http_request_error" : "proxy_internal_error",
-                    failure: "\(use.rule.position): \(answer.reason)",
-                    advice: "See the template's 'sql' in the map."))
-        case .missing:
-            fail(
-                ProxyError(
-                    status: 502, type: "proxy_configuration_error",
-                    failure: "\(use.rule.position): \(database.name) does not exist",
-                    advice: "Make the database, or name a 'seed' that makes it."))
-        case .refused(let why):
-            fail(
-                ProxyError(
-                    status: 403, type: "http_request_denied",
-                    failure: "\(use.rule.position): \(database.name): \(why)",
-                    advice: "Databases are files below the map's root.", isRefusal: true))
+        case .answer(let answer, _): fail(.rows(answer, rule: use.rule.position))
+        case .missing: fail(.rowsMissing(database.name, rule: use.rule.position))
+        case .refused(let why): fail(.rowsRefused(database.name, why, rule: use.rule.position))
         }
     }
 
@@ -290,10 +273,10 @@ final class TemplateExchange: Exchange {
         let settings = call.settings
         let limit = limits.bytes
         let templates = loop.proxy.templates
-        let position = call.position
+        let rule = use.rule
         let asked = TemplateRequest(
             request: request, uri: use.uri, call: call, wall: wallNanoseconds(),
-            number: { templates.count(position) })
+            number: { templates.count(rule.identity) })
         // Read on the event loop: what it reads of the request isn't for other threads. The body is.
         let used = page.page.members
         let ofHead = page.page.usesRequest ? asked.members(used) : nil
@@ -353,10 +336,7 @@ final class TemplateExchange: Exchange {
             ], mediaType: Array(type.utf8))
         content.isConditional = isRetrieval && !isOfOneRequest
         if isOfOneRequest { content.cacheControl = "no-store" }
-        let names = page.page.fieldNames
-        if !names.isEmpty, !isOfOneRequest {
-            content.fields.append(("Vary", Array(names.joined(separator: ", ").utf8)))
-        }
+        if !isOfOneRequest { content.varyingFields = page.page.fieldNames }
         let isKept =
             isRetrieval && dependency <= .url && use.rule.options.retain != .never && (data != nil || !hasRows)
         if isKept, let room = loop.proxy.databases.kept.reserve(bytes.count) {
@@ -381,7 +361,7 @@ final class TemplateExchange: Exchange {
 
     private func fail(_ failure: TemplateFailure) {
         switch failure {
-        case .template(let error) where call.text == nil: show(error.rendering)
+        case .template(let error) where call.text == nil: fail(.template(error.rendering))
         case .template(let error):
             // Where it stands in the map is looked for in the map's file.
             let (map, rule) = (use.map, use.rule.id)
@@ -389,7 +369,7 @@ final class TemplateExchange: Exchange {
                 { () throws(Never) -> String in map.placed(error, ofTemplateIn: rule) },
                 { [self] result in
                     switch result {
-                    case .success(let rendering): show(rendering)
+                    case .success(let rendering): fail(.template(rendering))
                     }
                 })
         case .file(let refusal):
@@ -409,31 +389,11 @@ final class TemplateExchange: Exchange {
         }
     }
 
-    /// Answers with an error of the template.
-    ///
-    /// - Parameter rendering: what is wrong with the template, with the line and a mark below it.
-    private func show(_ rendering: String) {
-        let lines = rendering.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        var shown = ProxyError(
-            status: 500, type: "proxy_configuration_error", failure: lines.first ?? "",
-            advice: "Mend the template: an edit shows in the next request.")
-        shown.excerpt = Array(lines.dropFirst())
-        fail(shown)
-    }
-
     private func fail(_ error: ProxyError) {
         guard let client else { return }
         self.client = nil
         if request.hasBody { client.setWantsBody(true) }
         client.fail(error.answering(by: use.rule.options))
         client.flush()
-    }
-}
-
-extension ProxyError {
-    static func bodyTooLarge(_ limit: Int) -> ProxyError {
-        ProxyError(
-            status: 413, type: "http_request_error", failure: "The request's body has more than \(limit) bytes.",
-            advice: "'limits: { body: … }' of the rule allows more.", isRefusal: true)
     }
 }

@@ -41,10 +41,12 @@ final class TemplatePages: Sendable {
     func countRendering() { renderings.add(1, ordering: .relaxed) }
 
     /// How many answers a rule has given, with this one.
-    func count(_ position: String) -> Int {
+    ///
+    /// - Parameter rule: its ``Rule/identity``, so that they are counted on when it has moved within its file.
+    func count(_ rule: String) -> Int {
         numbers.withLock { numbers in
-            let next = (numbers[ByBytes(position)] ?? 0) &+ 1
-            numbers[ByBytes(position)] = next
+            let next = (numbers[ByBytes(rule)] ?? 0) &+ 1
+            numbers[ByBytes(rule)] = next
             return next
         }
     }

@@ -42,8 +42,18 @@ public struct TemplatePreview: Sendable {
     /// What is wrong with the template: one line.
     public private(set) var error: String?
 
+    /// What is answered in the place of a page; nil where there is one, as far as is known.
+    private(set) var refusal: ProxyError?
+
     /// Reads the template, and opens the database for reading; nil where the rule answers with something else. Blocks.
-    public init?(_ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, map: SubstitutionMap) {
+    ///
+    /// - Parameters:
+    ///   - fields: those of the request.
+    ///   - body: the request's; nil where it isn't known, or there is none. The default is nil.
+    public init?(
+        _ answer: Explanation.Answer, _ uri: TargetURI, method: RequestMethod, fields: FieldSection,
+        map: SubstitutionMap, body: [UInt8]? = nil
+    ) {
         let answer = answer.first
         guard case .template(let call) = answer.source else { return nil }
         path = call.text == nil ? TemplatePreview.absolute(call.path, call) : nil
@@ -51,12 +61,13 @@ public struct TemplatePreview: Sendable {
         mediaType = call.mediaType(by: answer.rule.options)
         let named = call.settings.statements
         parameters = Set(named.flatMap(\.statement.parameters)).sorted()
+        let previewed = PreviewedRequest(uri, method, fields, body: body)
         if let database = call.database {
             statements = named.map { statement in
                 Statement(
                     name: statement.name,
                     preview: DatabasePreview(
-                        database, statement, uri, method: method, map, position: answer.rule.position),
+                        database, statement, previewed, map, position: answer.rule.position),
                     result: statement.statement.result)
             }
         }
@@ -65,6 +76,8 @@ public struct TemplatePreview: Sendable {
             let reader = TemplateReader(folder: FolderRoot(path: call.root), path: call.path, text: call.text)
             let page = TemplatePage(try reader.read(&parts))
             uses = page.uses
+            let limit = call.settings.rule.limits.body
+            if page.usesBody(named), previewed.request.hasMore(than: limit) { refusal = .bodyTooLarge(limit) }
             let isKept = answer.rule.options.retain != .never && (method.known == .get || method.known == .head)
             switch page.dependency(named) {
             case .nothing where isKept: kept = .once
@@ -73,12 +86,16 @@ public struct TemplatePreview: Sendable {
             }
         } catch {
             failure = error
-            self.error =
-                switch error {
-                case .template(let error):
-                    String(map.placed(error, ofTemplateIn: answer.rule.id).prefix { $0 != "\n" })
-                case .file(let refusal): "\(refusal)"
-                }
+            switch error {
+            case .template(let error):
+                let rendering = map.placed(error, ofTemplateIn: answer.rule.id)
+                self.error = String(rendering.prefix { $0 != "\n" })
+                self.refusal = .template(rendering)
+            case .file(let refusal): self.error = "\(refusal)"
+            }
+        }
+        if failure == nil, refusal == nil {
+            refusal = statements.lazy.compactMap { $0.preview.pageError(rule: answer.rule.position) }.first
         }
         let files = Set(parts.map(\.path)).subtracting(call.text == nil ? [call.path] : [])
         partials = files.map { TemplatePreview.absolute($0, call) }.sorted()

@@ -40,13 +40,7 @@ struct TemplateRequest {
             let value: MustacheValue =
                 switch name {
                 case "json": (try? JSONReader.value(body)).map(MustacheValue.init) ?? .null
-                case "form":
-                    .mapping(
-                        MustacheMapping(
-                            firsts(
-                                ((try? FormReader.fields(body, allowsRepetition: true)) ?? []).map {
-                                    ($0.name, $0.value)
-                                })))
+                case "form": .mapping(MustacheMapping(firsts(pairs(body))))
                 default: .text(valid(body))
                 }
             return (Array(name.utf8), value)
@@ -82,8 +76,13 @@ struct TemplateRequest {
     }
 
     private var query: [(name: [UInt8], value: [UInt8])] {
-        let bytes = uri.withBytes { Array($0[min(uri.pathEnd + 1, $0.count)...]) }
-        return bytes.split(separator: UInt8(ascii: "&")).map { part in
+        TemplateRequest.pairs(uri.withBytes { Array($0[min(uri.pathEnd + 1, $0.count)...]) })
+    }
+
+    /// The names and values of a query or a form, decoded (https://url.spec.whatwg.org/#urlencoded-parsing): an escape
+    /// that is none stays as it is.
+    private static func pairs(_ bytes: [UInt8]) -> [(name: [UInt8], value: [UInt8])] {
+        bytes.split(separator: UInt8(ascii: "&")).map { part in
             let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
             let name = part[..<end].map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
             let value = part[end...].dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }

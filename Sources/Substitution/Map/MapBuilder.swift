@@ -156,6 +156,11 @@ final class MapBuilder {
 
     // MARK: The end of a file
 
+    /// Whether a template of the file gets rows by name, and has no values of its own beside them.
+    var hasStatementsAlone: Bool {
+        given.contains { $0.database?.statements != nil && $0.database?.values == nil }
+    }
+
     /// Gives the file's rules their options, now that its root and its defaults are known.
     func applyDefaults(_ defaults: GivenOptions) {
         let merged = given.map { $0.over(defaults) }

@@ -24,6 +24,8 @@ struct MapFileReader {
     private(set) var root: (path: String, span: TextSpan)?
     private(set) var includes: [IncludedMap] = []
     private(set) var defaults = GivenOptions()
+    /// The place of the default `values`, where these are no mapping.
+    private(set) var unnamedValues: TextSpan?
     private(set) var intercept: [(host: String, line: Int)] = []
     private(set) var archives: [NamedArchive] = []
     /// Whether the file was read to its end, and says where its files are: else nothing can be said of those.
@@ -166,6 +168,7 @@ struct MapFileReader {
             }
             if let name = CompanionName(rawValue: key.string) {
                 CompanionReader(diagnostics: diagnostics).read(name, entry.value, into: &defaults)
+                if name == .values, entry.value.entries == nil { unnamedValues = entry.value.span }
                 continue
             }
             guard let name = OptionName(key) else {

@@ -200,6 +200,9 @@ struct MapLoader {
         }
         if !reader.knowsRoot { knowsRoots = false }
         setRoot(reader.root, found)
+        if let span = reader.unnamedValues, builder.hasStatementsAlone {
+            found.error("beside 'sql', 'values' is a mapping", at: span)
+        }
         builder.applyDefaults(reader.defaults)
         // Only databases ask for it, and each is a look at the disk. Which rules have one is known now.
         if builder.storage.options.contains(where: { $0.database != nil }) {

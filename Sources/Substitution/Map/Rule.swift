@@ -36,6 +36,19 @@ public struct Rule: Sendable {
     /// The rule's place as Cache-Status and the log name it: `substitutions.yaml:12`.
     public var position: String { map.storage.position(record) }
 
+    /// Stands for the rule in the maps of all reloads, wherever in its file it has moved: the file, the key, and which
+    /// of the key's rules and answers it is. Both schemes of a `//` key have the same.
+    public var identity: String {
+        let records = map.storage.records
+        var (first, end) = (id.index, id.index + 1)
+        while first > 0, records[first].isContinuation { first -= 1 }
+        while end < records.count, records[end].isContinuation { end += 1 }
+        // The records of a key's second scheme follow those of its first one.
+        let isOfBoth = record.isSecondScheme || (end < records.count && records[end].isSecondScheme)
+        let file = map.storage.files[Int(record.file)].absolutePath
+        return "\(file)\n\(id.index - first)\n\(isOfBoth ? String(key.drop { $0 != ":" }) : key)"
+    }
+
     /// The map file's name as its user wrote it.
     public var mapFile: String { map.storage.files[Int(record.file)].name }
 

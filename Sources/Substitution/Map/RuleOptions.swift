@@ -153,7 +153,7 @@ struct GivenOptions: Hashable, Sendable {
     ///
     /// A field of `headers` that both name is the rule's; every other option of the rule takes the default's place as a
     /// whole. A default `status` that is none of a redirect's does not apply to redirects, nor a default `bypass` or
-    /// `when` to blocks.
+    /// `when` to blocks, nor a default `status` or `type` to tables.
     func over(_ defaults: GivenOptions) -> GivenOptions {
         var merged = self
         merged.methods = methods ?? defaults.methods ?? source.kind.methods(self)

@@ -113,6 +113,17 @@ import Testing
         #expect(messages("SELECT * FROM big WHERE id = $1").isEmpty)
         #expect(messages("SELECT * FROM big WHERE a = $1").isEmpty)
         #expect(messages("SELECT * FROM small").isEmpty)
+        for sql in [
+            "UPDATE big SET b = 1 WHERE b = @x", "DELETE FROM big WHERE b = @x",
+            "DELETE FROM big WHERE b = @x RETURNING id",
+            "UPDATE small SET a = (SELECT max(b) FROM big) WHERE rowid = @x", "INSERT INTO small SELECT b FROM big",
+            "SELECT max(b) AS n FROM big",
+        ] { #expect(messages(sql) == [warning], "\(sql)") }
+        for sql in [
+            "UPDATE big SET b = 1 WHERE id = @x", "DELETE FROM big WHERE a = @x", "UPDATE small SET a = 1",
+            "INSERT INTO big(a) VALUES (@x)", "SELECT min(id) AS n FROM big", "SELECT max(id) AS n FROM big",
+            "SELECT max(a) AS n FROM big",
+        ] { #expect(messages(sql).isEmpty, "\(sql)") }
     }
 
     @Test func `A seed that can't be read is an error with its file and line`() throws {

@@ -17,7 +17,7 @@ import Testing
         #expect(stage.send(.put, "b/false", #"{"k":false,"a":"never"}"#).body == #"{"k":false,"a":"never"}"#)
         #expect(stage.send(.patch, "b/false", #"{"k":true}"#).status == 400)
         #expect(stage.send(.delete, "b/false").status == 200)
-        let put = stage.send(.put, "b/false", #"{"a":"anew"}"#) { $0.ifNoneMatch = Array("*".utf8) }
+        let put = stage.send(.put, "b/false", #"{"a":"anew"}"#) { $0.ifNoneMatch = .any }
         #expect(put.status == 201 && put.body == #"{"k":false,"a":"anew"}"#)
     }
 

@@ -1,11 +1,12 @@
-import Database
 import JSON
 import Testing
 
+@testable import Database
+
 @Suite("A form")
 struct FormReaderTests {
-    private func read(_ text: String, allowsRepetition: Bool = false) throws -> [String] {
-        try FormReader.fields(Array(text.utf8), allowsRepetition: allowsRepetition).map {
+    private func read(_ text: String) throws -> [String] {
+        try FormReader.fields(Array(text.utf8)).map {
             String(decoding: $0.name, as: UTF8.self) + "=" + String(decoding: $0.value, as: UTF8.self)
         }
     }
@@ -33,7 +34,4 @@ struct FormReaderTests {
         let error = #expect(throws: TextError.self) { try FormReader.fields(Array(text.utf8)) }
         #expect(error?.description(in: Array(text.utf8)) == message)
     }
-
-    @Test("has a name twice where that is allowed")
-    func repetition() throws { #expect(try read("a=1&a=2", allowsRepetition: true) == ["a=1", "a=2"]) }
 }

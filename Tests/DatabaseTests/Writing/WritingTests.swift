@@ -65,7 +65,7 @@ import Testing
         #expect(stage.send(.patch, "t/1", #"{"c":7}"#).body == #"{"id":1,"a":"x","b":9,"c":7}"#)
         #expect(stage.send(.put, "t/1", #"{"id":1,"c":3}"#).body == #"{"id":1,"a":"d","b":2,"c":3}"#)
         #expect(stage.send(.put, "t/2", #"{"c":3}"#).status == 404)
-        let made = stage.send(.put, "t/2", #"{"c":3}"#) { $0.ifNoneMatch = Array("*".utf8) }
+        let made = stage.send(.put, "t/2", #"{"c":3}"#) { $0.ifNoneMatch = .any }
         #expect(made.status == 201 && made.body == #"{"id":2,"a":"d","b":2,"c":3}"#)
         #expect(stage.send(.put, "t/2", #"{"id":3}"#).status == 400)
     }
@@ -86,11 +86,43 @@ import Testing
 
     @Test func `Preconditions are compared with the row's tag`() {
         let tag = Stage.tag(Array(stage.get("reviews/1").body.utf8))
-        #expect(stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\"".utf8) }.status == 412)
         #expect(
-            stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = Array("\"x\", ".utf8) + tag }.status == 200)
-        #expect(stage.send(.delete, "reviews/1") { $0.ifMatch = tag }.status == 412)
-        #expect(stage.send(.put, "reviews/1", "{}") { $0.ifNoneMatch = Array("*".utf8) }.status == 412)
+            stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = .strong(Array("\"x\"".utf8)) }.status == 412
+        )
+        #expect(
+            stage.send(.patch, "reviews/1", #"{"stars":2}"#) { $0.ifMatch = .strong(Array("\"x\"".utf8), tag) }.status
+                == 200)
+        #expect(stage.send(.delete, "reviews/1") { $0.ifMatch = .strong(tag) }.status == 412)
+        #expect(stage.send(.put, "reviews/1", "{}") { $0.ifNoneMatch = .any }.status == 412)
+    }
+
+    @Test func `Tags are compared strongly for If-Match, and weakly for If-None-Match`() {
+        let tag = Stage.tag(Array(stage.get("reviews/1").body.utf8))
+        var weak = EntityTags()
+        weak.tags = [EntityTags.Tag(isWeak: true, quoted: tag)]
+        #expect(stage.send(.patch, "reviews/1", "{}") { $0.ifMatch = weak }.status == 412)
+        #expect(stage.send(.patch, "reviews/1", "{}") { $0.ifNoneMatch = weak }.status == 412)
+        let own = Array("W/\"own\"".utf8)
+        func patch(_ change: (inout DatabaseRequest.Body) -> Void) -> Int {
+            stage.send(.patch, "reviews/1", "{}") {
+                $0.ruleTag = own
+                change(&$0)
+            }.status
+        }
+        #expect(patch { $0.ifMatch = .strong(Array("\"own\"".utf8)) } == 412)
+        #expect(patch { $0.ifNoneMatch = .strong(Array("\"own\"".utf8)) } == 412)
+        #expect(patch { $0.ifMatch = EntityTags() } == 412)
+        #expect(patch { $0.ifNoneMatch = EntityTags() } == 200)
+    }
+
+    @Test(arguments: ["INTEGER PRIMARY KEY DESC", "INT PRIMARY KEY"])
+    func `A key that isn't the rowid needs a value, whatever its type is called`(declared: String) throws {
+        let stage = try Stage("CREATE TABLE b(id \(declared), v); CREATE TABLE c(id INTEGER, v, PRIMARY KEY(id DESC))")
+        let refused = stage.send(.post, "b", #"{"v":1}"#)
+        #expect(refused.status == 400 && refused.body.contains("'id' is the key, and needs a value"), "\(refused)")
+        #expect(stage.send(.post, "b", #"{"id":5,"v":1}"#).fields["Location"]?.hasSuffix("/b/5") == true)
+        // This one is the rowid.
+        #expect(stage.send(.post, "c", #"{"v":1}"#).body == #"{"id":1,"v":1}"#)
     }
 
     @Test func `A preference for less is followed and confirmed`() {
@@ -117,11 +149,11 @@ import Testing
             stage.send(.post, "products/1/reviews", #"{"text":"x"}"#, change).status
         }
         let tag = Stage.tag(Array(stage.get("products/1/reviews").body.utf8))
-        #expect(post { $0.ifNoneMatch = Array("*".utf8) } == 412)
-        #expect(post { $0.ifMatch = Array("\"x\"".utf8) } == 412)
-        #expect(post { $0.ifMatch = tag } == 201)
-        #expect(post { $0.ifMatch = tag } == 412)
-        #expect(post { $0.ifNoneMatch = tag } == 201)
+        #expect(post { $0.ifNoneMatch = .any } == 412)
+        #expect(post { $0.ifMatch = .strong(Array("\"x\"".utf8)) } == 412)
+        #expect(post { $0.ifMatch = .strong(tag) } == 201)
+        #expect(post { $0.ifMatch = .strong(tag) } == 412)
+        #expect(post { $0.ifNoneMatch = .strong(tag) } == 201)
     }
 
     @Test(arguments: [
@@ -243,9 +275,9 @@ import Testing
         #expect(stage.send(.delete, "u/1").status == 200)
         #expect(stage.get("u").fields["X-Total-Count"] == "1")
         #expect(shown.contains("number") || shown.contains("text"))
-        #expect(stage.send(.put, "u/9", #"{"v":1}"#) { $0.ifNoneMatch = Array("*".utf8) }.body == #"{"id":9,"v":1}"#)
+        #expect(stage.send(.put, "u/9", #"{"v":1}"#) { $0.ifNoneMatch = .any }.body == #"{"id":9,"v":1}"#)
         let plain = try Stage("CREATE TABLE p(a)")
-        #expect(plain.send(.put, "p/9", #"{"a":1}"#) { $0.ifNoneMatch = Array("*".utf8) }.status == 201)
+        #expect(plain.send(.put, "p/9", #"{"a":1}"#) { $0.ifNoneMatch = .any }.status == 201)
         #expect(plain.get("p/9").body == #"{"a":1}"#)
     }
 

@@ -375,6 +375,53 @@ import Testing
         }
     }
 
+    @Test(arguments: ["w/ETAG", "xETAG", "ETAGx", "ETAGETAG", "\"x\", ETAGx", "W/ETAG", "\"\"", "ETAG, \"x\"", "*"])
+    func `If-Match is read alike for reading and for writing`(written: String) throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",
+            files: ["a.sql": DatabaseExchangeTests.refusing])
+        let url = "http://a.test/t/1"
+        let tag = try #require(try proxy.exchange("GET", url).field("ETag"))
+        let field = "If-Match: \(written.replacing("ETAG", with: tag))"
+        let expected = ["ETAG, \"x\"", "*"].contains(written) ? 200 : 412
+        #expect(try proxy.exchange("GET", url, fields: [field]).status == expected)
+        let type = "Content-Type: application/json"
+        #expect(try proxy.exchange("PATCH", url, fields: [field, type], body: "{}").status == expected)
+        #expect(try proxy.exchange("DELETE", url, fields: [field]).status == expected)
+    }
+
+    @Test(arguments: ["status: 203", "status: 503", "type: text/plain", "status: 203, type: text/css"])
+    func `A default status or type is not about a table's answers`(options: String) throws {
+        func answers(_ map: String) throws -> [[String?]] {
+            let proxy = try TestProxy(map, files: ["a.sql": DatabaseExchangeTests.refusing])
+            let type = "Content-Type: application/json"
+            let responses = [
+                try proxy.exchange("GET", "http://a.test/t"), try proxy.exchange("GET", "http://a.test/t/1"),
+                try proxy.exchange("POST", "http://a.test/t", fields: [type], body: #"{"a":"y"}"#),
+                try proxy.exchange("PATCH", "http://a.test/t/1", fields: [type], body: #"{"a":"z"}"#),
+                try proxy.exchange("DELETE", "http://a.test/t/1"), try proxy.exchange("OPTIONS", "http://a.test/t"),
+            ]
+            return responses.map { response in
+                ["\(response.status)", response.body]
+                    + ["Content-Type", "ETag", "Accept-Ranges", "Location"].map { response.field($0) }
+            }
+        }
+        let rule = "sqlite: a.db, seed: a.sql, writes: memory"
+        #expect(
+            try answers("defaults: { \(options) }\nsubstitutions:\n  http://a.test/: { \(rule) }\n")
+                == answers("substitutions:\n  http://a.test/: { \(rule) }\n"))
+        func turns(_ beside: String) throws -> [[String?]] {
+            try answers(
+                """
+                substitutions:
+                  http://a.test/t: { answers: [{ \(rule), resource: t }]\(beside) }
+                  http://a.test/t/1: { answers: [{ \(rule), resource: t/1 }]\(beside) }
+
+                """)
+        }
+        #expect(try turns(", \(options)") == turns(""))
+    }
+
     @Test func `A body that comes while its method is looked up is not lost`() throws {
         let proxy = try TestProxy(
             """

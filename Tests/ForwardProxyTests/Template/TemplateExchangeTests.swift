@@ -1,5 +1,6 @@
 import Glibc
 import ProxyTestKit
+import Substitution
 import Testing
 
 @testable import ForwardProxy
@@ -103,6 +104,74 @@ import Testing
         #expect(try ask() == ["three", "three", "three"])
         #expect(try ask() == ["three", "three", "three"])
         #expect(proxy.server.core.templates.renderingCount == before + 1)
+    }
+
+    @Test(arguments: [
+        ("{{request.headers.accept-language}}", "headers: { Vary: X-Z }", "X-Z, accept-language, Origin"),
+        ("{{request.cookies.a}}", "headers: { Vary: X-Z }, cors: off", "X-Z, Cookie"),
+        ("{{request.headers.accept}}", "headers: { vary: \"Accept, Origin\" }", "Accept, Origin"),
+        ("{{request.headers.accept}}", "headers: { Vary: null }", "accept, Origin"),
+        ("{{request.headers.accept}}", "headers: { Vary: \"*\" }", "*"),
+        ("{{request.headers.cookie}}{{request.cookies.a}}", "cors: off", "Cookie"),
+        ("{{request.headers.accept}}{{request.headers.Accept}}", "cors: off", "Accept"),
+        ("x", "headers: { Vary: X-Z }", "X-Z, Origin"), ("x", "headers: { Vary: null }, cors: off", nil),
+    ])
+    func `Vary has the fields that a page depends on, whatever the rule says of it`(
+        text: String, options: String, vary: String?
+    ) throws {
+        let proxy = try proxy("  http://a.test/p: { template: { text: \"\(text)\" }, \(options) }\n")
+        for _ in 0..<2 { #expect(try proxy.exchange("GET", "http://a.test/p").field("Vary") == vary) }
+    }
+
+    @Test func `Escapes that are none and bytes that are not UTF-8 are the same in a query and in a form`() throws {
+        let proxy = try proxy(
+            "  http://a.test/p: { template: { text: \"{{{request.query}}}{{{request.form}}}\" }, type: text/plain }\n")
+        let pairs = "a=%zz&b&c=%ff&d=x+y%2B&=e&b=2&%c3%a9=%"
+        let response = try proxy.exchange("POST", "http://a.test/p?\(pairs)", body: pairs)
+        let expected = #"{"a":"%zz","b":"","c":"\u{FFFD}","d":"x y+","":"e","é":"%"}"#
+            .replacing("\\u{FFFD}", with: "\u{FFFD}")
+        #expect(response.body == expected + expected, "\(response.body)")
+    }
+
+    @Test func `A rule that has moved within its file goes on counting its answers`() throws {
+        func map(_ before: String, _ first: String = "") -> String {
+            """
+            \(before)substitutions:
+              \(first)http://a.test/n: { template: { text: "{{request.number}}" } }
+              //a.test/both: { template: { text: "{{request.number}}" } }
+              http://a.test/other: { template: { text: "{{request.number}}" } }
+              http://a.test/t:
+                answers: [{ template: { text: "{{request.number}}" } }, { template: { text: "{{request.number}}b" } }]
+                repeat: cycle
+
+            """
+        }
+        let proxy = try TestProxy(map(""))
+        func ask() throws -> [String] {
+            try ["n", "n", "both", "other", "t", "t"].map { try proxy.exchange("GET", "http://a.test/\($0)").body }
+        }
+        func adopt(_ text: String) throws {
+            try proxy.write(text, to: "m.yaml")
+            proxy.server.adopt(try #require(SubstitutionMap.load(files: ["\(proxy.folder)/m.yaml"]).map))
+        }
+        #expect(try ask() == ["1", "2", "1", "1", "1", "1b"])
+        try adopt(map("# moved\n"))
+        #expect(try ask() == ["3", "4", "2", "2", "2", "2b"])
+        try adopt(map("", "http://a.test/new: { template: { text: \"{{request.number}}\" } }\n  "))
+        #expect(try ask() == ["5", "6", "3", "3", "3", "3b"])
+        #expect(try proxy.exchange("GET", "http://a.test/new").body == "1")
+    }
+
+    @Test func `A rule's rows take the place of the file's value of that name`() throws {
+        let proxy = try TestProxy(
+            """
+            defaults: { values: { q: DEF, r: more } }
+            substitutions:
+              http://a.test/x:
+                { template: p.json, sqlite: a.db, seed: a.sql, sql: { q: { sql: "SELECT a FROM t", result: value } } }
+
+            """, files: ["p.json": "{{{.}}}", "a.sql": "CREATE TABLE t(a); INSERT INTO t VALUES ('row');"])
+        #expect(try proxy.exchange("GET", "http://a.test/x").body == #"{"r":"more","q":"row"}"#)
     }
 
     @Test func `A name that is no field's does not get into Vary`() throws {

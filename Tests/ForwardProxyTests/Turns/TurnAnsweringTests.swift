@@ -117,6 +117,17 @@ struct TurnAnsweringTests {
         #expect(try next() == [202, 202])
     }
 
+    @Test(
+        "A reset with a parameter that there isn't drops nothing", arguments: ["Mine", "foo", "mine&foo=1", "foo&mine"])
+    func unknownParameter(query: String) throws {
+        let proxy = try proxy()
+        #expect(try statuses(proxy, 2) == [202, 202])
+        #expect(try reset(proxy, "/reset?\(query)") == 400)
+        #expect(try statuses(proxy, 1) == [200])
+        #expect(try reset(proxy, "/reset?") == 204)
+        #expect(try statuses(proxy, 1) == [202])
+    }
+
     @Test("A reload keeps the turns of a rule that is the same, and begins those of a changed one anew")
     func reload() throws {
         let proxy = try proxy()

@@ -52,6 +52,31 @@ import Testing
             headlines("defaults: { \(option) }\nsubstitutions:\n  http://h/a: { template: t.html }\n").isEmpty)
     }
 
+    @Test(arguments: [
+        "{ sql: SELECT 1 AS a, result: one }", "{ a: SELECT 1 AS a }", "{ a: { sql: SELECT 1 AS a, result: one } }",
+        "{}",
+    ])
+    func `Several statements are for templates, which is all that is said`(statements: String) {
+        let found = headlines("substitutions:\n  http://h/a: { sqlite: a.db, sql: \(statements) }\n")
+        #expect(found.count == 1 && found.first?.contains("'sql' is one statement here") == true, "\(found)")
+    }
+
+    @Test(arguments: [
+        ("{ request: R }", "template: t.html", "1:21: error: no value may be called 'request', which the proxy adds"),
+        (
+            "[1]", "template: t.html, sqlite: a.db, sql: { q: SELECT 1 AS a }",
+            "1:21: error: beside 'sql', 'values' is a mapping"
+        ),
+        ("[1]", "answers: [{ template: t.html, sqlite: a.db, sql: { q: SELECT 1 AS a } }]", "beside 'sql', 'values'"),
+        ("[1]", "template: t.html, values: { a: 1 }, sqlite: a.db, sql: { q: SELECT 1 AS a }", nil),
+        ("[1]", "template: t.html", nil),
+        ("{ q: 1 }", "template: t.html, sqlite: a.db, sql: { q: SELECT 1 AS a }", nil),
+    ])
+    func `Default values are judged as a rule's are`(values: String, rule: String, expected: String?) {
+        let found = headlines("defaults: { values: \(values) }\nsubstitutions:\n  http://h/a: { \(rule) }\n")
+        #expect(found.count == (expected == nil ? 0 : 1) && found.first?.contains(expected ?? "") != false, "\(found)")
+    }
+
     @Test(arguments: ["{ sqlite: a$b.db }", "{ sqlite: a.db, columns: {} }"])
     func `What may look amiss is none`(rule: String) {
         #expect(headlines("substitutions:\n  http://h/a/: \(rule)\n").isEmpty)

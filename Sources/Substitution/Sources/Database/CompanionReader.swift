@@ -47,7 +47,13 @@ struct CompanionReader {
         case .seed: options.seeds = seeds(value)
         case .origins: options.origins = origins(value)
         case .sql:
-            if let entries = value.entries {
+            if let source, let entries = value.entries, source.option == SQLiteSource().option {
+                // What is in it may be meant for one statement or for several: nothing can be said of that.
+                diagnostics.error(
+                    "'sql' is one statement here, and 'result' stands beside it; names are for those of a template",
+                    at: entries.first?.key.span ?? value.span)
+                options.sql = CapturedText(text: "")
+            } else if let entries = value.entries {
                 options.statements = statements(entries, value)
             } else {
                 options.sql = statement(value) ?? CapturedText(text: "")
@@ -191,7 +197,13 @@ struct CompanionReader {
     private func values(_ value: YAMLNode) -> JSONValue? {
         do throws(YAMLError) {
             let bytes = try value.jsonBytes()
-            do throws(JSONError) { return try JSONReader.value(bytes) } catch {
+            do throws(JSONError) {
+                let values = try JSONReader.value(bytes)
+                if case .object(let object) = values, object["request"] != nil {
+                    diagnostics.error("no value may be called 'request', which the proxy adds", at: value.span)
+                }
+                return values
+            } catch {
                 return refuse("'values': \(error.message)", value)
             }
         } catch {

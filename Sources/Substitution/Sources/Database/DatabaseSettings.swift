@@ -88,17 +88,30 @@ struct DatabaseOptions: Hashable, Sendable {
         merged.result = result ?? defaults.result
         merged.limits = limits.over(defaults.limits)
         merged.path = path ?? defaults.path
-        merged.values = DatabaseOptions.merged(values, over: defaults.values)
         merged.statements = statements ?? defaults.statements
+        merged.values = DatabaseOptions.merged(
+            values, over: defaults.values, without: (merged.statements ?? []).map(\.name))
         merged.isInline = isInline
         return merged
     }
 
     /// Values name by name over those of the file; other values than mappings as a whole.
-    private static func merged(_ own: JSONValue?, over defaults: JSONValue?) -> JSONValue? {
-        guard case .object(let own)? = own, case .object(let defaults)? = defaults else { return own ?? defaults }
-        var merged = own
-        for member in defaults.members where own[member.name] == nil { _ = merged.append(member.name, member.value) }
+    ///
+    /// - Parameter statements: the names of the rule's statements, whose rows take the place of the file's values.
+    private static func merged(
+        _ own: JSONValue?, over defaults: JSONValue?, without statements: [String]
+    ) -> JSONValue? {
+        guard case .object(let defaults)? = defaults else { return own ?? defaults }
+        var merged: JSONObject
+        switch own {
+        case .object(let object)?: merged = object
+        case .some: return own
+        case nil: merged = JSONObject()
+        }
+        for member in defaults.members
+        where merged[member.name] == nil && !statements.contains(where: { $0.utf8.elementsEqual(member.name) }) {
+            _ = merged.append(member.name, member.value)
+        }
         return .object(merged)
     }
 }

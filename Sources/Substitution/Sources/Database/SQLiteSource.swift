@@ -63,15 +63,15 @@ struct SQLiteSource: SourceKind {
     func settle(_ options: inout GivenOptions) {
         // A reload asks for the data as they are, which no origin knows.
         options.bypass = options.bypass ?? .revalidate
+        // What is said for several rules at once is not about a table's answers.
+        guard options.database?.sql == nil else { return }
+        options.status = nil
+        options.type = nil
     }
 
     /// Reports what is missing, and what doesn't go together.
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let database = given.database
-        if database?.statements != nil {
-            reader.diagnostics.error(
-                "'sql' is one statement here; names are for those of a template", at: reader.keySpan)
-        }
         if database?.sql != nil, database?.resource != nil {
             reader.diagnostics.error(
                 "'resource' and 'sql' can't stand together: a table's rows answer, or a statement's", at: reader.keySpan

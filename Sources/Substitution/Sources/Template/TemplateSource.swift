@@ -68,7 +68,10 @@ struct TemplateSource: SourceKind {
         return .contradiction("a page holds while its template and its data do; 'retain' is true or false")
     }
 
-    func settle(_ options: inout GivenOptions) { SQLiteSource().settle(&options) }
+    func settle(_ options: inout GivenOptions) {
+        // A reload asks for the page as it is now, which no origin knows.
+        options.bypass = options.bypass ?? .revalidate
+    }
 
     func check(_ given: GivenOptions, _ reader: SourceReader) {
         let options = given.database
@@ -85,9 +88,6 @@ struct TemplateSource: SourceKind {
         }
         guard let values = options?.values else { return }
         if case .object(let object) = values {
-            if object["request"] != nil {
-                reader.diagnostics.error("no value may be called 'request', which the proxy adds", at: reader.keySpan)
-            }
             for statement in options?.statements ?? [] where object[statement.name] != nil {
                 reader.diagnostics.error("'\(statement.name)' is a value and a statement", at: reader.keySpan)
             }
