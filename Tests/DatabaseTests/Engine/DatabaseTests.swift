@@ -425,17 +425,18 @@ final class Folder: Sendable {
 
     @Test(arguments: [[], ["", "v14"], ["v14", "", "v2"]])
     func `The list of tables is the same whichever views were asked for before`(before: [String]) async throws {
-        let views = (1...16).map { "CREATE VIEW v\($0) AS SELECT * FROM v\($0 - 1) UNION ALL SELECT * FROM v\($0 - 1)" }
+        let views = (1...14).map { "CREATE VIEW v\($0) AS SELECT * FROM v\($0 - 1) UNION ALL SELECT * FROM v\($0 - 1)" }
         try make(["CREATE TABLE t(id INTEGER PRIMARY KEY, a)", "CREATE VIEW v0 AS SELECT a FROM t"] + views)
         let database = database()
         defer { database.close() }
-        for target in before { _ = await ask(database, .get, target) { $0.limits.time = 600_000_000_000 } }
+        // OPTIONS has a view's columns read, and no rows.
+        for target in before { _ = await ask(database, .options, target) { $0.limits.time = 600_000_000_000 } }
         let tables = await ask(database, .get, "") { $0.limits.time = 600_000_000_000 }
         func entry(_ name: String, columns: String) -> String {
             #"{"name":"\#(name)","kind":"view","key":[],"columns":[\#(columns)]}"#
         }
         #expect(tables.body.contains(entry("v2", columns: #"{"name":"a","type":""}"#)), "\(tables)")
-        for heavy in ["v14", "v15", "v16"] { #expect(tables.body.contains(entry(heavy, columns: "")), "\(tables)") }
+        #expect(tables.body.contains(entry("v14", columns: "")), "\(tables)")
     }
 
     @Test func `A database that is too large is not copied`() async throws {
