@@ -1,3 +1,4 @@
+import Files
 import ProxyTestKit
 import Testing
 
