@@ -101,9 +101,11 @@ enum FreezeScript {
           });
         const quotedURL = url => `"${url.replace(/["\\]/g, '\\$&').replace(/[\n\r\f]/g, '')}"`;
         const string = `"[^"\\\\\\n]*(?:\\\\[\\s\\S][^"\\\\\\n]*)*"|'[^'\\\\\\n]*(?:\\\\[\\s\\S][^'\\\\\\n]*)*'`;
+        // A blank ends an escape by number, and is a part of it (css-syntax-3 §4.3.7).
+        const escape = '\\\\(?:[0-9a-f]{1,6}(?:\\r\\n|[ \\t\\r\\n\\f])|[\\s\\S])';
         const token = new RegExp(
           `/\\*[\\s\\S]*?(?:\\*/|$)|@import\\s*(${string})|(${string})|\\burl\\(\\s*(?:(${string})|`
-          + `([^"'()\\\\\\s]*(?:\\\\[\\s\\S][^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
+          + `([^"'()\\\\\\s]*(?:${escape}[^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
         // Style sheets' text, its URLs absolute (css-syntax-3 §4.3.6). What is data, or of this document, stays.
         const absoluteURLs = (text, resolve) => text.replace(token, (whole, imported, plain, quoted, bare) => {
           const raw = imported ?? quoted ?? bare;
