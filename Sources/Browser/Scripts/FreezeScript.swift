@@ -144,6 +144,8 @@ enum FreezeScript {
               // A fragment alone names a part of this document, whatever the base is.
               else if (name === 'a') item.value = absolute(item.value);
               else if (item.value.trim()[0] !== '#') item.value = resource(item.value);
+            } else if (isHTML && key === 'ping' && anchors.includes(name)) {
+              item.value = item.value.split(/\s+/).filter(url => url && !isScriptURL(url)).map(absolute).join(' ');
             } else if (isHTML && holders[key]?.includes(name)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
               else if (loaded.includes(key)) item.value = resource(item.value, frameNames.includes(name));
