@@ -223,6 +223,25 @@ struct ArchiveCommandTests {
         #expect(try proxy.finish().status == 0)
     }
 
+    @Test("No archive is written to standard output, nor to a name that is empty", arguments: ["-", ""])
+    func nameless(name: String) throws {
+        try writeHAR()
+        let commands = [
+            ["archive", "convert", "a.har", name], ["archive", "convert", "a.har", name, "--force"],
+            ["record", "-o", name, "--", "true"], ["save", "http://127.0.0.1:1/", "-o", name],
+            ["save", "-i", "list", "-o", name],
+        ]
+        for command in commands {
+            let refused = try SubproxyProcess.run(
+                command, environment: ["HOME": folder.path, "PATH": "/usr/bin:/bin"], folder: folder.path)
+            #expect(refused.status == 64, "\(command) \(refused.error)")
+            #expect(
+                refused.error.contains(name.isEmpty ? "is empty" : "is not written to standard output"),
+                "\(command) \(refused.error)")
+        }
+        #expect(access(folder.at("-"), F_OK) != 0)
+    }
+
     @Test("convert replaces what is there only with --force, and whole")
     func force() throws {
         try writeHAR()

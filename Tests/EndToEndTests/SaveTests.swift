@@ -392,6 +392,32 @@ extension EndToEnd {
             #expect(try cat("q.mhtml", "1").hasPrefix("<html>"))
         }
 
+        @Test("The icon that the browser asks for by itself is no part of the page; one that is shown, or named, is")
+        func icons() throws {
+            // Only the static copy lets the browser ask for it.
+            #expect(try report(site.url("/iconless"), "n.har").resources == 0)
+            #expect(try urls("n.har") == [site.url("/iconless")])
+            let icon = site.url("/favicon.ico")
+            let shown = try report(site.url("/icon-shown"), "s.har")
+            #expect(shown.misses.isEmpty)
+            #expect(try Set(urls("s.har")) == [site.url("/icon-shown"), site.url("/icon.css"), icon])
+        }
+
+        @Test("The report names the format as --format does")
+        func formatNames() throws {
+            #expect(try report(site.url("/quirks"), "w.warc.gz").format == "warc.gz")
+            let list = try folder.write("one.txt", site.url("/quirks"))
+            let options =
+                ["--browser", InstalledProgram.chromium, "--json"] + (geteuid() == 0 ? ["--no-sandbox"] : [])
+            for format in ["folder", "warc.gz", "mhtml"] {
+                let saved = try SubproxyProcess.run(
+                    ["save", "-i", list, "-o", folder.at("f"), "--format", format] + options,
+                    environment: surroundings())
+                #expect(saved.status == 0, "\(saved.error)")
+                #expect(saved.output.contains("\"format\":\"\(format)\""), "\(saved.output)")
+            }
+        }
+
         // MARK: Failures
 
         @Test("A page that can't be saved is told with its exit status, and a file that was there stays as it is")
@@ -453,7 +479,7 @@ extension EndToEnd {
         func list() throws {
             try folder.write(
                 "urls.txt",
-                "# pages\n\(site.url("/quirks"))\n\n\(site.url("/none"))\n\(site.url("/text"))\n\(site.url("/quirks"))\n"
+                "\u{FEFF}# pages\n\(site.url("/quirks"))\n\n\(site.url("/none"))\n\(site.url("/text"))\n\(site.url("/quirks"))\n"
             )
             let options = ["--browser", InstalledProgram.chromium] + (geteuid() == 0 ? ["--no-sandbox"] : [])
             let finished = try SubproxyProcess.run(

@@ -81,6 +81,9 @@ final class SavedSite: Sendable {
                 body: "<title>Denied</title><iframe src=/denying></iframe><iframe loading=lazy src=/frame.html hidden>")
         case "/denying": Answer(fields: "X-Frame-Options: DENY\r\n", body: "<script>1</script>")
         case "/quirks": Answer(body: "<title>Quirks</title><p>no doctype")
+        case "/iconless": Answer(fields: "Content-Security-Policy: img-src 'none'\r\n", body: "<title>None</title><p>x")
+        case "/icon-shown": Answer(body: "<title>Shown</title><link rel=stylesheet href=/icon.css>")
+        case "/icon.css": Answer(type: "text/css", body: "body { background: url(/favicon.ico) }")
         case "/login":
             request.field("Cookie") == "sid=s3cret" || request.field("X-Key") == "s3cret"
                 ? Answer(

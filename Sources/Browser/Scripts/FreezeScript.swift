@@ -90,7 +90,8 @@ enum FreezeScript {
           const plain = withoutFragment(url);
           return blocked.has(plain) || (!isFrame && unshown.has(plain));
         };
-        const resource = (text, isFrame) => isBlocked(absolute(text), isFrame) ? nothing : absolute(text);
+        // What is empty asks for nothing, whatever the base is.
+        const resource = (text, isFrame) => !text.trim() ? text : isBlocked(absolute(text), isFrame) ? nothing : absolute(text);
         const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))/gi,
           (_, code, line, character) => {
             if (line) return '';
@@ -100,9 +101,11 @@ enum FreezeScript {
           });
         const quotedURL = url => `"${url.replace(/["\\]/g, '\\$&').replace(/[\n\r\f]/g, '')}"`;
         const string = `"[^"\\\\\\n]*(?:\\\\[\\s\\S][^"\\\\\\n]*)*"|'[^'\\\\\\n]*(?:\\\\[\\s\\S][^'\\\\\\n]*)*'`;
+        // A blank ends an escape by number, and is a part of it (css-syntax-3 §4.3.7).
+        const escape = '\\\\(?:[0-9a-f]{1,6}(?:\\r\\n|[ \\t\\r\\n\\f])|[\\s\\S])';
         const token = new RegExp(
           `/\\*[\\s\\S]*?(?:\\*/|$)|@import\\s*(${string})|(${string})|\\burl\\(\\s*(?:(${string})|`
-          + `([^"'()\\\\\\s]*(?:\\\\[\\s\\S][^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
+          + `([^"'()\\\\\\s]*(?:${escape}[^"'()\\\\\\s]*)*))\\s*\\)`, 'gi');
         // Style sheets' text, its URLs absolute (css-syntax-3 §4.3.6). What is data, or of this document, stays.
         const absoluteURLs = (text, resolve) => text.replace(token, (whole, imported, plain, quoted, bare) => {
           const raw = imported ?? quoted ?? bare;
@@ -128,7 +131,7 @@ enum FreezeScript {
           cite: ['blockquote', 'q', 'del', 'ins'], longdesc: ['img', 'frame', 'iframe'],
           background: ['body', 'table', 'thead', 'tbody', 'tfoot', 'tr', 'td', 'th'],
         };
-        const loaded = ['src', 'poster', 'data', 'background'];
+        const loaded = ['src', 'poster', 'data', 'background'], anchors = ['a', 'area'];
         const copyAttributes = (name, isHTML, copy) => {
           for (const item of Array.from(copy.attributes)) {
             const key = item.localName.toLowerCase();
@@ -141,9 +144,13 @@ enum FreezeScript {
               // A fragment alone names a part of this document, whatever the base is.
               else if (name === 'a') item.value = absolute(item.value);
               else if (item.value.trim()[0] !== '#') item.value = resource(item.value);
+            } else if (isHTML && key === 'ping' && anchors.includes(name)) {
+              item.value = item.value.split(/\s+/).filter(url => url && !isScriptURL(url)).map(absolute).join(' ');
             } else if (isHTML && holders[key]?.includes(name)) {
               if (isScriptURL(item.value)) copy.removeAttributeNode(item);
-              else item.value = loaded.includes(key) ? resource(item.value, frameNames.includes(name)) : absolute(item.value);
+              else if (loaded.includes(key)) item.value = resource(item.value, frameNames.includes(name));
+              // An empty link leads nowhere, and an empty action to the document; an empty anchor to the base.
+              else if (anchors.includes(name) || item.value.trim() !== '') item.value = absolute(item.value);
             } else if (!isHTML && ['to', 'from', 'by', 'values'].includes(key) && item.value.split(';').some(isScriptURL)) {
               copy.removeAttributeNode(item);
             } else if (!isHTML && item.value.includes('url(')) {
@@ -329,7 +336,7 @@ enum FreezeScript {
         };
         // The frame that is seen; before the first one that is the poster.
         const video = (element, copy) => {
-          if (element.readyState < 2 || (copy.hasAttribute('poster') && element.currentTime === 0)) return;
+          if (element.readyState < 2 || (copy.getAttribute('poster')?.trim() && element.currentTime === 0)) return;
           const picture = pictureOf(element, 'image/jpeg');
           if (picture) copy.setAttribute('poster', picture);
         };

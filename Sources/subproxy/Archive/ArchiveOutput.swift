@@ -12,10 +12,17 @@ struct ArchiveOutput {
     /// The kind of archive that a name says.
     ///
     /// - Parameter written: the kinds that may be, for the message.
-    /// - Throws: ``CommandFailure`` with status 64 for a kind that is not written.
+    /// - Throws: ``CommandFailure`` with status 64 for a kind that is not written, standard output, and an empty name.
     static func kind(
         of name: String, written: String = ".mhtml, .mht, .webarchive, .har, .warc, .warc.gz, or a folder"
     ) throws(CommandFailure) -> ArchiveKind {
+        guard !name.isEmpty else {
+            throw CommandFailure(status: .usage, message: "the name of what to write is empty; name a file or a folder")
+        }
+        guard name != "-" else {
+            throw CommandFailure(
+                status: .usage, message: "an archive is not written to standard output; name a file or a folder")
+        }
         if name.hasSuffix("/") || exists(name, S_IFDIR) { return .recording }
         if let kind = ArchiveKind.named(name) { return kind }
         let why: String

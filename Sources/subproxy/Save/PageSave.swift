@@ -68,7 +68,7 @@ struct PageSave {
             }
         }
         var result: PageCapture.Result
-        var asked: Set<[UInt8]> = []
+        var asked: [PageRequest] = []
         do {
             result = try capture.capture(in: session)
             if try proxies.cameQuiet(result.page, at: result.load.url) { result.page.documents = [] }
@@ -82,7 +82,7 @@ struct PageSave {
                     try proxies.answer(result.page, at: result.load.url)
                     page = try capture.reload(result, in: session)
                 }
-                asked = Set(page.requests.compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
+                asked = page.requests
                 page.close()
             }
         } catch let error as BrowserFailure {

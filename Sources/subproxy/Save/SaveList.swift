@@ -55,7 +55,7 @@ final class SaveList: Sendable {
 
     /// The URLs of a list, each once, and the names of their files without an ending.
     private static func urls(_ input: String, ending: String) throws -> [(url: String, name: String)] {
-        let bytes: [UInt8]
+        var bytes: [UInt8]
         do throws(SystemError) {
             bytes =
                 input == "-"
@@ -64,6 +64,8 @@ final class SaveList: Sendable {
         } catch {
             throw CommandFailure(status: .noInput, message: "the list '\(input)' can't be read: \(error.text)")
         }
+        // A byte order mark is no part of the first line.
+        bytes.removeFirst(byteOrderMarkLength(bytes))
         var seen: Set<String> = []
         var names = RecordingNames()
         var taken = TakenNames()

@@ -22,10 +22,10 @@ struct SavedEntries: Sendable {
     private let offset: Int
 
     /// - Parameters:
-    ///   - asked: what the static copy has asked for, in normal form.
+    ///   - asked: what the static copy has asked for.
     ///   - isPage: whether the format has no redirects.
     init(
-        _ captured: SaveProxies.Captured, _ result: PageCapture.Result, asked: Set<[UInt8]>, keepsAll: Bool,
+        _ captured: SaveProxies.Captured, _ result: PageCapture.Result, asked: [PageRequest], keepsAll: Bool,
         isPage: Bool
     ) {
         self.captured = captured
@@ -42,11 +42,15 @@ struct SavedEntries: Sendable {
             result.requests.filter { $0.kind != "Document" || !(300..<400).contains($0.status ?? 200) }
                 .filter { !$0.url.hasSuffix("/favicon.ico") }
                 .compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
+        let shown = Set(
+            asked.filter { !SavedEntries.isOwnIcon($0) }.compactMap { SavedURL.normalForm(Array($0.url.utf8)) })
         for index in 0..<table.count {
             let entry = table[index]
             let url = Array(entry.url)
+            let isIcon = url.suffix(12).elementsEqual("/favicon.ico".utf8) && !namesIcon && !shown.contains(url)
+            if isIcon, !keepsAll { continue }
             if documents.contains(url), entry.method == "GET" { continue }
-            let isNew = index >= captured.recordedBefore && (asked.contains(url) || entry.status < 400)
+            let isNew = index >= captured.recordedBefore && (shown.contains(url) || entry.status < 400)
             let isOwn = url == main || requested.contains(url)
             if keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && isOwn {
                 kept.insert(index)
@@ -98,6 +102,11 @@ struct SavedEntries: Sendable {
             index = next
         }
         return nil
+    }
+
+    /// Whether the browser may have asked for an icon by itself, as it does when it likes: for nothing that is shown.
+    private static func isOwnIcon(_ request: PageRequest) -> Bool {
+        request.kind == "Other" && request.url.hasSuffix("/favicon.ico")
     }
 
     private static func contains(_ bytes: [UInt8], _ text: StaticString) -> Bool {

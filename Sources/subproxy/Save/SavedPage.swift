@@ -12,7 +12,8 @@ struct SavedPage {
     let title: String
     let time: WallTime
     let file: String
-    let format: ArchiveFormat
+    /// As `--format` names it.
+    let format: String
     let documents: Int
     let resources: Int
     /// Of all bodies, decoded.
@@ -40,7 +41,7 @@ struct SavedPage {
         title = result.page.title
         time = WallTime.now()
         file = save.name
-        format = save.kind.format
+        format = save.kind.extensions.first ?? "folder"
         var bytes = 0
         let count = archive.archive.table.count
         do throws(ArchiveProblem) {
@@ -130,7 +131,7 @@ struct SavedPage {
         object.add("title", title)
         object.add("saved_at", time.internetText)
         object.add("file", file)
-        object.add("format", format.rawValue)
+        object.add("format", format)
         object.add("documents", documents)
         object.add("resources", resources)
         object.add("bytes", bytes)

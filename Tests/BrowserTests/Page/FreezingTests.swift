@@ -240,6 +240,59 @@ extension BrowserTests {
             #expect(frozen.result.page.droppedScripts == 3)
         }
 
+        @Test("what is empty as it stands where a base goes, but for anchors, which the base is meant by")
+        func emptyURLs() throws {
+            let page = """
+                <!doctype html><base href="/s/"><img id=none><img id=image src=""><video id=video poster=""></video>
+                <iframe id=frame src=""></iframe><form id=form action=""><button id=button formaction=""></button>
+                <input id=input type=image src=" "></form><link id=icon rel=icon href=""><a id=anchor href="">x</a>
+                <img id=later src="" data-src=later.svg><svg><image id=drawn href="" width=4 height=4 /></svg>
+                """
+            let site = try Site(["/dir/page": Site.Answer(page), "/s/later.svg": Site.picture()])
+            let frozen = try Frozen(site, "/dir/page")
+            func text(_ id: String, _ name: String) throws -> String {
+                try frozen.text("document.getElementById('\(id)').getAttribute('\(name)') ?? 'none'")
+            }
+            #expect(try text("none", "src") == "none")
+            for (id, name) in [
+                ("image", "src"), ("video", "poster"), ("form", "action"), ("button", "formaction"), ("icon", "href"),
+                ("drawn", "href"),
+            ] {
+                #expect(try text(id, name) == "", "\(id)")
+            }
+            #expect(try text("input", "src") == " ")
+            #expect(!(try text("frame", "src").contains("/s/")))
+            #expect(try text("later", "src") == site.url("/s/later.svg"))
+            #expect(try text("anchor", "href") == site.url("/s/"))
+            #expect(site.targets == ["/dir/page", "/s/later.svg"])
+        }
+
+        @Test("pictures whose URLs in styles have escapes that end in a blank")
+        func escapedURLs() throws {
+            let page = #"""
+                <!doctype html><base href="/s/"><style>b { background: url(\61 b.svg) } i { background: url( c.sv\67 ) }</style>
+                <p style="background: url(\00006eb.svg)">p</p><q style="background: url(q\29\20\64 .svg)">q</q><b>b</b><i>i</i>
+                """#
+            let names = ["ab", "nb", "c", "q)%20d"]
+            var answers = ["/dir/page": Site.Answer(page)]
+            for name in names { answers["/s/\(name).svg"] = Site.picture() }
+            let site = try Site(answers)
+            let frozen = try Frozen(site, "/dir/page")
+            #expect(site.targets == Set(names.map { "/s/\($0).svg" } + ["/dir/page"]), "\(frozen.markup)")
+        }
+
+        @Test("the URLs that anchors ping, each made absolute")
+        func pings() throws {
+            let page = """
+                <!doctype html><base href="/s/"><a id=a ping="pg  ../up javascript:1 " href=x>x</a>
+                <map><area id=area ping=pg href=x></map>
+                """
+            let site = try Site(["/dir/page": Site.Answer(page)])
+            let frozen = try Frozen(site, "/dir/page")
+            #expect(try frozen.text("a.getAttribute('ping')") == "\(site.url("/s/pg")) \(site.url("/up"))")
+            #expect(try frozen.text("area.getAttribute('ping')") == site.url("/s/pg"))
+        }
+
         @Test("URLs of image sets and of SVG's style sheets, sheets without a charset, and alternate ones that are off")
         func sheets() throws {
             let page = """
