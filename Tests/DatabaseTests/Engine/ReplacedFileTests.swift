@@ -232,6 +232,8 @@ struct ReplacedFileTests {
         var rule = DatabaseRule()
         rule.statement = DatabaseRule.Statement(
             sql: "SELECT a, (SELECT sum(length(a)) FROM filling) AS size FROM t WHERE id = 1")
+        // However long the other request waits for a thread.
+        rule.limits.time = 600_000_000_000
         let made = DatabaseRequest(.get, rule: rule, path: [], query: [], url: [])
         let body = await withCheckedContinuation { (done: CheckedContinuation<String, Never>) in
             file.afterLook.withLock {

@@ -68,7 +68,7 @@ class Failing(Origin):
             connection.sendall(refusal)
             return True
         if self.way == "early":
-            connection.sendall(refusal)
+            connection.sendall(refusal.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
             while connection.recv(1 << 16):
                 pass
             return False

@@ -13,7 +13,7 @@ struct AskedBodyTests {
             {"startedDateTime":"2026-01-01T00:00:00Z","time":1,\
             "request":{"method":"\(method)","url":"\(url)","headers":[]\(data)},\
             "response":{"status":200,"statusText":"","redirectURL":"","headers":[],\
-            "content":{"size":1,"mimeType":"text/plain","text":"\(text)"}}}
+            "content":{"size":\(text.utf8.count),"mimeType":"text/plain","text":"\(text)"}}}
             """
     }
 

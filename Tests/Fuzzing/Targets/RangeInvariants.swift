@@ -46,7 +46,9 @@ enum RangeInvariants {
             guard value.count > prefix.count, value.prefix(6).map(\.asciiLowercased) == prefix else { return nil }
             var ranges: [Range<Int>] = []
             let elements = value.dropFirst(6).split(separator: 0x2c, omittingEmptySubsequences: false)
-            for (index, element) in elements.enumerated() {
+            let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+            guard !elements.allSatisfy({ $0.allSatisfy(isBlank) }) else { return nil }
+            for (index, element) in elements.enumerated() where !element.allSatisfy(isBlank) {
                 guard index > 0 || (element.first != 0x20 && element.first != 0x09) else { return nil }
                 var element = element
                 while let first = element.first, first == 0x20 || first == 0x09 { element = element.dropFirst() }
