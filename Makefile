@@ -39,7 +39,7 @@ DEB_TEST_PACKAGES = debootstrap lintian curl python3 openssl
 #
 # Each function has a section of its own, and those that the start and the first answers need are put next to each other
 # ('make order' finds them): the kernel maps 64 KiB around each page of the program that is touched, so that a program
-# that waits takes 6 of 22 MiB less.
+# that waits takes 6 of 21 MiB less.
 RELEASE_FLAGS = -c release --product subproxy --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
 	-Xswiftc -enforce-exclusivity=unchecked -Xlinker --no-export-dynamic $(PACKED_RELOCATIONS) $(FUNCTION_ORDER)
 FUNCTION_ORDER = -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --no-warn-symbol-ordering \
