@@ -451,6 +451,14 @@ extension EndToEnd {
                 69, "the browser ended while it started", save(site.url("/"), "old.mhtml", ["--browser", "/bin/true"]))
             try fails(64, "'<<' is no selector of CSS", save(site.url("/quirks"), "old.mhtml", ["--wait-for", "<<"]))
             try fails(64, "refuses the cookie", save(site.url("/quirks"), "old.mhtml", ["--cookie", "a b=;c"]))
+            for agent in ["A\r\nX-Injected: 1", "\u{DC}/1", "a\u{1B}b", ""] {
+                try fails(
+                    64, "must be of visible ASCII characters",
+                    save(site.url("/quirks"), "old.mhtml", ["--user-agent", agent]))
+            }
+            try fails(
+                64, "can't be used together",
+                save(site.url("/quirks"), "old.mhtml", ["--cookie", "a=b", "-H", "cookie: c=d"]))
             try fails(64, "is the browser's own field", save(site.url("/quirks"), "old.mhtml", ["-H", "Host: x"]))
             try fails(64, "has a name or a password in it", save("http://u:p@a.test/", "old.mhtml"))
             try fails(

@@ -163,7 +163,7 @@ public final class BrowserPage {
                 }
             }
         }
-        fields += options.fields.map { ["name": JSONValue($0.name), "value": JSONValue($0.value)] }
+        fields += options.joinedFields.map { ["name": JSONValue($0.name), "value": JSONValue($0.value)] }
         connection.send("Fetch.continueRequest", ["requestId": id, "headers": .array(fields)], session: session)
     }
 }

@@ -52,6 +52,20 @@ public struct PageOptions: Sendable, Hashable {
         return patterns
     }
 
+    /// The fields, those of one name joined as one (RFC 9110 §5.2, RFC 6265 §5.4): the browser would send the last alone.
+    var joinedFields: [Pair] {
+        var joined: [Pair] = []
+        for field in fields {
+            let name = field.name.lowercased()
+            if let same = joined.firstIndex(where: { $0.name.lowercased() == name }) {
+                joined[same].value += (name == "cookie" ? "; " : ", ") + field.value
+            } else {
+                joined.append(field)
+            }
+        }
+        return joined
+    }
+
     private static func withoutPort(_ authority: String) -> Substring {
         guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else {
             return authority[...]

@@ -25,6 +25,15 @@ extension FreezeScript {
           for (const url of new Set(text.match(blobURL) ?? [])) data.set(url, await blobData(url, depth));
           return text.replace(blobURL, url => data.get(url) ?? url);
         };
+        // What objects show of blobs that are no documents, such as pictures: these have no frame of their own.
+        const readObjects = async () => {
+          for (const element of allOf('object', 'embed')) {
+            const url = absolute(attribute(element, localName(element) === 'object' ? 'data' : 'src') ?? '');
+            if (!/^blob:/i.test(url) || objectData.has(url)) continue;
+            const data = await blobData(url, 0);
+            if (data && !isInnerDocument(data)) objectData.set(url, data);
+          }
+        };
         const finished = async text => (await withoutBlobs(text, 0)).toWellFormed();
         """#
 }

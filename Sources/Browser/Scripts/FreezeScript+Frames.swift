@@ -18,6 +18,8 @@ extension FreezeScript {
           const mark = marks.get(element), place = name === 'object' ? 'data' : 'src';
           for (const gone of ['srcdoc', 'loading', 'csp']) copy.removeAttribute(gone);
           if (!mark || mark.kind === 'none') {
+            const data = objectData.get(copy.getAttribute(place));
+            if (data) return copy.setAttribute(place, data);
             const hasFailed = mark || copy.getAttribute(place) === nothing || (name === 'object' && showsFallback(element));
             for (const gone of hasFailed ? [place, 'type'] : []) copy.removeAttribute(gone);
             return;

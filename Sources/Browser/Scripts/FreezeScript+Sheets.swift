@@ -64,6 +64,11 @@ extension FreezeScript {
               && !own.some(image => image.naturalWidth > 0)) unshown.add(url);
           }
         };
+        // What a script has made of a sheet's media, which the element does not say.
+        const keepMedia = (sheet, element, copy) => {
+          const said = new CSSStyleSheet({ media: attribute(element, 'media') ?? '' }).media.mediaText;
+          if (sheet.media.mediaText !== said) copy.setAttribute('media', sheet.media.mediaText);
+        };
         const styleContent = (element, copy) => {
           const text = textOf(element), sheet = element.sheet;
           if (!sheet) {
@@ -71,6 +76,7 @@ extension FreezeScript {
             if (text !== '' && isConnected(element)) copy.setAttribute('media', 'not all');
             return text;
           }
+          keepMedia(sheet, element, copy);
           if (sheet.disabled) copy.setAttribute('media', 'not all');
           try {
             if (encoding !== 'UTF-8' || blocked.size + unshown.size > 0) writeImports(sheet, absolute, 0);

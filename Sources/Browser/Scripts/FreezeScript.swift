@@ -65,7 +65,7 @@ enum FreezeScript {
           ? implementation(document).createDocument(html, 'html', null)
           : implementation(document).createHTMLDocument('');
         const anchor = makeElement(document, 'a');
-        const marks = new Map(), blobImages = new Map(), closedRoots = new Map();
+        const marks = new Map(), blobImages = new Map(), objectData = new Map(), closedRoots = new Map();
         const shadowOf = element => shadowRootOf(element) ?? closedRoots.get(element) ?? null;
         let scripts = 0, headCopy = null, bodyCopy = null, bodyHasSheets = false;
         const largestBlob = 64 << 20, deepestBlob = 4;
@@ -175,108 +175,7 @@ enum FreezeScript {
             return null;
           }
         };
-        const placed = ['display', 'position', 'inset', 'float', 'box-sizing', 'width', 'height', 'margin', 'padding',
-          'border', 'z-index', 'transform', 'opacity', 'vertical-align', 'object-fit', 'background', 'visibility'];
-        const canvasPictures = new Map(), blanks = new Map();
-        const blank = (width, height) => {
-          const key = width + 'x' + height;
-          if (!blanks.has(key)) {
-            const canvas = makeElement(document, 'canvas');
-            canvas.width = width;
-            canvas.height = height;
-            blanks.set(key, pictureOf(canvas));
-          }
-          return blanks.get(key);
-        };
-        const isEmpty = (canvas, picture) => !picture || picture === blank(canvas.width, canvas.height);
-        // A canvas with another context than 2d, whose picture is gone once it has been shown (WebGL 1.0 §2.2).
-        const isDrawnAnew = canvas => {
-          try {
-            return canvas.getContext('2d') === null;
-          } catch {
-            return false;
-          }
-        };
-        const allCanvases = () => {
-          const found = [], pending = [document];
-          while (pending.length > 0) {
-            const walker = makeWalker(document, pending.pop(), NodeFilter.SHOW_ELEMENT);
-            for (let element = walker.currentNode; element; element = walker.nextNode()) {
-              if (nodeType(element) !== 1 || namespaceOf(element) !== html) continue;
-              if (localName(element) === 'canvas') found.push(element);
-              const shadow = shadowOf(element);
-              if (shadow) pending.push(shadow);
-            }
-          }
-          return found;
-        };
-        // Those that no script can read, though something may be seen there. Between a frame's drawing and its showing
-        // what is drawn for every frame can be read.
-        const unreadCanvases = async () => {
-          const canvases = allCanvases().filter(canvas => canvas.width > 0 && canvas.height > 0);
-          const tainted = canvases.filter(canvas => pictureOf(canvas) === null);
-          const drawn = canvases.filter(canvas =>
-            !tainted.includes(canvas) && isEmpty(canvas, pictureOf(canvas)) && isDrawnAnew(canvas));
-          if (drawn.length > 0) {
-            await new Promise(resolve => {
-              setTimeout(resolve, 1000);
-              requestAnimationFrame(() => {
-                for (const canvas of drawn) {
-                  const picture = pictureOf(canvas);
-                  if (!isEmpty(canvas, picture)) canvasPictures.set(canvas, picture);
-                }
-                resolve();
-              });
-            });
-          }
-          return [...tainted, ...drawn.filter(canvas => !canvasPictures.has(canvas))];
-        };
-        let unread = [], alone = null, shown = null, style = null;
-        // The place of what a canvas shows; null where it is not seen, or not as its style says: turned, or made smaller.
-        const contentPlace = canvas => {
-          const box = canvas.getBoundingClientRect(), computed = getComputedStyle(canvas);
-          const inner = side => parseFloat(computed['padding-' + side]) + parseFloat(computed[`border-${side}-width`]);
-          const [left, top] = [inner('left'), inner('top')];
-          const width = box.width - left - inner('right'), height = box.height - top - inner('bottom');
-          const isAsStyled = Math.abs(box.width - canvas.offsetWidth) < 1 && Math.abs(box.height - canvas.offsetHeight) < 1;
-          if (!isAsStyled || width < 1 || height < 1 || computed.visibility !== 'visible') return null;
-          return { x: box.left + left + scrollX, y: box.top + top + scrollY, width, height };
-        };
-        const adopt = sheets =>
-          Object.getOwnPropertyDescriptor(Document.prototype, 'adoptedStyleSheets').set.call(document, sheets);
-        const showAll = () => {
-          if (!shown) return;
-          if (style === null) shown.removeAttribute('style');
-          else shown.setAttribute('style', style);
-          adopt(Array.from(adoptedOf(document)).filter(sheet => sheet !== alone));
-          shown = null;
-        };
-        const show = index => {
-          showAll();
-          alone = new CSSStyleSheet();
-          alone.replaceSync('*, *::before, *::after, *::backdrop { visibility: hidden !important; '
-            + 'transition: none !important } html, body { background: transparent !important }');
-          adopt([...adoptedOf(document), alone]);
-          shown = unread[index];
-          style = attribute(shown, 'style');
-          for (const [name, value] of [['visibility', 'visible'], ['background', 'transparent']])
-            shown.style.setProperty(name, value, 'important');
-        };
-        // Without scripts a canvas shows what stands inside it. What selectors by name gave it is written out.
-        const canvasCopy = element => {
-          const copy = makeElement(inert, 'img');
-          copyQuiet(element, copy);
-          copyAttributes('canvas', true, copy);
-          if (!copy.hasAttribute('alt')) copy.setAttribute('alt', '');
-          copy.setAttribute('width', element.width);
-          copy.setAttribute('height', element.height);
-          const computed = getComputedStyle(element);
-          copy.style.cssText = placed.map(name => `${name}:${computed.getPropertyValue(name)}`).join(';')
-            + ';' + (copy.getAttribute('style') ?? '');
-          const picture = canvasPictures.get(element) ?? pictureOf(element);
-          if (picture) copy.setAttribute('src', picture);
-          return copy;
-        };
+        \#(canvases)
         // What stands above all else does so by scripts alone: open popovers and modal dialogs are written with their
         // places, and with the backdrop as a shadow.
         const raised = ['position', 'inset', 'margin', 'box-sizing', 'width', 'height', 'max-width', 'max-height',
@@ -362,6 +261,7 @@ enum FreezeScript {
           const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
           if (wanted.includes('stylesheet') && isBlocked(copy.getAttribute('href') ?? '')) return false;
           if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
+          if (sheet) keepMedia(sheet, element, copy);
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
           // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
           if (wanted.includes('stylesheet') && encoding !== 'UTF-8' && !copy.hasAttribute('charset'))
@@ -488,6 +388,7 @@ enum FreezeScript {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
             if (!root) return { ...result, markup: '', isEmpty: true };
+            await readObjects();
             const text = isGuarded ? markup().toWellFormed() : settled(markup());
             if (text === null) return { ...result, isUnwritable: true };
             Object.assign(result, { scripts, isQuirky: isQuirky() });

@@ -18,7 +18,9 @@ struct SaveOptions: ParsableArguments {
         transform: SaveValue.viewport)
     var viewport: Viewport?
 
-    @Option(help: ArgumentHelp("What the browser calls itself. (default: its own)", valueName: "text"))
+    @Option(
+        help: ArgumentHelp("What the browser calls itself. (default: its own)", valueName: "text"),
+        transform: SaveValue.userAgent)
     var userAgent: String?
 
     @Option(
@@ -82,6 +84,10 @@ struct SaveOptions: ParsableArguments {
 
     func check() throws {
         try origins.check()
+        if !cookies.isEmpty, fields.contains(where: { $0.name.lowercased() == "cookie" }) {
+            throw ValidationError(
+                "--cookie and -H 'Cookie: …' can't be used together: the field would replace the cookies")
+        }
         if let map = maps.first(where: { $0 == "-" }) {
             throw ValidationError("--map \(map): standard input is not read here; name a file")
         }
@@ -144,6 +150,14 @@ enum SaveValue {
         }
         let isNumber = last.allSatisfy { (0x30...0x39).contains($0) } || last.starts(with: "0x".utf8)
         return !isNumber || host.withUnsafeBytes { IPAddressText.isIPv4($0) }
+    }
+
+    /// What a browser can call itself: Chromium takes no other characters, and would send its own name without a word.
+    static func userAgent(_ text: String) throws -> String {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+            throw OptionValueError("must be of visible ASCII characters and blanks")
+        }
+        return text
     }
 
     static func viewport(_ text: String) throws -> Viewport {

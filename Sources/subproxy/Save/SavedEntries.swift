@@ -18,6 +18,8 @@ struct SavedEntries: Sendable {
     private(set) var followed: [Followed] = []
     /// Whether a document names favicon.ico.
     let namesIcon: Bool
+    /// Whether all that was recorded is written.
+    let keepsAll: Bool
 
     private let offset: Int
 
@@ -29,6 +31,7 @@ struct SavedEntries: Sendable {
         isPage: Bool
     ) {
         self.captured = captured
+        self.keepsAll = keepsAll
         offset = captured.archives.count - 1
         namesIcon = result.page.documents.contains { SavedEntries.contains($0.markup, "favicon.ico") }
         guard let recorded = captured.recorded else { return }
@@ -77,7 +80,7 @@ struct SavedEntries: Sendable {
                 else { continue }
                 let url = String(decoding: entry.url, as: UTF8.self)
                 // The browser asks for one by itself.
-                guard namesIcon || !url.hasSuffix("/favicon.ico") else { continue }
+                guard namesIcon || keepsAll || !url.hasSuffix("/favicon.ico") else { continue }
                 found.append((url, entry.status))
             }
         }

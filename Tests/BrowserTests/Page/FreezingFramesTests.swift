@@ -56,6 +56,34 @@ extension BrowserTests.Freezing {
             #expect(frozen.result.page.late.isEmpty)
         }
 
+        @Test("of objects, which show pictures of blobs; a document in a blob stays one without its scripts")
+        func blobs() throws {
+            let page = """
+                <!doctype html><title>Blobs</title><object id=o type="image/png"></object><div id=host></div>
+                <object id=drawn></object><object id=text></object>
+                <script>
+                const canvas = Object.assign(document.createElement('canvas'), { width: 40, height: 30 });
+                canvas.getContext('2d').fillRect(0, 0, 40, 30);
+                const made = (text, type) => URL.createObjectURL(new Blob([text], { type }));
+                canvas.toBlob(blob => {
+                  const shadow = host.attachShadow({ mode: 'open' });
+                  shadow.innerHTML = '<object id=inner></object>';
+                  shadow.firstChild.data = URL.createObjectURL(blob);
+                  o.data = URL.createObjectURL(blob);
+                });
+                drawn.data = made('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><script>top.x = 1<\\/script></svg>',
+                  'image/svg+xml');
+                text.data = made('<p>inside<script>top.y = 1<\\/script>', 'text/html');
+                </script>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            let size =
+                "[o, host.shadowRoot.firstChild].map(e => e.data.split(',')[0] + e.offsetWidth + 'x' + e.offsetHeight).join()"
+            #expect(try frozen.text(size) == "data:image/png;base6440x30,data:image/png;base6440x30")
+            #expect(!frozen.markup.contains("blob:"))
+            #expect(!frozen.markup.contains("top.x") && !frozen.markup.contains("top.y"))
+        }
+
         @Test("have a time of their own, but the page's own frame has all that there is")
         func ownTime() throws {
             let site = try Site(["/": .init("<!doctype html><title>Busy</title><p>text")])

@@ -52,5 +52,30 @@ extension BrowserTests.Freezing {
             #expect(try frozen.text("getComputedStyle(document.getElementById('text')).color") == "rgb(0, 128, 0)")
             #expect(try frozen.text("document.styleSheets[0].media.mediaText") == "screen")
         }
+
+        @Test("whose media a script has changed in the sheet alone")
+        func media() throws {
+            let page = """
+                <!doctype html><title>Media</title>
+                <style id=shown media=print>#one { color: rgb(0, 128, 0) }</style>
+                <style id=hidden>#two { color: rgb(255, 0, 0) }</style><style id=same media="SCREEN, print">p { margin: 0 }</style>
+                <link id=linked rel=stylesheet media=print href=three.css>
+                <p id=one>1</p><p id=two>2</p><p id=three>3</p>
+                <script>addEventListener('load', () => {
+                  for (const element of [shown, linked]) element.sheet.media.mediaText = 'all';
+                  document.getElementById('hidden').sheet.media.appendMedium('print');
+                })</script>
+                """
+            let site = try Site([
+                "/": .init(page), "/three.css": .init("#three { color: rgb(0, 0, 255) }", "text/css"),
+            ])
+            let frozen = try Frozen(site)
+            #expect(
+                try frozen.text(
+                    "['one', 'two', 'three'].map(id => getComputedStyle(document.getElementById(id)).color).join(';')")
+                    == "rgb(0, 128, 0);rgb(0, 0, 0);rgb(0, 0, 255)")
+            // What says the same is left as it is.
+            #expect(try frozen.text("same.getAttribute('media')") == "SCREEN, print")
+        }
     }
 }

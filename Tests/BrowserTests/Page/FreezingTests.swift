@@ -340,6 +340,24 @@ extension BrowserTests {
             #expect(site.targets == ["/", "/deep/i.svg"])
         }
 
+        @Test("what styles give to canvases by their name, in the pictures in their place")
+        func canvasStyles() throws {
+            let page = """
+                <!doctype html><title>Canvas</title><style>canvas { outline: 5px solid rgb(6, 6, 6); border-radius: 9px;
+                filter: blur(1px); box-shadow: rgb(255, 0, 0) 0px 0px 3px 0px; border: 1px solid rgb(1, 2, 3); border-left-width: 4px;
+                translate: 3px; mix-blend-mode: multiply; order: 2 }</style>
+                <div style="display: flex"><canvas id=k width=9 height=9></canvas><i>after</i></div>
+                """
+            let frozen = try Frozen(Site(["/": .init(page)]))
+            let names =
+                "['outline', 'borderTopLeftRadius', 'filter', 'boxShadow', 'borderLeftWidth', 'borderTopColor', 'translate', 'mixBlendMode', 'order']"
+            #expect(
+                try frozen.text("\(names).map(name => getComputedStyle(k)[name]).join('; ')")
+                    == "rgb(6, 6, 6) solid 5px; 9px; blur(1px); rgb(255, 0, 0) 0px 0px 3px 0px; 4px; rgb(1, 2, 3); 3px; multiply; 2"
+            )
+            #expect(try frozen.text("k.localName") == "img")
+        }
+
         @Test("what hostile markup would break: names of forms, comments, ends of style sheets, types of blobs")
         func hostile() throws {
             let page = """

@@ -138,6 +138,14 @@ struct PageOptionsTests {
         options.fields = [PageOptions.Pair(name: "N", value: "V")]
         #expect(options.patterns == patterns)
     }
+
+    @Test("of one name are joined, since the browser sends the last one alone")
+    func joining() {
+        var options = PageOptions(host: "http://a.test/")
+        options.fields = [("X-A", "1"), ("Cookie", "a=1"), ("B", "2"), ("x-a", "3"), ("cookie", "b=2")]
+            .map { PageOptions.Pair(name: $0.0, value: $0.1) }
+        #expect(options.joinedFields.map { "\($0.name): \($0.value)" } == ["X-A: 1, 3", "Cookie: a=1; b=2", "B: 2"])
+    }
 }
 
 @Suite("The content of a frame")

@@ -122,6 +122,7 @@ extension BrowserTests {
             capture.cookies = [PageOptions.Pair(name: "c", value: "1")]
             capture.fields = [
                 PageOptions.Pair(name: "X-Own", value: "yes"), PageOptions.Pair(name: "accept", value: "a/b"),
+                PageOptions.Pair(name: "x-own", value: "twice"),
             ]
             let session = try BrowserTests.shared()
             let result = try capture.capture(in: session)
@@ -130,7 +131,7 @@ extension BrowserTests {
                 for request in site.requests {
                     let isOwn = request.field("Host")?.hasPrefix("127") == true
                     #expect(request.field("Cookie") == (isOwn ? "c=1" : nil))
-                    #expect(request.field("X-Own") == (isOwn ? "yes" : nil))
+                    #expect(request.field("X-Own") == (isOwn ? "yes, twice" : nil))
                     #expect((request.field("Accept") == "a/b") == isOwn)
                 }
             }
