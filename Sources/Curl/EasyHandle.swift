@@ -290,6 +290,16 @@ final class EasyHandle {
         "Broken pipe",
     ]
 
+    /// Why a transfer has failed, in words: what libcurl has said, else what the code stands for.
+    ///
+    /// libcurl keeps the first thing that went wrong. When it leaves a kept connection that has broken for a new one, that
+    /// is the old one's last write, which says nothing of what failed then.
+    static func reason(of code: CURLcode, said: String) -> String {
+        let isOfWriting = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_CONNECT_ERROR].contains(code)
+        let isAnothers = said.hasPrefix("Send failure: ") && !isOfWriting
+        return said.isEmpty || isAnothers ? String(cString: curl_easy_strerror(code)) : said
+    }
+
     /// The result of the transfer; call this before the handle leaves the multi handle.
     func result(_ code: CURLcode) -> TransferResult {
         var message = ""
@@ -298,7 +308,7 @@ final class EasyHandle {
         } else if progress.isRepeatRefused {
             message = "the connection ended before a response came"
         } else if code != CURLE_OK {
-            message = errorBuffer[0] != 0 ? String(cString: errorBuffer) : String(cString: curl_easy_strerror(code))
+            message = EasyHandle.reason(of: code, said: String(cString: errorBuffer))
         }
         var code = code
         if code == CURLE_SSL_CONNECT_ERROR, message.contains(EasyHandle.staplingRefusal) {

@@ -1,3 +1,4 @@
+import CCurl
 import Glibc
 import Testing
 
@@ -82,6 +83,19 @@ struct TransferResultTests {
         let result = await run(request, TransferRecorder(), on: try makeLoop())
         #expect(result.kind == kind, "\(result.message)")
         #expect(!result.hasReceivedBytes)
+    }
+
+    @Test("What went wrong on a kept connection that was left is not told as the reason of what failed after it")
+    func reasonOfAnother() {
+        let broken = "Send failure: Broken pipe"
+        for code in [CURLE_COULDNT_CONNECT, CURLE_PEER_FAILED_VERIFICATION, CURLE_COULDNT_RESOLVE_HOST] {
+            let told = EasyHandle.reason(of: code, said: broken)
+            #expect(told == EasyHandle.reason(of: code, said: "") && told != broken)
+        }
+        for code in [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_CONNECT_ERROR] {
+            #expect(EasyHandle.reason(of: code, said: broken) == broken)
+        }
+        #expect(EasyHandle.reason(of: CURLE_COULDNT_CONNECT, said: "Failed to connect") == "Failed to connect")
     }
 
     @Test(
