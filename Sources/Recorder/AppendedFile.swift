@@ -167,6 +167,11 @@ final class AppendedFile {
     /// Gives the file back its length, and its tail, where `body` fails.
     private func restoring(_ body: () throws(RecorderFailure) -> Void) throws(RecorderFailure) {
         do throws(RecorderFailure) { try body() } catch {
+            guard size > 0 || end > 0 else {
+                // Nothing has been written yet, the tail neither.
+                _ = ftruncate(descriptor, 0)
+                throw error
+            }
             // The tail first: where it stood there is room for it, and behind a shorter file there may be none.
             _ = tail.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, tail.count, off_t(end)) }
             _ = ftruncate(descriptor, off_t(end + tail.count))

@@ -91,9 +91,14 @@ enum OptionValue {
         }
     }
 
-    /// A list of names of what is taken out.
+    /// A list of names of what is taken out. Blanks around them don't count.
     static func redactedNames(_ text: String) throws -> [String] {
-        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            var name = part
+            while name.first == " " || name.first == "\t" { name.removeFirst() }
+            while name.last == " " || name.last == "\t" { name.removeLast() }
+            return String(name)
+        }
         guard names.allSatisfy({ !$0.isEmpty }) else {
             throw OptionValueError("must be names with commas between, as in x-session,csrf")
         }

@@ -51,7 +51,7 @@ struct RecordSecurityTests {
         arguments: kinds)
     func redaction(name: String) throws {
         let origin = try Self.origin()
-        let finished = try record(name, ["--redact", "X-Session,pin"], origin)
+        let finished = try record(name, ["--redact", "X-Session", "--redact", " pin "], origin)
         #expect(finished.status == 0, "\(finished.error)")
         let text = try text(name)
         #expect(text.contains("REDACTED") && text.contains("page=2"))

@@ -182,6 +182,17 @@ struct RecordTests {
         )
     }
 
+    @Test("A file that is no recording stays where the new one would be written", arguments: Stage.kinds)
+    func others(name: String) throws {
+        let stage = try Stage()
+        #expect(try stage.run(name, [], ["curl", "-s", stage.url("/a")]).status == 0)
+        let place = name.hasSuffix("/") ? name.dropLast() + ".new" : name + ".new"
+        try stage.folder.write(String(place), "mine")
+        let refused = try stage.run(name, ["--mode", "all"], ["true"])
+        #expect(refused.status == 73 && refused.error.contains("\(place)' is there, and is no recording"), "\(refused)")
+        #expect(try stage.folder.text(of: String(place)) == "mine")
+    }
+
     @Test("There is one recorder at a time, in each mode", arguments: Stage.kinds)
     func busy(name: String) throws {
         let stage = try Stage()

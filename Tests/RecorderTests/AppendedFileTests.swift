@@ -67,6 +67,18 @@ struct AppendedFileTests {
         #expect(try text() == "[a,b\n]}" && file.entryCount == 1)
     }
 
+    @Test("is empty again where its first bytes can't be written")
+    func restoringEmpty() throws {
+        let file = try AppendedFile(path, isPrivate: false, tail: Array("\n]}".utf8))
+        #expect(throws: RecorderFailure.system("full")) {
+            try file.append { () throws(RecorderFailure) in
+                try file.write(Array("[a".utf8))
+                throw .system("full")
+            }
+        }
+        #expect(try text() == "")
+    }
+
     @Test("has a spooled body behind what was written of its entry")
     func spooled() throws {
         let file = try AppendedFile(path, isPrivate: false, tail: Array("]".utf8))

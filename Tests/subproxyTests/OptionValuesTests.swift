@@ -83,6 +83,17 @@ struct OptionValuesTests {
     }
 
     @Test(
+        "names of what is taken out have commas between, and blanks around them that don't count",
+        arguments: [
+            ("pin", ["pin"]), ("pin, X-Session", ["pin", "X-Session"]), (" a b ,\tc", ["a b", "c"]), ("", nil),
+            (" ", nil),
+            ("a,", nil), ("a, ,b", nil),
+        ] as [(String, [String]?)])
+    func redactedNames(text: String, expected: [String]?) {
+        #expect((try? OptionValue.redactedNames(text)) == expected)
+    }
+
+    @Test(
         "an entry that resolves a host has an address; the root's dot is left out",
         arguments: [
             ("www.example.com:80:127.0.0.1", "www.example.com:80:127.0.0.1"), ("a.test.:443:::1", "a.test:443:::1"),

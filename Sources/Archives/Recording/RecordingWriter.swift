@@ -168,8 +168,17 @@ public struct RecordingWriter {
             try system { () throws(SystemError) in try files.cutList(at: torn) }
             isWithinLine = false
         }
-        let isList = bytes.split(separator: 0x0A).contains { $0.starts(with: "- ".utf8) }
-        if count > 0, !isList { throw .otherForm }
+        guard RecordingWriter.canGrow(bytes[..<(torn ?? bytes.count)]) else { throw .otherForm }
+    }
+
+    /// Whether entries can stand behind the last line of a list: one of YAML's block style whose document goes on, or none.
+    private static func canGrow(_ list: ArraySlice<UInt8>) -> Bool {
+        let lines = list.split(separator: 0x0A).filter { line in
+            let first = line.first { ![0x20, 0x09, 0x0D].contains($0) }
+            return first != nil && first != UInt8(ascii: "#") && !line.starts(with: "---".utf8)
+        }
+        guard let last = lines.last else { return true }
+        return lines.contains { $0.starts(with: "- ".utf8) } && !last.starts(with: "...".utf8)
     }
 
     private mutating func learn(_ path: [UInt8], _ type: [UInt8]) {

@@ -36,10 +36,11 @@ struct ArchiveConvertCommand: ProgramCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Fields, parameters and members of JSON whose values are taken out, with commas between; 'default' stands for those that hold \
-            credentials, as record takes them out.
-            """, valueName: "names"))
-    var redact: String?
+            Fields, parameters and members of JSON whose values are taken out, with commas between; repeatable. 'default' stands for \
+            those that hold credentials, as record takes them out.
+            """, valueName: "names"),
+        transform: OptionValue.redactedNames)
+    var redact: [[String]] = []
 
     @Flag(help: "Replace what is there.")
     var force = false
@@ -51,9 +52,8 @@ struct ArchiveConvertCommand: ProgramCommand {
         }
         let kind = try ArchiveOutput.kind(of: name)
         let output = try ArchiveOutput(name, kind, replaces: force)
-        let names = try redactedNames()
         let archives = try files.dropLast().map { file throws(CommandFailure) in try NamedArchive(file).archive }
-        let conversion = Conversion(archives, redaction: names.map { Redaction(names: $0) })
+        let conversion = Conversion(archives, redaction: redact.isEmpty ? nil : Redaction(names: redact.flatMap { $0 }))
         let plan = try self.plan(conversion, kind)
         let result = try output.write { path throws(ConversionFailure) in
             try conversion.write(kind, to: path, plan)
@@ -63,15 +63,6 @@ struct ArchiveConvertCommand: ProgramCommand {
         }
         for line in result.losses { StandardStream.error.writeLine(line) }
         return .success
-    }
-
-    private func redactedNames() throws -> [String]? {
-        guard let redact else { return nil }
-        let names = redact.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard names.allSatisfy({ !$0.isEmpty }) else {
-            throw ValidationError("--redact has names with commas between, as in default,x-session")
-        }
-        return names
     }
 
     private func plan(_ conversion: Conversion, _ kind: ArchiveKind) throws -> ConversionPlan {

@@ -44,7 +44,7 @@ struct RecordCommand: ProgramCommand {
         guard command.isEmpty || record.page == nil else {
             throw ValidationError("--page is for record without a command")
         }
-        guard record.noRedact == false || record.redact == nil else {
+        guard record.noRedact == false || record.redact.isEmpty else {
             throw ValidationError("--redact and --no-redact exclude each other")
         }
         let target = try RecordTarget(name)
@@ -175,11 +175,11 @@ struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Further fields, parameters and members of JSON whose values are taken out, with commas between; these are \
-            looked for in the JSON of responses too.
+            Further fields, parameters and members of JSON whose values are taken out, with commas between; repeatable. \
+            These are looked for in the JSON of responses too.
             """, valueName: "names"),
         transform: OptionValue.redactedNames)
-    var redact: [String]?
+    var redact: [[String]] = []
 
     @Flag(help: "Take nothing out; what is written is for its owner alone (mode 0600).")
     var noRedact = false

@@ -74,8 +74,8 @@ final class RecordingRun: Sendable {
         var recording = RecorderOptions(target.output(at: scratch?.path ?? target.path))
         if options.noRedact {
             recording.redaction = nil
-        } else if let names = options.redact {
-            recording.redaction = Redaction(names: [Redaction.standardName] + names)
+        } else if !options.redact.isEmpty {
+            recording.redaction = Redaction(names: [Redaction.standardName] + options.redact.flatMap { $0 })
         }
         if let limit = options.bodyLimit { recording.bodyLimit = limit }
         recording.indentsJSON = options.prettyJson

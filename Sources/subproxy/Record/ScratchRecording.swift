@@ -31,7 +31,7 @@ struct ScratchRecording {
         let name = isFolder ? "/recording.yaml" : ""
         lock = try FileLock(resolved + name)
         let left = try FileLock(path + name)
-        guard !isFolder || !Self.exists(path) || ArchiveOutput.isRecording(path) else {
+        guard !Self.exists(path) || (isFolder ? ArchiveOutput.isRecording(path) : Self.isArchive(path)) else {
             throw .system("'\(path)' is there, and is no recording")
         }
         // Where there was none, another recorder may make one at this moment.
@@ -84,6 +84,17 @@ struct ScratchRecording {
             return failure.text
         }
         return nil
+    }
+
+    /// Whether a file is empty, or begins as a HAR or a WARC does.
+    private static func isArchive(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 5)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return count == 0 }
+        return bytes[0] == UInt8(ascii: "{") || bytes.elementsEqual("WARC/".utf8) || bytes.starts(with: [0x1F, 0x8B])
     }
 
     private static func exists(_ path: String) -> Bool {

@@ -189,6 +189,31 @@ struct RecordingTests {
         #expect(archive.table.number(0) == ":2")
     }
 
+    @Test(
+        "are left alone where no entry can stand behind the last line",
+        arguments: [
+            ("[]\n", false), ("null\n", false), ("# nothing\n\n---\n", true), ("", true),
+            ("---\n- {url: 'http://a.test/', status: 204}\n", true),
+            ("- {url: 'http://a.test/', status: 204}\n# end\n", true),
+            ("---\n- {url: 'http://a.test/', status: 204}\n...\n", false),
+            ("- {url: 'http://a.test/', status: 204}\n... # end\n\n# more\n", false),
+            ("[{url: 'http://a.test/', status: 204}]\n", false),
+        ])
+    func growing(text: String, canGrow: Bool) throws {
+        do { _ = try RecordingWriter(folder: path) }
+        try folder.write("r/recording.yaml", text)
+        do {
+            var writer = try reopened()
+            #expect(canGrow)
+            try append(&writer, Self.exchange("http://a.test/b"), "more")
+            #expect(try openRecording(path).table.count == writer.count)
+        } catch {
+            guard case .otherForm? = error as? RecordingFailure else { throw error }
+            #expect(!canGrow)
+            #expect(try list() == text)
+        }
+    }
+
     /// A writer for what another one has written. Processes that other tests start hold its lock until they execute
     /// their programs.
     private func reopened(_ options: RecordingOptions = RecordingOptions()) throws -> RecordingWriter {
