@@ -86,15 +86,11 @@ struct ScratchRecording {
         return nil
     }
 
-    /// Whether a file is empty, or begins as a HAR or a WARC does.
+    /// Whether a file begins as a HAR or a WARC does, as far as it goes: that of a killed recorder may end anywhere.
     private static func isArchive(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 5)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count > 0 else { return count == 0 }
-        return bytes[0] == UInt8(ascii: "{") || bytes.elementsEqual("WARC/".utf8) || bytes.starts(with: [0x1F, 0x8B])
+        let beginnings = [Array("{".utf8), Array("WARC/".utf8), [0x1F, 0x8B]]
+        guard let start = try? FileReading.contents(of: path, upTo: 5) else { return false }
+        return beginnings.contains { start.starts(with: $0.prefix(start.count)) }
     }
 
     private static func exists(_ path: String) -> Bool {
