@@ -515,6 +515,48 @@ struct RecordTests {
         #expect(stage.targets.count == 5)
     }
 
+    @Test(
+        "What a rule has no answer for and leaves to its origin is recorded once, then replayed, and is a miss else",
+        arguments: Stage.kinds)
+    func missingRules(name: String) throws {
+        let stage = try Stage()
+        let sources = [
+            "{ file: nix.txt, missing: forward }", "{ template: nix.html, missing: forward }",
+            "{ sqlite: nix.db, resource: t, missing: forward }", "{ answers: [{ forward: true }, { text: rule }] }",
+            "{ answers: [{ forward: \"\(stage.url("/other"))\" }] }",
+        ]
+        var map = sources.enumerated().map { "\(stage.url("/\($0)")): \($1)" }
+        map.append("\(stage.url("/p")): { file: nix.txt, methods: [POST], missing: forward }")
+        map.append("\(stage.url("/miss")): { file: nix.txt, missing: forward }")
+        let options = ["--map", try stage.folder.write("m.yaml", ServedMap.text(map.joined(separator: "\n")))]
+        let urls = sources.indices.map { stage.url("/\($0)") }
+        let bodies = ["/0", "/1", "/2", "/3", "/other"].map { "body of \($0)" }.joined()
+        func post(_ options: [String], _ text: String) throws -> String {
+            try stage.run(name, options, stage.curl + ["-w", " %{http_code} ", "-d", text, stage.url("/p")]).output
+        }
+        #expect(try stage.run(name, options, stage.curl + urls).output == bodies)
+        let asked = ["/0", "/1", "/2", "/3", "/other"]
+        #expect(stage.targets == asked)
+        // Longer than what is compared, and so sent on as it comes.
+        let long = try stage.folder.write("long", String(repeating: "x", count: 3 << 20))
+        for _ in 0..<2 {
+            let update = options + ["--update"]
+            #expect(try stage.run(name, update, stage.curl + urls).output == bodies)
+            #expect(try post(update, "x=1") + post(update, "x=2") == "body of /p 200 body of /p 200 ")
+        }
+        #expect(stage.targets == asked + ["/p", "/p"])
+        #expect(try stage.counts(name).contains("7 entries"))
+        let replayed = try stage.run(name, options + ["--fail-on-miss"], stage.curl + urls)
+        #expect(replayed.status == 0 && replayed.output == bodies, "\(replayed.error)")
+        #expect(try post(options, "x=2") == "body of /p 200 ")
+        #expect(try post(options, "x=3").hasSuffix(" 504 "))
+        #expect(try post(options, "@\(long)") == "body of /p 200 ")
+        let missed = try stage.fetch(name, options + ["--fail-on-miss", "--report", "-"], "/miss")
+        #expect(missed.status == 1 && missed.output == "504 ", "\(missed)")
+        #expect(missed.error.contains(stage.url("/miss")) && !missed.error.contains("--offline"), "\(missed.error)")
+        #expect(stage.targets.count == 7)
+    }
+
     @Test("JSON that curl sends as a form is without its password, in each format", arguments: Stage.kinds)
     func mislabelled(name: String) throws {
         let stage = try Stage()

@@ -23,9 +23,15 @@ struct ArchiveAsking {
     let map: SubstitutionMap
     /// Whether the answer goes without the Access-Control fields that were recorded.
     let isCrossOrigin: Bool
+    /// Asks the origin where no archive has an entry; nil where the map says who is next.
+    let askOrigin: (() -> (any Exchange)?)?
 
-    init(_ request: Request, _ asked: AskedRequest, _ candidates: ArchiveCandidates, _ client: any ExchangeClient) {
+    init(
+        _ request: Request, _ asked: AskedRequest, _ candidates: ArchiveCandidates, _ client: any ExchangeClient,
+        orOrigin askOrigin: (() -> (any Exchange)?)? = nil
+    ) {
         self.request = request
+        self.askOrigin = askOrigin
         self.asked = asked
         self.candidates = candidates
         self.client = TurnClient(request, client)
@@ -84,6 +90,28 @@ extension LoopContext {
         }
     }
 
+    /// Begins the exchange for a request that a rule leaves to the origin only after a look (`missing: forward`, or
+    /// `forward` in turn): by what was recorded of the origin, where that is replayed.
+    ///
+    /// - Parameter askOrigin: begins the exchange with the origin, where no archive has the request.
+    func beginReplayed(
+        _ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient,
+        orOrigin askOrigin: @escaping () -> (any Exchange)?
+    ) -> (any Exchange)? {
+        guard map.hasArchives, proxy.configuration.replaysForwarded else { return askOrigin() }
+        let finding = map.findArchived(
+            asked.uri, method: asked.method, hasBody: request.hasBody, hasRange: asked.fields.contains(.range))
+        let answered: ArchivedRequest
+        switch finding {
+        case .unknown: answered = missedHost(asked, request, client)
+        case .missed(let archive): answered = missed(asked, archive, hasCandidates: false, request, client)
+        case .found(let candidates):
+            return begin(ArchiveAsking(request, asked, candidates, client, orOrigin: askOrigin), request, client)
+        }
+        guard case .begun(let exchange) = answered else { return askOrigin() }
+        return exchange
+    }
+
     /// Whether the target may be kept as one that needs no look at the request.
     private func isNoted(_ request: Request, _ client: any ExchangeClient) -> Bool {
         request.head.method == .get && client.secured == nil && admitsAll && !map.dependsOnFields
@@ -114,6 +142,7 @@ extension LoopContext {
         client.record?.isMapped = true
         switch decider.answering(asking.asked, archive.options, RequestCacheControl(request.head.fields)) {
         case .bypass:
+            if let askOrigin = asking.askOrigin { return askOrigin() }
             noteRule(position, on: client)
             client.record?.reason = "no-cache"
             warnOfBypasses(client)

@@ -194,9 +194,12 @@ final class ArchiveExchange: Exchange {
             {
                 return exchange
             }
-            guard let failure else { return loop.beginUnmapped(request, asking.asked, client) }
-            client.fail(failure)
-            return nil
+            if let failure {
+                client.fail(failure)
+                return nil
+            }
+            guard let askOrigin = asking.askOrigin else { return loop.beginUnmapped(request, asking.asked, client) }
+            return askOrigin()
         }
     }
 

@@ -262,14 +262,7 @@ final class DatabaseExchange: Exchange {
             client.flush()
         case .forward where !originHasFailed && use.uri.scheme != .other:
             self.client = nil
-            if let error = loop.forwardRefusal(rule, request) {
-                readPast(client)
-                client.fail(error.answering(by: rule.options))
-                return client.flush()
-            }
-            let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
-            let passing = PassingBody(early ?? [], hasEnded: bodyHasEnded, trailers)
-            loop.forward(request, passing, AskedRequest(request, use.uri), to: use.uri, client, plan, fallback: nil)
+            loop.forwardMissing(use, request, PassingBody(early ?? [], hasEnded: bodyHasEnded, trailers), client)
         case .error, .forward:
             let path = rule.root + "/" + String(decoding: asked.call.path, as: UTF8.self)
             refuse(.missing(path, rule: rule.position))

@@ -67,10 +67,10 @@ final class AnswerExchange: Exchange {
     }
 
     /// Gives the client to another exchange, with what has come of the request's body.
-    func handOver(_ begin: (any ExchangeClient) -> (any Exchange)?) {
+    func handOver(_ goOn: (any ExchangeClient, PassingBody) -> Void) {
         guard let client else { return }
         self.client = nil
-        client.resume(request, PassingBody(held ?? [], hasEnded: heldEnd.hasCome, heldEnd.trailers)) { begin(client) }
+        goOn(client, PassingBody(held ?? [], hasEnded: heldEnd.hasCome, heldEnd.trailers))
     }
 
     /// Answers with an error of the proxy's own.

@@ -111,11 +111,7 @@ extension LoopContext {
             case .notFound: fail(.noSuchFile(rule: rule.position))
             case .error where AnswerContent.looksLikeTraversal(path): fail(.noSuchFile(rule: rule.position))
             case .forward where mayForward:
-                if let error = forwardRefusal(rule, request) { return fail(error) }
-                let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: rule.position)
-                exchange.handOver { client in
-                    forward(request, AskedRequest(request, use.uri), to: use.uri, client, plan)
-                }
+                exchange.handOver { client, body in forwardMissing(use, request, body, client) }
             case .error, .forward: fail(.file(.notFound, rule: rule.position, path: name))
             }
         }
@@ -135,8 +131,25 @@ extension LoopContext {
         return exchange
     }
 
-    /// Why the origin isn't asked for what is missing (`missing: forward`); nil where it is.
-    func forwardRefusal(_ rule: Rule, _ request: Request) -> ProxyError? {
+    /// Goes on with a request for what a rule has no answer for (`missing: forward`).
+    ///
+    /// - Parameter body: what has come of the request's.
+    func forwardMissing(_ use: RuleUse, _ request: Request, _ body: PassingBody, _ client: any ExchangeClient) {
+        let asked = AskedRequest(request, use.uri)
+        client.resume(request, body) { [self] in
+            beginReplayed(request, asked, client) { [self] in
+                if let error = forwardRefusal(use.rule, request) {
+                    client.fail(error.answering(by: use.rule.options))
+                    return nil
+                }
+                let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
+                return forward(request, asked, to: use.uri, client, plan)
+            }
+        }
+    }
+
+    /// Why the origin isn't asked for what is missing; nil where it is.
+    private func forwardRefusal(_ rule: Rule, _ request: Request) -> ProxyError? {
         if proxy.configuration.isOffline { return .offline(rule: rule.position) }
         return RequestCacheControl(request.head.fields).onlyIfCached ? .onlyIfCached : nil
     }

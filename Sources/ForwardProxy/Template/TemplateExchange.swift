@@ -378,12 +378,9 @@ final class TemplateExchange: Exchange {
                 return fail(.noSuchFile(rule: use.rule.position))
             }
             if refusal == .notFound, use.rule.options.missing == .forward, !originHasFailed, let client {
-                if let error = loop.forwardRefusal(use.rule, request) { return fail(error) }
                 self.client = nil
-                let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
-                let passing = PassingBody(early, hasEnded: bodyHasEnded, trailers)
-                return loop.forward(
-                    request, passing, AskedRequest(request, use.uri), to: use.uri, client, plan, fallback: nil)
+                return loop.forwardMissing(
+                    use, request, PassingBody(early, hasEnded: bodyHasEnded, trailers), client)
             }
             fail(.file(refusal, rule: use.rule.position, path: visibleText(of: call.path, limit: 300)))
         }

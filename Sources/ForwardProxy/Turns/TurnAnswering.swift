@@ -37,20 +37,22 @@ extension LoopContext {
             return nil
         }
         let asked = AskedRequest(request, use.uri)
-        switch decider.forwarding(RequestCacheControl(asked.fields), by: use.rule) {
-        case .refuse(let error): client.fail(error)
-        case .forward(let reason):
-            var headers = use.rule.options.headers
-            if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("cache-control") }) {
-                headers.append(RuleOptions.FieldChange(name: "Cache-Control", value: Array("no-store".utf8)))
+        return beginReplayed(request, asked, client) { [self] in
+            switch decider.forwarding(RequestCacheControl(asked.fields), by: use.rule) {
+            case .refuse(let error): client.fail(error)
+            case .forward(let reason):
+                var headers = use.rule.options.headers
+                if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("cache-control") }) {
+                    headers.append(RuleOptions.FieldChange(name: "Cache-Control", value: Array("no-store".utf8)))
+                }
+                let plan = ForwardPlan(
+                    reason: reason, outcome: .forwarded, detail: use.rule.position, headers: headers,
+                    pace: ForwardPlan.Pace(use.rule.options))
+                return forward(request, asked, to: target?.ofRootPage ?? asked.uri, client, plan)
+            default: client.fail(.internalError)
             }
-            let plan = ForwardPlan(
-                reason: reason, outcome: .forwarded, detail: use.rule.position, headers: headers,
-                pace: ForwardPlan.Pace(use.rule.options))
-            return forward(request, asked, to: target?.ofRootPage ?? asked.uri, client, plan)
-        default: client.fail(.internalError)
+            return nil
         }
-        return nil
     }
 }
 
