@@ -125,6 +125,25 @@ struct RecordTests {
         #expect(try stage.counts(name) == "1 entry, 1 usable")
     }
 
+    @Test("all keeps recorded files that rules name, also in a map that is included, and by their folder")
+    func allKeepsNamed() throws {
+        let stage = try Stage()
+        #expect(try stage.fetch("r/", [], "/a", "/b", "/c/1", "/d/1").output == "200 200 200 200 ")
+        let files = "files/127.0.0.1_\(stage.origin.port)"
+        try stage.folder.write(
+            "r/substitutions.yaml",
+            "include: [more.yaml]\narchives: [recording.yaml]\n"
+                + "substitutions:\n  http://a.test/: \(files)/c/  # these files stay\n")
+        try stage.folder.write("r/more.yaml", ServedMap.text("http://b.test/a: \(files)/a.txt"))
+        let second = try stage.fetch("r/", ["--mode", "all"], "/new")
+        #expect(second.status == 0, "\(second.error)")
+        let left = try ChildProcess.run(["find", stage.folder.at("r/files"), "-type", "f", "-printf", "%P\\n"]).output
+        let names = ["a.txt", "c/1.txt", "new.txt"].map { "127.0.0.1_\(stage.origin.port)/\($0)" }
+        #expect(left.split(separator: "\n").map(String.init).sorted() == names, "\(left)")
+        let replayed = try stage.run("r/", ["--fail-on-miss"], stage.curl + ["http://b.test/a", "http://a.test/1.txt"])
+        #expect(replayed.status == 0 && replayed.output == "body of /abody of /c/1", "\(replayed)")
+    }
+
     @Test("none replays what is there, and is an error where nothing is", arguments: Stage.kinds)
     func none(name: String) throws {
         let stage = try Stage()

@@ -1,18 +1,23 @@
 import Archives
 import Basics
 import Glibc
+import Substitution
 
 /// What of `files/` stays where another recording takes a recording's place: files that no entry of the old one names, and
-/// those that the rules in `substitutions.yaml` name.
+/// those that the rules in `substitutions.yaml`, and in maps that it includes, name, by themselves or by their folder.
 struct KeptFiles {
     private let folder: String
-    private let rules: [UInt8]
+    /// The texts of these maps.
+    private let rules: [[UInt8]]
     private let recorded: Set<String>
 
     /// - Parameter folder: the old recording's.
     init(of folder: String) {
         self.folder = folder
-        rules = (try? FileReading.contents(of: folder + "/substitutions.yaml", upTo: 64 << 20)) ?? []
+        let map = folder + "/substitutions.yaml"
+        // Of maps that have errors, the first one alone.
+        let maps = access(map, F_OK) == 0 ? SubstitutionMap.load(files: [map]).map?.files ?? [map] : []
+        rules = maps.compactMap { try? FileReading.contents(of: $0, upTo: 64 << 20) }
         let list = (try? FileReading.contents(of: folder + "/recording.yaml", upTo: 1 << 30)) ?? []
         // Of a list that can't be read nothing is known to be its own.
         recorded = RecordingWriter.files(list) ?? []
@@ -47,17 +52,27 @@ struct KeptFiles {
         return "\(name): \(SystemError().text)"
     }
 
-    /// Whether the rules' text has a name.
+    /// Whether the rules' texts have the name of a file, or that of a folder that it is in, which ends there.
     private func isNamed(_ name: String) -> Bool {
         let name = Array(name.utf8)
-        var rest = rules[...]
-        while let start = rest.firstIndex(of: name[0]) {
-            rest = rest[start...]
-            if rest.starts(with: name) { return true }
-            rest = rest.dropFirst()
+        let folders = name.indices.filter { name[$0] == UInt8(ascii: "/") }
+        return rules.contains { text in
+            var rest = text[...]
+            while let start = rest.firstIndex(of: name[0]) {
+                rest = rest[start...]
+                let common = zip(rest, name).prefix { $0 == $1 }.count
+                if common == name.count { return true }
+                // `files/a`, or `files/a/`, and nothing of a name behind it; `files` alone may be any word.
+                let isFolder = folders.contains(common - 1) || folders.dropFirst().contains(common)
+                if isFolder, rest.dropFirst(common).first.map(KeptFiles.endsName) ?? true { return true }
+                rest = rest.dropFirst()
+            }
+            return false
         }
-        return false
     }
+
+    /// Whether a byte of a map stands behind a file's name: white space, a quote, or what divides a mapping in braces.
+    private static func endsName(_ byte: UInt8) -> Bool { byte <= 0x20 || "\"',}]#".utf8.contains(byte) }
 
     /// Makes the folders that a file is in, as they are in the old one.
     private func makeFolders(of name: String, in other: String) {
