@@ -38,13 +38,35 @@ public enum LockedFile {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EINTR else { throw SystemError() }
         }
-        var locked = stat()
+        return try hasName(descriptor, path, in: folder)
+    }
+
+    /// Whether a file that is open is the one that has this name: it was neither removed, nor moved, nor replaced.
+    ///
+    /// - Parameter folder: a descriptor, which the path is below; the working directory by default.
+    /// - Throws: why that can't be found out.
+    public static func hasName(
+        _ descriptor: CInt, _ path: String, in folder: CInt = AT_FDCWD
+    ) throws(SystemError) -> Bool {
+        var opened = stat()
         var named = stat()
-        guard fstat(descriptor, &locked) == 0 else { throw SystemError() }
+        guard fstat(descriptor, &opened) == 0 else { throw SystemError() }
         guard fstatat(folder, path, &named, AT_SYMLINK_NOFOLLOW) == 0 else {
-            guard errno == ENOENT else { throw SystemError() }
+            guard errno == ENOENT || errno == ENOTDIR else { throw SystemError() }
             return false
         }
-        return locked.st_ino == named.st_ino && locked.st_dev == named.st_dev
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
+
+    /// Whether another program has the lock of a file; false where there is no file, or none that can be opened.
+    public static func isLocked(_ path: String) -> Bool {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // Shared, so that programs that only ask see each other not.
+        while flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
+            guard errno == EINTR else { return errno == EWOULDBLOCK }
+        }
+        return false
     }
 }

@@ -68,6 +68,11 @@ final class AppendedFile {
     /// Writes what a file begins with.
     func begin(_ bytes: [UInt8]) throws(RecorderFailure) { try append(isEntry: false, bytes) }
 
+    /// Whether the file still has its name: it was neither removed, nor moved, nor replaced.
+    func isInPlace() throws(RecorderFailure) -> Bool {
+        do throws(SystemError) { return try LockedFile.hasName(descriptor, path) } catch { throw failure(error) }
+    }
+
     // MARK: Short entries
 
     /// Takes an entry whose bytes `body` appends, to be written with others.

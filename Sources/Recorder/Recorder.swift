@@ -233,6 +233,7 @@ public final class Recorder: ExchangeRecorder {
             settle()
             tell()
         }
+        seePlace()
         output = nil
         let held = lock.locked {
             defer { state.held = [] }
@@ -316,6 +317,26 @@ public final class Recorder: ExchangeRecorder {
     private func settle() {
         guard !performed.hasFailed else { return }
         do throws(RecorderFailure) { try output?.settle() } catch { fail(error) }
+    }
+
+    /// Fails where what was written is nowhere, or elsewhere, as somebody has removed, moved or replaced it meanwhile:
+    /// none of it counts.
+    private func seePlace() {
+        guard !performed.hasFailed, performed.told > 0, let output else { return }
+        let failure: RecorderFailure
+        do throws(RecorderFailure) {
+            guard try !output.isInPlace() else { return }
+            failure = .system("it was removed, moved or replaced while it was recorded")
+        } catch {
+            failure = error
+        }
+        lock.locked {
+            let written = state.summary.entries
+            (state.summary.entries, state.summary.bytes, state.summary.credentials) = (0, 0, 0)
+            state.hosts = []
+            state.summary.unrecorded["not written", default: 0] += written
+        }
+        fail(failure)
     }
 
     /// Tells what became of the entries that were performed, and has those go on for which there is room again.

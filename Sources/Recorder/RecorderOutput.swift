@@ -16,6 +16,10 @@ protocol RecorderOutput: AnyObject {
     ///
     /// - Throws: ``RecorderFailure``; then as many entries as there was room for are written.
     func settle() throws(RecorderFailure)
+    /// Whether what was written is where it was begun, and nobody has removed or replaced it.
+    ///
+    /// - Throws: ``RecorderFailure`` where that can't be found out.
+    func isInPlace() throws(RecorderFailure) -> Bool
     /// How many entries have been written.
     var entryCount: Int { get }
     /// What is needed of a long body when its entry is appended.
@@ -65,6 +69,10 @@ final class FolderOutput: RecorderOutput {
 
     func settle() {}
 
+    func isInPlace() throws(RecorderFailure) -> Bool {
+        do throws(RecordingFailure) { return try writer.isInPlace() } catch { throw RecorderFailure(error) }
+    }
+
     func digests(for exchange: PackedExchange) -> SpoolDigests {
         let exchange = exchange.exchange()
         guard exchange.body.codings.isEmpty, options.redaction?.mayChange(exchange) != true else { return .none }
@@ -106,6 +114,7 @@ final class HAROutput: RecorderOutput {
     }
 
     func settle() throws(RecorderFailure) { try file.writeGathered() }
+    func isInPlace() throws(RecorderFailure) -> Bool { try file.isInPlace() }
     var entryCount: Int { file.entryCount }
 
     func append(_ entry: RecordedEntry) throws(RecorderFailure) {
@@ -211,6 +220,7 @@ final class WARCOutput: RecorderOutput {
     }
 
     func settle() throws(RecorderFailure) { try file.writeGathered() }
+    func isInPlace() throws(RecorderFailure) -> Bool { try file.isInPlace() }
     var entryCount: Int { file.entryCount }
 
     func digests(for exchange: PackedExchange) -> SpoolDigests {

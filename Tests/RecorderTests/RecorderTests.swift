@@ -81,6 +81,33 @@ struct RecorderTests {
         _ = recorder.finish()
     }
 
+    @Test("fails at its end where somebody has removed, moved or replaced what it wrote", arguments: names)
+    func notInPlace(name: String) throws {
+        let file = name == "r" ? "r/recording.yaml" : name
+        let fates: [(String) -> Void] = [
+            { unlink($0) }, { rename($0, $0 + ".old") },
+            { path in
+                rename(path, path + ".old")
+                close(open(path, O_CREAT | O_WRONLY, 0o600))
+            },
+        ]
+        for (number, fate) in fates.enumerated() {
+            let place = "\(number)"
+            try #require(mkdir(folder.at(place), 0o700) == 0)
+            var options = RecorderOptions(output("\(place)/\(name)"))
+            let told = Atomic(0)
+            options.whenFailed = { _ in told.add(1, ordering: .relaxed) }
+            let recorder = try Recorder(options)
+            recorder.record(exchange(fields: [("Content-Type", "text/plain")]), "one")
+            recorder.flush()
+            fate(folder.at("\(place)/\(file)"))
+            let summary = recorder.finish()
+            #expect(summary.entries == 0 && summary.hosts == 0 && summary.bytes == 0)
+            #expect(summary.unrecorded == ["not written": 1] && told.load(ordering: .relaxed) == 1)
+            #expect(summary.failure?.message == "it was removed, moved or replaced while it was recorded")
+        }
+    }
+
     @Test("spools long bodies to files that nobody sees", arguments: names)
     func spools(name: String) throws {
         let recorder = try Recorder(RecorderOptions(output(name)))

@@ -50,6 +50,9 @@ final class RecordingFiles {
         list = try LockedFile.open(name, in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: mode)
     }
 
+    /// Whether the list is still the one that has this name in the folder.
+    func hasList(_ name: String) throws(SystemError) -> Bool { try LockedFile.hasName(list, name, in: folder) }
+
     /// Makes the list one for its owner alone, where new files are; what is appended has all that was sent.
     func protectList() { if mode == 0o600 { fchmod(list, mode) } }
 

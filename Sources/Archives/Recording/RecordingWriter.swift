@@ -129,6 +129,13 @@ public struct RecordingWriter {
         count += 1
     }
 
+    /// Whether what was written is still where it was: its list was neither removed nor replaced.
+    ///
+    /// - Throws: ``RecordingFailure`` where that can't be found out.
+    public func isInPlace() throws(RecordingFailure) -> Bool {
+        do throws(SystemError) { return try files.hasList("recording.yaml") } catch { throw .system(error) }
+    }
+
     // MARK: The list
 
     private mutating func add(_ lines: [UInt8]) throws(RecordingFailure) {

@@ -1,5 +1,6 @@
 import Archives
 import ArgumentParser
+import Basics
 import ForwardProxy
 import Recorder
 import Substitution
@@ -75,6 +76,8 @@ struct RecordCommand: ProgramCommand {
         case (.none, nil):
             throw CommandFailure(
                 status: .noInput, message: "\(target.name) has no recording, and --mode none makes none")
+        case (.once, .some) where LockedFile.isLocked(target.file):
+            throw RecordingRun.failure(.busy, target)
         case (.none, let found?), (.once, let found?):
             let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")
             StandardStream.error.writeLine(

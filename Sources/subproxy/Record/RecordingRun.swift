@@ -59,7 +59,7 @@ final class RecordingRun: Sendable {
         }
     }
 
-    private static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
+    static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
         let reason = target.isLink ? "it is a symbolic link, through which nothing is written" : failure.message
         return CommandFailure(
             status: .cantCreate, message: "'\(target.isLink ? target.file : target.name)' can't be recorded: \(reason)")
