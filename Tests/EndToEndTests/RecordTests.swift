@@ -241,6 +241,23 @@ struct RecordTests {
         #expect(try stage.counts(name) == "1 entry, 1 usable")
     }
 
+    @Test(
+        "A HAR without an entry is recorded into, however another program has written it",
+        arguments: [
+            #"{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[]}}"#,
+            "{\n  \"log\": {\n    \"version\": \"1.2\",\n    \"creator\": { \"name\": \"x\", \"version\": \"1\" },\n"
+                + "    \"entries\": [\n    ]\n  }\n}\n",
+        ])
+    func emptyHAR(text: String) throws {
+        let stage = try Stage()
+        for options in [[], ["--update"], ["--mode", "all"]] {
+            try stage.folder.write("r.har", text)
+            let run = try stage.fetch("r.har", options, "/a")
+            #expect(run.status == 0 && run.output == "200 ", "\(options): \(run)")
+            #expect(try stage.counts("r.har") == "1 entry, 1 usable")
+        }
+    }
+
     // MARK: What is recorded
 
     @Test("The proxy's own fields, pages and answers, and what failed, are not recorded, and are counted")

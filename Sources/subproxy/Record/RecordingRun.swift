@@ -26,11 +26,13 @@ final class RecordingRun: Sendable {
         do throws(RecorderFailure) {
             return try RecordingRun(target, options, nil, isBegun: found == nil)
         } catch {
-            guard error == .otherForm, found != nil else { throw failure(error, target) }
+            guard error == .otherForm, found != nil || target.kind.format == .har else {
+                throw failure(error, target)
+            }
             // Another program's form, or what a recorder has left that was killed.
             try rewrite(target) { _ in true }
         }
-        do throws(RecorderFailure) { return try RecordingRun(target, options, nil, isBegun: false) } catch {
+        do throws(RecorderFailure) { return try RecordingRun(target, options, nil, isBegun: found == nil) } catch {
             throw failure(error, target)
         }
     }
@@ -42,9 +44,11 @@ final class RecordingRun: Sendable {
     ) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
+        guard lock != nil else { return }
         try withExtendedLifetime(lock) {
-            guard let found = try target.find(), isNeeded(found) else { return }
-            try target.rewrite(found)
+            // A HAR without an entry has nothing that is to be kept.
+            let found = try target.find() ?? RecordTarget.Found(entries: 0, isTorn: false)
+            if isNeeded(found) { try target.rewrite(found) }
         }
     }
 
