@@ -126,7 +126,8 @@ extension RedactedNames {
         for parameter in parameters {
             guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = parameter[..<equals].filter { $0 > 0x20 }.map(\.asciiLowercased)
-            let value = parameter[(equals + 1)...].filter { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
+            // Of a quoted pair the backslash is no part (RFC 9110 §5.6.4).
+            let value = parameter[(equals + 1)...].filter { $0 > 0x20 && !"\"\\".utf8.contains($0) }
             if name.elementsEqual("name".utf8) {
                 names.append(value.trimming { $0 == UInt8(ascii: "'") })
             } else if name.starts(with: "name*".utf8) {

@@ -177,7 +177,7 @@ struct RedactionTests {
         arguments: [
             #"name="password""#, "name=password", #"NAME = "password""#, #"filename="a;name=x"; name="password""#,
             #"filename="a\";name=x"; name="password""#, "name*=utf-8''pass%77ord", "\r\n name=\"password\"",
-            #"name="user[password]"; filename="f""#,
+            #"name="user[password]"; filename="f""#, #"name="pass\word""#,
         ])
     func partNames(parameters: String) {
         func body(_ content: String) -> String {
