@@ -46,6 +46,14 @@ struct SignalMask {
         signal(SIGCHLD, SIG_DFL)
     }
 
+    /// Whether a signal is ignored, as it is where the program was started so.
+    static func isIgnored(_ number: CInt) -> Bool {
+        var current = sigaction()
+        sigaction(number, nil, &current)
+        // SIG_IGN is the number 1 in the place of a function.
+        return unsafeBitCast(current.__sigaction_handler.sa_handler, to: UInt.self) == 1
+    }
+
     /// Gives signals their usual effect again, for commands that have nothing to finish.
     func restore() {
         var mask = inherited

@@ -472,15 +472,27 @@ extension EndToEnd {
             }
         }
 
-        @Test("A signal ends the browser and leaves nothing behind")
-        func interrupted() throws {
+        @Test("A signal ends the browser and leaves nothing behind", arguments: [SIGINT, SIGTERM, SIGHUP])
+        func interrupted(signal: Int32) throws {
             let process = try SubproxyProcess(
-                arguments(site.url("/slow"), "s.mhtml", []), environment: surroundings())
+                ["--default-signal=HUP", SubproxyProcess.path] + arguments(site.url("/slow"), "s.mhtml", []),
+                program: "env", environment: surroundings())
             try Wait.until { site.requests.contains { $0.target == "/slow" } }
-            process.send(SIGINT)
-            #expect(try process.finish().status == 130)
+            process.send(signal)
+            #expect(try process.finish().status == 128 + signal)
             #expect(try ChildProcess.run(["ls", folder.at("tmp")]).output == "")
             #expect(access(folder.at("s.mhtml"), F_OK) != 0)
+        }
+
+        @Test("Started as by nohup, a save goes on when its terminal goes away")
+        func withoutTerminal() throws {
+            let process = try SubproxyProcess(
+                ["--ignore-signal=HUP", SubproxyProcess.path] + arguments(site.url("/quirks"), "s.mhtml", []),
+                program: "env", environment: surroundings())
+            try Wait.until { site.requests.contains { $0.target == "/quirks" } }
+            process.send(SIGHUP)
+            let finished = try process.finish()
+            #expect(finished.status == 0, "\(finished.error)")
         }
 
         @Test("A list of pages is saved into a folder, going on where one fails, with a summary")

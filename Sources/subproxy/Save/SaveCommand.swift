@@ -147,10 +147,12 @@ final class SaveSignals: Sendable {
     private let number = Mutex<CInt?>(nil)
 
     init(_ signals: SignalMask) {
+        let hasNoHangup = SignalMask.isIgnored(SIGHUP)
         DispatchQueue.global(qos: .userInitiated).async { [self] in
             while true {
                 let arrival = signals.next().number
-                guard arrival != SIGCHLD, arrival != SIGHUP else { continue }
+                // Who started the program with nohup(1) has it go on without a terminal.
+                guard arrival != SIGCHLD, arrival != SIGHUP || !hasNoHangup else { continue }
                 let isFirst = number.withLock { number in
                     defer { number = number ?? arrival }
                     return number == nil
