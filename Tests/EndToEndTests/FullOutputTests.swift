@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 import Testing
 
@@ -48,6 +49,24 @@ struct FullOutputTests {
         let process = try run("archive list a.har", "| true")
         #expect(process.error == "")
         #expect(process.status == 74 || process.status == 0)
+    }
+
+    @Test(
+        "is not that of what is replayed or recorded: --report leaves it as it is",
+        arguments: [
+            "replay a.har --report a.har", "replay a.har --report ./a.har", "replay a.har --report link.har",
+            "replay b.har --map a.har --report a.har", "record -o a.har --report a.har",
+            "record -o new.har --report new.har", "record -o out/ --map a.har --report a.har",
+        ])
+    func reportInPlace(command: String) throws {
+        #expect(symlink("a.har", folder.at("link.har")) == 0)
+        let archive = try folder.text(of: "a.har")
+        try folder.write("b.har", archive)
+        let refused = try run("\(command) -- echo ran", "")
+        #expect(refused.status == 64 && refused.output.isEmpty, "\(refused.error)")
+        #expect(refused.error.contains("would be written over"), "\(refused.error)")
+        #expect(try folder.text(of: "a.har") == archive)
+        #expect(access(folder.at("new.har"), F_OK) != 0)
     }
 
     @Test("is that of --report too, whose file is told by its name")

@@ -49,7 +49,7 @@ struct RecordCommand: ProgramCommand {
             throw ValidationError("--redact and --no-redact exclude each other")
         }
         let target = try RecordTarget(name)
-        if let file = record.report { try ReplayReportText.check(file) }
+        if let file = record.report { try ReplayReportText.check(file, others: target.maps + options.maps) }
         if record.page != nil { try ReplayWindow.check(hasNoSandbox: record.noSandbox) }
         let left = try target.find()
         // What was cut off in its first entry is recorded anew.

@@ -67,7 +67,7 @@ struct ReplayCommand: ProgramCommand {
         guard isServing || !replay.opensWindow else {
             throw ValidationError("--open is for replay without a command")
         }
-        if let file = replay.report { try ReplayReportText.check(file) }
+        if let file = replay.report { try ReplayReportText.check(file, others: run.options.maps) }
         if replay.opensWindow { try ReplayWindow.check(hasNoSandbox: replay.noSandbox) }
         let holder = WindowHolder()
         run.began = { [replay, options] proxy in

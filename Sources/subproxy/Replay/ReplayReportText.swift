@@ -16,11 +16,16 @@ struct ReplayReportText {
 
     /// Looks whether a report could be written, before anything is run that it is to be about.
     ///
-    /// - Throws: ``CommandFailure`` with status 73 where it can't, and 64 where it has no name.
-    static func check(_ file: String) throws(CommandFailure) {
+    /// - Parameter others: the paths of what is replayed or recorded, in whose place it must not be written.
+    /// - Throws: ``CommandFailure`` with status 73 where it can't, and 64 where it has no name, or that of another.
+    static func check(_ file: String, others: [String]) throws(CommandFailure) {
         guard file != "-" else { return }
         guard !file.isEmpty else {
             throw CommandFailure(status: .usage, message: "--report is empty; it names a file, as in: --report r.json")
+        }
+        if let other = others.first(where: { isSame($0, file) }) {
+            throw CommandFailure(
+                status: .usage, message: "the report '\(file)' would be written over '\(other)'; name another file")
         }
         var status = stat()
         var reason: String?
@@ -33,6 +38,13 @@ struct ReplayReportText {
         }
         guard let reason else { return }
         throw CommandFailure(status: .cantCreate, message: "the report '\(file)' can't be written: \(reason)")
+    }
+
+    /// Whether two paths lead to one file, or would.
+    private static func isSame(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard stat(path, &first) == 0, stat(other, &second) == 0 else { return path == other }
+        return first.st_mode & S_IFMT == S_IFREG && first.st_ino == second.st_ino && first.st_dev == second.st_dev
     }
 
     /// Writes it to a file that only its owner may read, since it has whole URLs; text on standard error for `-`.
