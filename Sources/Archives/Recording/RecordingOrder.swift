@@ -26,21 +26,22 @@ public enum RecordingOrder {
         public init(start: Int64, answered: Int64) { (self.start, self.answered) = (start, answered) }
     }
 
-    /// The entries' numbers, from 0, in that order. Does I/O.
+    /// The entries' numbers, from 0 for the first one that is sorted, in that order. Does I/O.
     ///
     /// - Parameters:
+    ///   - first: the number of that one in the archive.
     ///   - blocks: their lines in the list.
     ///   - spans: those of the entries; none, or too few, where they are not known.
     ///   - body: what a request is sorted by whose body is in a file, by the file's name: the same for equal bodies.
     ///   - key: of a URL, what it is sorted by: the same for all URLs of a sequence.
     /// - Throws: ``ArchiveProblem`` where an entry can't be read.
     static func order(
-        _ archive: Archive, _ blocks: [ArraySlice<UInt8>], spans: [Span] = [],
+        _ archive: Archive, from first: Int = 0, _ blocks: [ArraySlice<UInt8>], spans: [Span] = [],
         body: ([UInt8]) -> [UInt8] = { $0 }, key: ([UInt8]) -> [UInt8]
     ) throws(ArchiveProblem) -> [Int] {
         var entries: [OrderedEntry] = []
         for index in blocks.indices {
-            let exchange = try archive.exchange(index)
+            let exchange = try archive.exchange(first + index)
             let span = spans.count == blocks.count ? spans[index] : Span(start: Int64(index), answered: Int64(index))
             var entry = OrderedEntry(exchange, index, blocks[index], span, key: key(exchange.url))
             if let place = SortedList.requestPlace(blocks[index]) {

@@ -3,39 +3,53 @@ import Crypto
 import Glibc
 
 extension RecordingOrder {
-    /// Sorts a recording that was just written, which nobody else writes to. At each moment it is whole.
+    /// Sorts the entries that were just written to a recording, which nobody else writes to. At each moment it is whole.
     ///
     /// Files get the names that they had if the entries had been written in this order, as far as these are free: one that
     /// several bodies share is named after the first of them. Does I/O.
     ///
     /// - Parameters:
     ///   - folder: the recording's.
+    ///   - first: the number of the first entry that was written, from 0: those before it stay as they are, with their
+    ///     files.
     ///   - spans: see ``order(_:_:spans:key:)``.
     ///   - key: likewise.
     /// - Throws: ``RecordingFailure``, ``ArchiveProblem`` or ``SystemError`` where it can't be sorted; then it is in
     ///   its old order, or in the new one with a `~` at the ends of names.
-    public static func sort(_ folder: String, spans: [Span] = [], key: ([UInt8]) -> [UInt8]) throws {
+    public static func sort(
+        _ folder: String, from first: Int = 0, spans: [Span] = [], key: ([UInt8]) -> [UInt8]
+    ) throws {
         let path = folder + "/recording.yaml"
         let source = try FileReading.contents(of: path, upTo: 1 << 30)
         var input = ArchiveInput(name: path, bytes: ArchiveBytes(source))
         input.sibling = { _ in ArchiveBytes([]) }
         let archive = try Archive.open(input)
         let blocks = blocks(source)
-        guard blocks.entries.count == archive.table.count else { throw RecordingFailure.otherForm }
+        let isKnown = first == 0 || blocks.entries.count == first + spans.count
+        guard blocks.entries.count == archive.table.count, isKnown else { throw RecordingFailure.otherForm }
         let root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw RecordingFailure.system(SystemError()) }
         defer { close(root) }
-        var list = SortedList(root: root, path: path, head: source[..<blocks.start])
+        let start = first < blocks.entries.count ? blocks.entries[first].lowerBound : source.count
+        var list = SortedList(root: root, path: path, head: source[..<start])
+        let sorted = blocks.entries[first...].map { source[$0] }
         let order = try order(
-            archive, blocks.entries.map { source[$0] }, spans: spans, body: { list.digest(of: $0) }, key: key)
+            archive, from: first, sorted, spans: spans, body: { list.digest(of: $0) }, key: key)
         guard order != Array(order.indices) else { return }
         var names = RecordingNames()
         var wanted: [(old: [UInt8], new: [UInt8])] = []
         var known: Set<[UInt8]> = []
+        if first > 0 {
+            guard let kept = RecordingWriter.files(Array(source[..<start])) else { throw RecordingFailure.otherForm }
+            for name in kept.map({ Array($0.utf8) }) {
+                names.take(name)
+                known.insert(name)
+            }
+        }
         for index in order {
-            let block = source[blocks.entries[index]]
+            let block = sorted[index]
             list.add(block)
-            let exchange = try archive.exchange(index)
+            let exchange = try archive.exchange(first + index)
             func name(_ place: Range<Int>?, _ type: [UInt8], mark: String = "") {
                 guard let place, known.insert(Array(block[place])).inserted else { return }
                 let new = names.name(exchange.url, method: exchange.method, type: type, mark: mark)
@@ -71,7 +85,7 @@ struct SortedList {
     /// Files that requests name, in whose lines less can be written without quotes.
     private var requested: Set<[UInt8]> = []
 
-    /// - Parameter head: what stands before the entries.
+    /// - Parameter head: what stands before the entries that are sorted.
     init(root: CInt, path: String, head: ArraySlice<UInt8>) {
         (self.root, self.path, self.head) = (root, path, head)
     }

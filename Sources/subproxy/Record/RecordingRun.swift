@@ -12,8 +12,8 @@ final class RecordingRun: Sendable {
     private let target: RecordTarget
     /// Where it is written until it takes its place; nil where it is written in its place.
     private let scratch: ScratchRecording?
-    /// Whether all entries are this run's.
-    private let isBegun: Bool
+    /// How many entries were there before.
+    private let oldCount: Int
     private let keepsOld = Mutex(false)
 
     /// Records into what is there, or begins it.
@@ -24,7 +24,7 @@ final class RecordingRun: Sendable {
     ) throws -> RecordingRun {
         if let found, found.isTorn { try rewrite(target, \.isTorn) }
         do throws(RecorderFailure) {
-            return try RecordingRun(target, options, nil, isBegun: found == nil)
+            return try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0)
         } catch {
             guard error == .otherForm, found != nil || target.kind.format == .har else {
                 throw failure(error, target)
@@ -32,7 +32,9 @@ final class RecordingRun: Sendable {
             // Another program's form, or what a recorder has left that was killed.
             try rewrite(target) { _ in true }
         }
-        do throws(RecorderFailure) { return try RecordingRun(target, options, nil, isBegun: found == nil) } catch {
+        do throws(RecorderFailure) {
+            return try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0)
+        } catch {
             throw failure(error, target)
         }
     }
@@ -57,7 +59,7 @@ final class RecordingRun: Sendable {
     /// - Throws: ``CommandFailure`` with status 73 where it can't be written, also because another recorder does.
     static func anew(_ target: RecordTarget, _ options: RecordOptions) throws -> RecordingRun {
         do throws(RecorderFailure) {
-            return try RecordingRun(target, options, try ScratchRecording(target), isBegun: true)
+            return try RecordingRun(target, options, try ScratchRecording(target), oldCount: 0)
         } catch {
             throw failure(error, target)
         }
@@ -70,11 +72,11 @@ final class RecordingRun: Sendable {
     }
 
     private init(
-        _ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?, isBegun: Bool
+        _ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?, oldCount: Int
     ) throws(RecorderFailure) {
         self.target = target
         self.scratch = scratch
-        self.isBegun = isBegun
+        self.oldCount = oldCount
         var recording = RecorderOptions(target.output(at: scratch?.path ?? target.path))
         if options.noRedact {
             recording.redaction = nil
@@ -114,7 +116,7 @@ final class RecordingRun: Sendable {
     func finish(_ status: ExitStatus) -> ExitStatus {
         let summary = recorder.finish()
         var failure = summary.failure.map { _ in ExitStatus.ioError }
-        if isBegun, summary.failure == nil, summary.entries > 1, target.kind.format == .recording,
+        if summary.failure == nil, summary.entries > 1, target.kind.format == .recording,
             let reason = sort(scratch?.path ?? target.path, summary.spans)
         {
             say(
@@ -151,20 +153,23 @@ final class RecordingRun: Sendable {
         return status == .success ? failure ?? status : status
     }
 
-    /// Brings the entries of a recording that was just begun into their order. What can't be sorted stays as it is: it is
-    /// whole.
+    /// Brings the entries that were recorded into their order. What can't be sorted stays as it is: it is whole.
     ///
     /// - Returns: why it can't be sorted; nil where it is, and where another recorder has begun to write there.
     private func sort(_ folder: String, _ spans: [RecordingOrder.Span]) -> String? {
         do {
             guard let lock = try FileLock(folder + "/recording.yaml") else { return nil }
             try withExtendedLifetime(lock) {
-                try RecordingOrder.sort(folder, spans: spans) { url in ArchiveParameters.withoutBusters(url) }
+                try RecordingOrder.sort(folder, from: oldCount, spans: spans) { url in
+                    ArchiveParameters.withoutBusters(url)
+                }
             }
             return nil
         } catch {
             return switch error {
             case RecorderFailure.busy: nil
+            // A list that a person has written on is not written anew.
+            case RecordingFailure.otherForm where oldCount > 0: nil
             case let error as RecorderFailure: error.message
             case let error as RecordingFailure: error.message
             case let error as ArchiveProblem: error.message

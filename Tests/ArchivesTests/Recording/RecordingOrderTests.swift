@@ -337,6 +337,47 @@ struct RecordingOrderTests {
         #expect(try contents(folder.at("r/files/a.test~2/a.css")) == Array("/a.css".utf8))
     }
 
+    @Test("is given to what was added alone: entries that were there stay, with their files and a person's words")
+    func added() throws {
+        func append(_ path: String, _ body: String, to writer: inout RecordingWriter) throws {
+            var exchange = RecordedExchange()
+            exchange.url = Array("http://a.test\(path)".utf8)
+            exchange.requestFields = [RecordedField("Sec-Fetch-Mode", "no-cors")]
+            exchange.fields = [RecordedField("Content-Type", "text/css")]
+            try writer.append(exchange) { MemoryStream(Array(body.utf8)) }
+        }
+        let folders = try [["/d", "/c", "/e", "/b"], ["/b", "/e", "/c", "/d"]].map { added in
+            let folder = TemporaryFolder()
+            try {
+                var writer = try RecordingWriter(folder: folder.at("r"))
+                for path in ["/z", "/y", "/b"] { try append(path, "old \(path)", to: &writer) }
+            }()
+            let old = try list(folder) + "# mine\n"
+            try folder.write("r/recording.yaml", old)
+            try {
+                var writer = try RecordingWriter(folder: folder.at("r"))
+                // One body is there already, and two are equal.
+                for path in added {
+                    let body = ["/d": "old /z", "/c": "same", "/e": "same"][path] ?? "new \(path)"
+                    try append(path, body, to: &writer)
+                }
+            }()
+            let spans = (2...5).map { RecordingOrder.Span(start: 1, answered: $0) }
+            try RecordingOrder.sort(folder.at("r"), from: 3, spans: spans, key: Self.key)
+            #expect(try list(folder).hasPrefix(old))
+            return folder
+        }
+        #expect(try files(folders[0]) == files(folders[1]))
+        let urls = try list(folders[0]).split(separator: "\n").filter { $0.hasPrefix("- url") }.map { $0.suffix(2) }
+        #expect(urls == ["/z", "/y", "/b", "/b", "/c", "/d", "/e"])
+        let archive = try openRecording(folders[0].at("r"))
+        #expect(archive.warnings.isEmpty && archive.table.count == 7)
+        #expect(try contents(folders[0].at("r/files/a.test/b~2.css")) == Array("new /b".utf8))
+        #expect(throws: RecordingFailure.self) {
+            try RecordingOrder.sort(folders[0].at("r"), from: 8, key: Self.key)
+        }
+    }
+
     @Test("leaves a recording as it was whose list can't be written")
     func failing() throws {
         let folder = TemporaryFolder()
