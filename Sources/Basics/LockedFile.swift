@@ -4,6 +4,8 @@ public import Glibc
 public enum LockedFile {
     /// How often a file may be replaced while it is opened.
     private static let mostReplaced = 100
+    /// How often the lock is asked for, a millisecond apart.
+    private static let mostAttempts = 20
 
     /// Opens a file and locks it. The lock is that of the file which has this name once it is held: one that was replaced
     /// (rename(2)) or removed before that is left to itself.
@@ -35,8 +37,13 @@ public enum LockedFile {
 
     /// - Returns: whether the file that is locked now has its name still.
     private static func lock(_ descriptor: CInt, _ path: String, in folder: CInt) throws(SystemError) -> Bool {
+        var attempts = 0
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EINTR else { throw SystemError() }
+            if errno == EINTR { continue }
+            // Who only asks whether the file is locked has the lock for a moment.
+            guard errno == EWOULDBLOCK, attempts < mostAttempts else { throw SystemError() }
+            attempts += 1
+            usleep(1000)
         }
         return try hasName(descriptor, path, in: folder)
     }
@@ -63,7 +70,7 @@ public enum LockedFile {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Shared, so that programs that only ask see each other not.
+        // Shared, so that programs that only ask don't see each other.
         while flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
             guard errno == EINTR else { return errno == EWOULDBLOCK }
         }

@@ -323,12 +323,10 @@ public final class Recorder: ExchangeRecorder {
     /// none of it counts.
     private func seePlace() {
         guard !performed.hasFailed, performed.told > 0, let output else { return }
-        let failure: RecorderFailure
         do throws(RecorderFailure) {
             guard try !output.isInPlace() else { return }
-            failure = .system("it was removed, moved or replaced while it was recorded")
         } catch {
-            failure = error
+            return fail(error)
         }
         lock.locked {
             let written = state.summary.entries
@@ -336,7 +334,7 @@ public final class Recorder: ExchangeRecorder {
             state.hosts = []
             state.summary.unrecorded["not written", default: 0] += written
         }
-        fail(failure)
+        fail(.gone)
     }
 
     /// Tells what became of the entries that were performed, and has those go on for which there is room again.

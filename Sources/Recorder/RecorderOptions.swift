@@ -42,6 +42,8 @@ public enum RecorderFailure: Error, Equatable {
     case busy
     /// What is there is not in the form in which entries are appended.
     case otherForm
+    /// What was written is where it was begun no more: somebody has removed, moved or replaced it.
+    case gone
     /// A file can't be made, read or written; the reason.
     case system(String)
 
@@ -49,6 +51,7 @@ public enum RecorderFailure: Error, Equatable {
         switch self {
         case .busy: "another recorder writes it"
         case .otherForm: "it is not in the form in which entries are appended"
+        case .gone: "it was removed, moved or replaced while it was recorded"
         case .system(let reason): reason
         }
     }

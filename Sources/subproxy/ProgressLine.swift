@@ -14,7 +14,7 @@ final class ProgressLine: Sendable {
         isShown = isWanted && !["", "dumb"].contains(kind) && isatty(StandardStream.error.descriptor) == 1
     }
 
-    /// Shows a text in the place of the last one; it has no escapes, and no more columns than the terminal.
+    /// Shows a text without escapes in the place of the last one. What is wider than the terminal is not taken away whole.
     func show(_ text: String) {
         guard isShown else { return }
         hasText.withLock { hasText in

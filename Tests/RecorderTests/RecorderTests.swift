@@ -91,7 +91,11 @@ struct RecorderTests {
                 close(open(path, O_CREAT | O_WRONLY, 0o600))
             },
         ]
-        for (number, fate) in fates.enumerated() {
+        let moveFolder: (String) -> Void = { path in
+            let folder = String(path.dropLast("/recording.yaml".count))
+            rename(folder, folder + ".old")
+        }
+        for (number, fate) in (name == "r" ? fates + [moveFolder] : fates).enumerated() {
             let place = "\(number)"
             try #require(mkdir(folder.at(place), 0o700) == 0)
             var options = RecorderOptions(output("\(place)/\(name)"))

@@ -3,6 +3,7 @@ import Glibc
 
 /// The files of a recording's folder, as they are written: one writer at a time.
 final class RecordingFiles {
+    private let path: String
     private let folder: CInt
     /// The mode of new files: 0600 where they may have credentials.
     private let mode: mode_t
@@ -13,6 +14,7 @@ final class RecordingFiles {
 
     /// Opens a folder, which is made if there is none.
     init(_ path: String, isPrivate: Bool) throws(SystemError) {
+        self.path = path
         mode = isPrivate ? 0o600 : 0o666
         folderMode = isPrivate ? 0o700 : 0o777
         if mkdir(path, folderMode) != 0, errno != EEXIST { throw SystemError() }
@@ -50,8 +52,8 @@ final class RecordingFiles {
         list = try LockedFile.open(name, in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: mode)
     }
 
-    /// Whether the list is still the one that has this name in the folder.
-    func hasList(_ name: String) throws(SystemError) -> Bool { try LockedFile.hasName(list, name, in: folder) }
+    /// Whether the list is still the one that has this name in the folder at its path.
+    func hasList(_ name: String) throws(SystemError) -> Bool { try LockedFile.hasName(list, path + "/" + name) }
 
     /// Makes the list one for its owner alone, where new files are; what is appended has all that was sent.
     func protectList() { if mode == 0o600 { fchmod(list, mode) } }

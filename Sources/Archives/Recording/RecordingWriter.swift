@@ -129,7 +129,7 @@ public struct RecordingWriter {
         count += 1
     }
 
-    /// Whether what was written is still where it was: its list was neither removed nor replaced.
+    /// Whether what was written is still where it was: neither its list nor its folder was removed, moved or replaced.
     ///
     /// - Throws: ``RecordingFailure`` where that can't be found out.
     public func isInPlace() throws(RecordingFailure) -> Bool {

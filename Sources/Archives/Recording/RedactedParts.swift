@@ -116,18 +116,19 @@ extension RedactedNames {
     /// reading counts.
     private static func names(_ lines: [[UInt8]]) -> [[UInt8]] {
         values("content-disposition", lines).flatMap { value in
-            [true, false].flatMap { names(parameters(value, hasEscapes: $0)) }
+            [true, false].flatMap { names(parameters(value, hasEscapes: $0), hasEscapes: $0) }
         }
     }
 
-    private static func names(_ parameters: [ArraySlice<UInt8>]) -> [[UInt8]] {
+    private static func names(_ parameters: [ArraySlice<UInt8>], hasEscapes: Bool) -> [[UInt8]] {
+        // Of a quoted pair the backslash is no part (RFC 9110 §5.6.4).
+        let marks = Array((hasEscapes ? "\"\\" : "\"").utf8)
         var names: [[UInt8]] = []
         var pieces: [UInt8] = []
         for parameter in parameters {
             guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = parameter[..<equals].filter { $0 > 0x20 }.map(\.asciiLowercased)
-            // Of a quoted pair the backslash is no part (RFC 9110 §5.6.4).
-            let value = parameter[(equals + 1)...].filter { $0 > 0x20 && !"\"\\".utf8.contains($0) }
+            let value = parameter[(equals + 1)...].filter { $0 > 0x20 && !marks.contains($0) }
             if name.elementsEqual("name".utf8) {
                 names.append(value.trimming { $0 == UInt8(ascii: "'") })
             } else if name.starts(with: "name*".utf8) {

@@ -104,7 +104,9 @@ extension LoopContext {
         let answered: ArchivedRequest
         switch finding {
         case .unknown: answered = missedHost(asked, request, client)
-        case .missed(let archive): answered = missed(asked, archive, hasCandidates: false, request, client)
+        case .missed(let archive):
+            if let exchange = askOriginFirst(asked, archive, request, client) { return exchange }
+            answered = missed(asked, archive, hasCandidates: false, request, client)
         case .found(let candidates):
             return begin(ArchiveAsking(request, asked, candidates, client, orOrigin: askOrigin), request, client)
         }

@@ -21,8 +21,6 @@ final class ArchiveExchange: Exchange {
     private var isReading = false
     /// Whether the body is one that equals any: nothing depends on it, and it is not read.
     private var isAnyBody = false
-    /// Whether ``begin()`` is under way, whose caller puts this exchange in its place: no other may take it meanwhile.
-    private var isBeginning = false
     private var trailers: FieldSection?
     /// The origin that is asked first; nil for none.
     private var origin: ForwardPlan?
@@ -49,8 +47,6 @@ final class ArchiveExchange: Exchange {
     var isOver: Bool { client == nil }
 
     func begin() {
-        isBeginning = true
-        defer { isBeginning = false }
         if asking.candidates.isCertain, let number = asking.candidates.entries.first { return load(number) }
         isAnyBody = request.hasBody && !asking.candidates.dependOnBody
         guard request.hasBody, !isAnyBody else { return choose() }
@@ -89,7 +85,7 @@ final class ArchiveExchange: Exchange {
         isReading = false
         isTooLarge = true
         rest.append(bytes)
-        if let origin { return forward(origin) }
+        if let origin { return later { $0.forward(origin) } }
         client?.setWantsBody(false)
         choose()
     }
@@ -109,6 +105,16 @@ final class ArchiveExchange: Exchange {
         guard let counting else { return }
         self.counting = nil
         loop.proxy.counting.leave(counting)
+    }
+
+    /// Goes on with giving the client to another exchange once the caller is done, which may be putting this one in its
+    /// place, or handing on more of the request's body.
+    private func later(_ next: @escaping (ArchiveExchange) -> Void) {
+        let bound = NIOLoopBound((exchange: self, next: next), eventLoop: loop.eventLoop)
+        loop.eventLoop.execute {
+            let (exchange, next) = bound.value
+            exchange.loop.batch { next(exchange) }
+        }
     }
 
     // MARK: The origin
@@ -158,7 +164,7 @@ final class ArchiveExchange: Exchange {
         asking.candidates = choice.candidates
         guard !choice.chosen.isEmpty else {
             if !choice.candidates.areParts { hasOtherBody = true }
-            return lookOn()
+            return later { $0.lookOn() }
         }
         guard asking.archive.settings.isSequence else { return load(choice.steady) }
         let takesTurn = !request.isHead && !request.head.fields.contains(.range)
@@ -168,11 +174,6 @@ final class ArchiveExchange: Exchange {
     /// No entry of the archive answers, mostly since none has an equal body: the next archive may have one.
     private func lookOn() {
         guard let client else { return }
-        guard !isBeginning else {
-            let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
-            loop.eventLoop.execute { bound.value.loop.batch { bound.value.lookOn() } }
-            return
-        }
         let missed = missed ?? asking.archive
         self.missed = missed
         let finding = asking.map.findArchived(
@@ -188,7 +189,7 @@ final class ArchiveExchange: Exchange {
         client.resume(request, passing) {
             let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }
             // What a rule has an answer for is no miss.
-            if rule?.forwards ?? true,
+            if asking.askOrigin != nil || rule?.forwards ?? true,
                 case .begun(let exchange) = loop.missed(
                     asking.asked, missed, hasCandidates: hasOtherBody, request, client)
             {

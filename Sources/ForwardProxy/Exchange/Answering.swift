@@ -138,6 +138,8 @@ extension LoopContext {
         let asked = AskedRequest(request, use.uri)
         client.resume(request, body) { [self] in
             beginReplayed(request, asked, client) { [self] in
+                // An archive that has missed it has taken the rule from the record.
+                noteRule(use.rule.position, on: client)
                 if let error = forwardRefusal(use.rule, request) {
                     client.fail(error.answering(by: use.rule.options))
                     return nil

@@ -38,6 +38,7 @@ extension LoopContext {
         }
         let asked = AskedRequest(request, use.uri)
         return beginReplayed(request, asked, client) { [self] in
+            noteRule(use.rule.position, on: client)
             switch decider.forwarding(RequestCacheControl(asked.fields), by: use.rule) {
             case .refuse(let error): client.fail(error)
             case .forward(let reason):

@@ -15,8 +15,9 @@ struct KeptFiles {
     init(of folder: String) {
         self.folder = folder
         let map = folder + "/substitutions.yaml"
-        // Of maps that have errors, the first one alone.
-        let maps = access(map, F_OK) == 0 ? SubstitutionMap.load(files: [map]).map?.files ?? [map] : []
+        // Of maps whose files are not known for errors, the first one alone.
+        let loaded = access(map, F_OK) == 0 ? SubstitutionMap.load(files: [map]) : nil
+        let maps = (loaded?.map ?? loaded?.remainder)?.files ?? [map]
         rules = maps.compactMap { try? FileReading.contents(of: $0, upTo: 64 << 20) }
         let list = (try? FileReading.contents(of: folder + "/recording.yaml", upTo: 1 << 30)) ?? []
         // Of a list that can't be read nothing is known to be its own.
@@ -71,8 +72,9 @@ struct KeptFiles {
         }
     }
 
-    /// Whether a byte of a map stands behind a file's name: white space, a quote, or what divides a mapping in braces.
-    private static func endsName(_ byte: UInt8) -> Bool { byte <= 0x20 || "\"',}]#".utf8.contains(byte) }
+    /// Whether a byte of a map stands behind a file's name: white space, a quote, what divides a mapping in braces, or
+    /// the `$` of a capture, which stands for the rest of the name.
+    private static func endsName(_ byte: UInt8) -> Bool { byte <= 0x20 || "\"',}]#$".utf8.contains(byte) }
 
     /// Makes the folders that a file is in, as they are in the old one.
     private func makeFolders(of name: String, in other: String) {

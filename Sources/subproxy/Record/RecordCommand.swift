@@ -76,7 +76,7 @@ struct RecordCommand: ProgramCommand {
         case (.none, nil):
             throw CommandFailure(
                 status: .noInput, message: "\(target.name) has no recording, and --mode none makes none")
-        case (.once, .some) where LockedFile.isLocked(target.file):
+        case (.once, .some) where LockedFile.isLocked(target.file) && !ScratchRecording.isUnderWay(target):
             throw RecordingRun.failure(.busy, target)
         case (.none, let found?), (.once, let found?):
             let (verb, them) = found.entries == 1 ? ("is", "it") : ("are", "them")

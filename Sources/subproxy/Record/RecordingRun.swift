@@ -48,7 +48,7 @@ final class RecordingRun: Sendable {
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
         guard lock != nil else { return }
         try withExtendedLifetime(lock) {
-            // A HAR without an entry has nothing that is to be kept.
+            // Of a HAR without an entry nothing is kept.
             let found = try target.find() ?? RecordTarget.Found(entries: 0, isTorn: false)
             if isNeeded(found) { try target.rewrite(found) }
         }
@@ -66,9 +66,10 @@ final class RecordingRun: Sendable {
     }
 
     static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
-        let reason = target.isLink ? "it is a symbolic link, through which nothing is written" : failure.message
+        let isLink = failure != .busy && target.isLink
+        let reason = isLink ? "it is a symbolic link, through which nothing is written" : failure.message
         return CommandFailure(
-            status: .cantCreate, message: "'\(target.isLink ? target.file : target.name)' can't be recorded: \(reason)")
+            status: .cantCreate, message: "'\(isLink ? target.file : target.name)' can't be recorded: \(reason)")
     }
 
     private init(
@@ -125,7 +126,8 @@ final class RecordingRun: Sendable {
             failure = .ioError
         }
         var place = target.name
-        if let scratch {
+        // What stands in the place of one that is gone is somebody else's.
+        if let scratch, summary.failure != .gone {
             if summary.entries == 0 {
                 scratch.remove()
             } else if summary.failure != nil || scratch.hasOld && keepsOld.withLock(\.self) {

@@ -19,12 +19,7 @@ struct ScratchRecording {
     /// - Throws: ``RecorderFailure`` where another recorder writes it, or the old one, and where what is there is no
     ///   recording.
     init(_ target: RecordTarget) throws(RecorderFailure) {
-        // A link stays one: what it leads to is replaced.
-        var resolved = target.path
-        if let real = realpath(target.path, nil) {
-            resolved = String(cString: real)
-            free(real)
-        }
+        let resolved = Self.resolved(target)
         self.target = resolved
         path = resolved + ".new"
         isFolder = target.kind.format == .recording
@@ -43,6 +38,18 @@ struct ScratchRecording {
             remove()
             throw .system(reason)
         }
+    }
+
+    /// Whether a recorder writes one at this moment, which leaves the old one as it is until the end.
+    static func isUnderWay(_ target: RecordTarget) -> Bool {
+        LockedFile.isLocked(resolved(target) + ".new" + (target.kind.format == .recording ? "/recording.yaml" : ""))
+    }
+
+    /// A link stays one: what it leads to is replaced.
+    private static func resolved(_ target: RecordTarget) -> String {
+        guard let real = realpath(target.path, nil) else { return target.path }
+        defer { free(real) }
+        return String(cString: real)
     }
 
     func remove() { FolderRemoval.remove(path) }

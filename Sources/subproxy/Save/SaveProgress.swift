@@ -2,7 +2,7 @@ import Basics
 import Diagnostics
 import Glibc
 
-/// Tells on a terminal what is being done, where that takes longer than a second.
+/// Tells on a terminal what is being done: saving takes seconds.
 final class SaveProgress: Sendable {
     private let line: ProgressLine
     private let prefix: String
