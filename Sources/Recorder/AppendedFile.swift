@@ -18,6 +18,8 @@ final class AppendedFile {
     let size: Int
     /// Where the next entry is written.
     private var end: Int
+    /// The bytes that the file was left with.
+    private var written: Int
     /// Whole entries that are not in the file yet, and where they end.
     private var gathered: [UInt8] = []
     private var ends: [Int] = []
@@ -50,6 +52,7 @@ final class AppendedFile {
         descriptor = opened
         size = Int(status.st_size)
         end = max(0, size - tail.count)
+        written = size
     }
 
     deinit { close(descriptor) }
@@ -68,9 +71,22 @@ final class AppendedFile {
     /// Writes what a file begins with.
     func begin(_ bytes: [UInt8]) throws(RecorderFailure) { try append(isEntry: false, bytes) }
 
-    /// Whether the file still has its name: it was neither removed, nor moved, nor replaced.
+    /// Whether the file still has its name, and all that was written: it was neither removed, nor moved, nor replaced, nor
+    /// cut.
     func isInPlace() throws(RecorderFailure) -> Bool {
-        do throws(SystemError) { return try LockedFile.hasName(descriptor, path) } catch { throw failure(error) }
+        do throws(SystemError) {
+            guard try LockedFile.hasName(descriptor, path) else { return false }
+            return try hasAll()
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Whether the file is as long as it was left.
+    private func hasAll() throws(SystemError) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemError() }
+        return Int(status.st_size) >= written
     }
 
     // MARK: Short entries
@@ -96,11 +112,13 @@ final class AppendedFile {
         let count = gathered.count
         do throws(RecorderFailure) {
             gathered += tail
-            try restoring { () throws(RecorderFailure) in try write(gathered[...], at: end) }
-            end += count
+            try restoring { () throws(RecorderFailure) in
+                try write(gathered[...], at: end)
+                return end + count
+            }
             entryCount += ends.count
         } catch {
-            guard ends.count > 1 else { throw error }
+            guard ends.count > 1, error != .gone else { throw error }
             var start = 0
             for entryEnd in ends {
                 try append(isEntry: true, Array(gathered[start..<entryEnd]))
@@ -110,8 +128,10 @@ final class AppendedFile {
     }
 
     private func append(isEntry: Bool, _ bytes: [UInt8]) throws(RecorderFailure) {
-        try restoring { () throws(RecorderFailure) in try write((bytes + tail)[...], at: end) }
-        end += bytes.count
+        try restoring { () throws(RecorderFailure) in
+            try write((bytes + tail)[...], at: end)
+            return end + bytes.count
+        }
         if isEntry { entryCount += 1 }
     }
 
@@ -124,8 +144,8 @@ final class AppendedFile {
         try restoring { () throws(RecorderFailure) in
             try body()
             try write(tail[...], at: position)
+            return position
         }
-        end = position
         entryCount += 1
     }
 
@@ -169,9 +189,20 @@ final class AppendedFile {
 
     // MARK: Writing
 
-    /// Gives the file back its length, and its tail, where `body` fails.
-    private func restoring(_ body: () throws(RecorderFailure) -> Void) throws(RecorderFailure) {
-        do throws(RecorderFailure) { try body() } catch {
+    /// Gives the file back its length, and its tail, where `body` fails; does nothing to one that somebody has cut.
+    ///
+    /// - Returns: what `body` returns: where the next entry is to be written.
+    private func restoring(_ body: () throws(RecorderFailure) -> Int) throws(RecorderFailure) {
+        do throws(SystemError) {
+            // What was written behind the end would have zeros before it.
+            guard try hasAll() else { throw SystemError(ESTALE) }
+        } catch {
+            throw error.code == ESTALE ? .gone : failure(error)
+        }
+        do throws(RecorderFailure) {
+            end = try body()
+            written = end + tail.count
+        } catch {
             guard size > 0 || end > 0 else {
                 // Nothing has been written yet, the tail neither.
                 _ = ftruncate(descriptor, 0)

@@ -319,22 +319,14 @@ public final class Recorder: ExchangeRecorder {
         do throws(RecorderFailure) { try output?.settle() } catch { fail(error) }
     }
 
-    /// Fails where what was written is nowhere, or elsewhere, as somebody has removed, moved or replaced it meanwhile:
-    /// none of it counts.
+    /// Fails where what was written is nowhere, or elsewhere, as somebody has removed, moved, replaced or cut it meanwhile.
     private func seePlace() {
         guard !performed.hasFailed, performed.told > 0, let output else { return }
         do throws(RecorderFailure) {
-            guard try !output.isInPlace() else { return }
+            if try !output.isInPlace() { fail(.gone) }
         } catch {
-            return fail(error)
+            fail(error)
         }
-        lock.locked {
-            let written = state.summary.entries
-            (state.summary.entries, state.summary.bytes, state.summary.credentials) = (0, 0, 0)
-            state.hosts = []
-            state.summary.unrecorded["not written", default: 0] += written
-        }
-        fail(.gone)
     }
 
     /// Tells what became of the entries that were performed, and has those go on for which there is room again.
@@ -366,17 +358,32 @@ public final class Recorder: ExchangeRecorder {
 
     /// Ends the recording, the first time. Entries that were appended and are not written will not be.
     private func fail(_ failure: RecorderFailure) {
+        guard !performed.hasFailed else { return }
         // What waits may have room where the one that failed has none.
         try? output?.settle()
-        let written = max(0, (output?.entryCount ?? 0) - performed.told)
+        // Where what was written is gone, that is the reason of what failed, and none of it counts.
+        let isGone = failure == .gone || (try? output?.isInPlace()) == false
+        let written = isGone ? 0 : max(0, (output?.entryCount ?? 0) - performed.told)
         let lost = performed.entries.count - written
         if lost > 0 {
             performed.entries.removeLast(lost)
             performed.unrecorded += [String](repeating: "not written", count: lost)
         }
-        guard !performed.hasFailed else { return }
         performed.hasFailed = true
-        lock.locked { state.summary.failure = failure }
+        let failure = isGone ? .gone : failure
+        lock.locked {
+            state.summary.failure = failure
+            if isGone { forgetWritten() }
+        }
         options.whenFailed(failure)
+    }
+
+    /// Counts none of what was written. With the lock held.
+    private func forgetWritten() {
+        let written = state.summary.entries
+        (state.summary.entries, state.summary.bytes, state.summary.credentials) = (0, 0, 0)
+        state.summary.spans = []
+        state.hosts = []
+        if written > 0 { state.summary.unrecorded["not written", default: 0] += written }
     }
 }

@@ -42,7 +42,7 @@ public enum RecorderFailure: Error, Equatable {
     case busy
     /// What is there is not in the form in which entries are appended.
     case otherForm
-    /// What was written is where it was begun no more: somebody has removed, moved or replaced it.
+    /// What was written is where it was begun no more: somebody has removed, moved, replaced or cut it.
     case gone
     /// A file can't be made, read or written; the reason.
     case system(String)
@@ -51,7 +51,7 @@ public enum RecorderFailure: Error, Equatable {
         switch self {
         case .busy: "another recorder writes it"
         case .otherForm: "it is not in the form in which entries are appended"
-        case .gone: "it was removed, moved or replaced while it was recorded"
+        case .gone: "it was removed, moved, replaced or cut while it was recorded"
         case .system(let reason): reason
         }
     }

@@ -35,8 +35,39 @@ enum LocalFile {
 extension LocalFile {
     /// Why nothing can be written into the folder that a file is in; nil where it can. (access(2))
     static func unwritableReason(folderOf path: String) -> String? {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        return access(folder, W_OK | X_OK) == 0 ? nil : SystemError().text
+        access(folder(of: path), W_OK | X_OK) == 0 ? nil : SystemError().text
+    }
+
+    /// The folder that a file is in.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// What it is called there.
+    static func name(of path: String) -> Substring {
+        path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+    }
+}
+
+/// What the system says of a file that a path leads to (stat(2)).
+struct FileStatus {
+    private let status: stat
+
+    /// - Returns: nil where there is none.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.status = status
+    }
+
+    var isFile: Bool { status.st_mode & S_IFMT == S_IFREG }
+    var isFolder: Bool { status.st_mode & S_IFMT == S_IFDIR }
+    var hasOtherNames: Bool { status.st_nlink > 1 }
+
+    /// Whether two paths lead to one file, or one folder.
+    func isSame(as other: FileStatus?) -> Bool {
+        status.st_ino == other?.status.st_ino && status.st_dev == other?.status.st_dev
     }
 }
 

@@ -81,11 +81,11 @@ struct RecorderTests {
         _ = recorder.finish()
     }
 
-    @Test("fails at its end where somebody has removed, moved or replaced what it wrote", arguments: names)
+    @Test("fails at its end where somebody has removed, moved, replaced or cut what it wrote", arguments: names)
     func notInPlace(name: String) throws {
         let file = name == "r" ? "r/recording.yaml" : name
         let fates: [(String) -> Void] = [
-            { unlink($0) }, { rename($0, $0 + ".old") },
+            { unlink($0) }, { rename($0, $0 + ".old") }, { truncate($0, 0) },
             { path in
                 rename(path, path + ".old")
                 close(open(path, O_CREAT | O_WRONLY, 0o600))
@@ -95,7 +95,11 @@ struct RecorderTests {
             let folder = String(path.dropLast("/recording.yaml".count))
             rename(folder, folder + ".old")
         }
-        for (number, fate) in (name == "r" ? fates + [moveFolder] : fates).enumerated() {
+        let moveBodies: (String) -> Void = { path in
+            let bodies = path.dropLast("recording.yaml".count) + "files"
+            rename(String(bodies), bodies + ".old")
+        }
+        for (number, fate) in (name == "r" ? fates + [moveFolder, moveBodies] : fates).enumerated() {
             let place = "\(number)"
             try #require(mkdir(folder.at(place), 0o700) == 0)
             var options = RecorderOptions(output("\(place)/\(name)"))
@@ -108,8 +112,25 @@ struct RecorderTests {
             let summary = recorder.finish()
             #expect(summary.entries == 0 && summary.hosts == 0 && summary.bytes == 0)
             #expect(summary.unrecorded == ["not written": 1] && told.load(ordering: .relaxed) == 1)
-            #expect(summary.failure?.message == "it was removed, moved or replaced while it was recorded")
+            #expect(summary.failure?.message == "it was removed, moved, replaced or cut while it was recorded")
         }
+    }
+
+    @Test("writes nothing behind what somebody has cut meanwhile, and counts none of it", arguments: names)
+    func cut(name: String) throws {
+        let recorder = try Recorder(RecorderOptions(output(name)))
+        let file = folder.at(name == "r" ? "r/recording.yaml" : name)
+        for number in 0..<3 {
+            recorder.record(exchange("http://a.test/\(number)", fields: [("Content-Type", "text/plain")]), "one")
+        }
+        recorder.flush()
+        truncate(file, 7)
+        recorder.record(exchange("http://a.test/last", fields: [("Content-Type", "text/plain")]), "last")
+        let summary = recorder.finish()
+        #expect(summary.entries == 0 && summary.failure == .gone)
+        #expect(summary.unrecorded == ["not written": 4])
+        var status = stat()
+        #expect(stat(file, &status) == 0 && status.st_size == 7)
     }
 
     @Test("spools long bodies to files that nobody sees", arguments: names)
@@ -259,8 +280,9 @@ struct RecorderTests {
         #expect(recorder.record(exchange("http://a.test/5"), "five"))
         recorder.passOver(.upgraded)
         let summary = recorder.finish()
-        #expect(summary.entries == 1 && summary.failure != nil)
-        #expect(summary.unrecorded == ["not written": 4, "upgraded": 1])
+        // The first is gone with the folder.
+        #expect(summary.entries == 0 && summary.bytes == 0 && summary.failure == .gone)
+        #expect(summary.unrecorded == ["not written": 5, "upgraded": 1])
         #expect(said.withLock { $0.count } == 1)
         // After the end too.
         #expect(recorder.record(exchange("http://a.test/6"), "six"))

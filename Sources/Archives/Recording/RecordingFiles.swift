@@ -10,7 +10,12 @@ final class RecordingFiles {
     private let folderMode: mode_t
     /// The list of entries, once it has been opened.
     private(set) var list: CInt = -1
+    /// The bytes that the list has at least, since they were written or read.
+    private(set) var leastListSize = 0
+    /// The folder of the bodies, once one has been written into it.
+    private var bodies: stat?
     private static let scratch = ".recording-part"
+    private static let bodies = "files"
 
     /// Opens a folder, which is made if there is none.
     init(_ path: String, isPrivate: Bool) throws(SystemError) {
@@ -52,11 +57,37 @@ final class RecordingFiles {
         list = try LockedFile.open(name, in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: mode)
     }
 
-    /// Whether the list is still the one that has this name in the folder at its path.
-    func hasList(_ name: String) throws(SystemError) -> Bool { try LockedFile.hasName(list, path + "/" + name) }
+    /// Whether the list is still the one that has this name in the folder at its path, with all that was written, and so is
+    /// the folder of the bodies.
+    func hasList(_ name: String) throws(SystemError) -> Bool {
+        guard try LockedFile.hasName(list, path + "/" + name) else { return false }
+        var status = stat()
+        guard fstat(list, &status) == 0 else { throw SystemError() }
+        guard Int(status.st_size) >= leastListSize else { return false }
+        guard let bodies else { return true }
+        guard fstatat(folder, RecordingFiles.bodies, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            guard errno == ENOENT else { throw SystemError() }
+            return false
+        }
+        return status.st_ino == bodies.st_ino && status.st_dev == bodies.st_dev
+    }
+
+    /// Learns which folder the bodies are in, the first time.
+    private func noteBodies() {
+        var status = stat()
+        guard bodies == nil, fstatat(folder, RecordingFiles.bodies, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
+        bodies = status
+    }
 
     /// Makes the list one for its owner alone, where new files are; what is appended has all that was sent.
     func protectList() { if mode == 0o600 { fchmod(list, mode) } }
+
+    /// Learns how long the list is, which doesn't get shorter.
+    func noteListSize() throws(SystemError) {
+        var status = stat()
+        guard fstat(list, &status) == 0 else { throw SystemError() }
+        leastListSize = Int(status.st_size)
+    }
 
     /// Takes away what stands in the list from a position on.
     func cutList(at position: Int) throws(SystemError) {
@@ -91,6 +122,7 @@ final class RecordingFiles {
         case .place(let found): place = found
         case .obstructed(let path): return .obstructed(path)
         }
+        noteBodies()
         if linkat(folder, RecordingFiles.scratch, place.folder, place.name, 0) == 0 {
             discard()
             return .done
@@ -113,6 +145,7 @@ final class RecordingFiles {
         case .place(let found): place = found
         case .obstructed(let path): return .obstructed(path)
         }
+        noteBodies()
         let source = "/proc/self/fd/\(descriptor)"
         if linkat(AT_FDCWD, source, place.folder, place.name, AT_SYMLINK_FOLLOW) == 0 { return .done }
         switch errno {
@@ -129,7 +162,7 @@ final class RecordingFiles {
     /// Whether the folder of the bodies is there and is none: a link, through which nothing is written.
     var hasOtherFiles: Bool {
         var status = stat()
-        return fstatat(folder, "files", &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT != S_IFDIR
+        return fstatat(folder, RecordingFiles.bodies, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT != S_IFDIR
     }
 
     /// Opens a file for reading; nil where there is none.

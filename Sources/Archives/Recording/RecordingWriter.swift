@@ -129,7 +129,8 @@ public struct RecordingWriter {
         count += 1
     }
 
-    /// Whether what was written is still where it was: neither its list nor its folder was removed, moved or replaced.
+    /// Whether what was written is still where it was: neither its list, which was not cut either, nor its folder, nor that
+    /// of the bodies was removed, moved or replaced.
     ///
     /// - Throws: ``RecordingFailure`` where that can't be found out.
     public func isInPlace() throws(RecordingFailure) -> Bool {
@@ -141,6 +142,8 @@ public struct RecordingWriter {
     private mutating func add(_ lines: [UInt8]) throws(RecordingFailure) {
         var status = stat()
         guard fstat(files.list, &status) == 0 else { throw .system(SystemError()) }
+        // Who has cut it has cut off what was recorded.
+        guard Int(status.st_size) >= files.leastListSize else { throw .system(SystemError(ESTALE)) }
         guard Int(status.st_size) + lines.count < RecordingReader.sizeLimit else {
             let limit = RecordingReader.sizeLimit
             throw .archive(
@@ -148,6 +151,7 @@ public struct RecordingWriter {
         }
         do throws(SystemError) {
             try RecordingFiles.write(isWithinLine ? [0x0A] + lines : lines, to: files.list)
+            try files.noteListSize()
             isWithinLine = false
         } catch {
             // Without the part of the entry that was written.
@@ -176,6 +180,7 @@ public struct RecordingWriter {
             isWithinLine = false
         }
         guard RecordingWriter.canGrow(bytes[..<(torn ?? bytes.count)]) else { throw .otherForm }
+        try system { () throws(SystemError) in try files.noteListSize() }
     }
 
     /// Whether entries can stand behind the last line of a list: one of YAML's block style whose document goes on, or none.

@@ -15,16 +15,22 @@ struct RedactedNames: Sendable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Whether a name is one of them, whatever its case; of `user[password]` it is what stands in the last brackets, of
-    /// `token[]` and `token[0]` what stands before those that are empty or hold a number, and of `Input.Password` what
-    /// stands behind the last point.
+    /// Whether a name is one of them, whatever its case. Of `user[password][0]` it may be what stands in any of the brackets,
+    /// or before one, as all that a member of JSON has in it is taken out; of `Input.Password` what stands behind the last
+    /// point.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
-        let name = name.map(\.asciiLowercased)
+        let name = RedactedNames.folded(name)
         if name.count <= longest, names.contains(name) { return true }
         // Most have nothing to be read in another way.
         guard name.last == UInt8(ascii: "]") || name.contains(UInt8(ascii: ".")) else { return false }
         return RedactedNames.readings(of: name, upTo: longest).contains { names.contains(Array($0)) }
+    }
+
+    /// A name in lower case, as Unicode has it.
+    static func folded(_ name: some Collection<UInt8>) -> [UInt8] {
+        guard name.contains(where: { $0 >= 0x80 }) else { return name.map(\.asciiLowercased) }
+        return Array(String(decoding: name, as: UTF8.self).lowercased().utf8)
     }
 
     /// What a name may stand for, of so many bytes at most.
@@ -41,9 +47,7 @@ struct RedactedNames: Sendable {
         var rest = name[...]
         add(rest)
         while rest.last == UInt8(ascii: "]"), let start = rest.lastIndex(of: UInt8(ascii: "[")) {
-            let inside = rest[(start + 1)...].dropLast()
-            add(inside)
-            guard inside.allSatisfy({ (0x30...0x39).contains($0) }) else { break }
+            add(rest[(start + 1)...].dropLast())
             rest = rest[..<start]
             // Else each of many brackets would be looked at with all that stands before it.
             if rest.count <= longest || rest.last != UInt8(ascii: "]") { add(rest) }
@@ -53,7 +57,7 @@ struct RedactedNames: Sendable {
 
     /// Whether one of them stands anywhere in a text.
     func occur(in text: some Collection<UInt8>) -> Bool {
-        let text = text.map(\.asciiLowercased)
+        let text = RedactedNames.folded(text)
         return names.contains { !RedactedNames.places(of: $0, in: text[...]).isEmpty }
     }
 
@@ -63,7 +67,7 @@ struct RedactedNames: Sendable {
     enum Pairs {
         /// Those of a URL: before `&`.
         case query
-        /// Those of a form: a name may begin a line too, and its value ends before `&`.
+        /// Those of a form: before `&`.
         case form
         /// Those of a text that may be a form (HTML, `enctype=text/plain`): before `&`, or where a line ends.
         case text
@@ -76,14 +80,13 @@ struct RedactedNames: Sendable {
         result.reserveCapacity(text.count)
         var rest = text
         while true {
-            var end = rest.firstIndex { byte in
-                byte == UInt8(ascii: "&") || (kind != .query && (byte == 0x0A || byte == 0x0D))
+            let end = rest.firstIndex { byte in
+                byte == UInt8(ascii: "&") || (kind == .text && (byte == 0x0A || byte == 0x0D))
             }
             let pair = rest[..<(end ?? rest.endIndex)]
             let equals = pair.firstIndex(of: UInt8(ascii: "="))
             if let equals, isTakenOut(pair[..<equals], pair[(equals + 1)...]) {
                 result += pair[...equals] + Redaction.mark
-                if kind == .form { end = rest[pair.endIndex...].firstIndex(of: UInt8(ascii: "&")) }
             } else if isEncodedJSON(pair[..<(equals ?? pair.endIndex)], kind) {
                 result += Redaction.mark
             } else {
@@ -122,7 +125,8 @@ struct RedactedNames: Sendable {
         var start: Int?
         for index in text.indices {
             switch text[index] {
-            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: ";"): start = index + 1
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: ";"), 0x0A, 0x0D:
+                start = index + 1
             case UInt8(ascii: "="):
                 if let start, contains(RedactedNames.pairName(text[start..<index])) { return true }
                 start = nil
@@ -148,7 +152,7 @@ struct RedactedNames: Sendable {
 
     /// The name of a pair: of the first one of a query or a form what stands behind all that stands before that.
     private static func pairName(_ name: ArraySlice<UInt8>) -> [UInt8] {
-        let start = name.lastIndex { "?#;".utf8.contains($0) }.map { $0 + 1 } ?? name.startIndex
+        let start = name.lastIndex { "?#;\n\r".utf8.contains($0) }.map { $0 + 1 } ?? name.startIndex
         return decoded(name[start...]).trimming { $0 == 0x20 || $0 == 0x09 }
     }
 

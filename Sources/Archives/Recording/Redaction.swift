@@ -34,7 +34,7 @@ public struct Redaction: Sendable {
     /// - Parameter names: of fields, parameters and members of JSON, in any case; `default` stands for the standard ones.
     ///   Those that are named beside it are looked for in JSON of responses too.
     public init(names: some Sequence<String>) {
-        let names = names.map { Array($0.utf8).map(\.asciiLowercased) }
+        let names = names.map { RedactedNames.folded($0.utf8) }
         let own = Set(names.filter { !$0.elementsEqual(Redaction.standardName.utf8) && !$0.isEmpty })
         let hasStandard = names.contains { $0.elementsEqual(Redaction.standardName.utf8) }
         func joined(_ standard: [String]) -> Set<[UInt8]> {

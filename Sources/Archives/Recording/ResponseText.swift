@@ -23,7 +23,7 @@ enum ResponseText {
         self = ResponseText.mayBe(body.prefix(ResponseText.beginning), type: type)
         guard self == .json, ResponseText.isProgram(type) else { return }
         // A script may begin like JSON, or with a call.
-        if !JSONRedaction.isJSON(ResponseText.argument(body).map { Array(body[$0]) } ?? body) { self = .other }
+        if !JSONRedaction.isJSON(Array(body[ResponseText.value(body)])) { self = .other }
     }
 
     /// What a body may be that begins so.

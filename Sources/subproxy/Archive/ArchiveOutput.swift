@@ -68,10 +68,10 @@ struct ArchiveOutput {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == kind
     }
 
-    /// Whether a folder has nothing but what a recording has.
+    /// Whether a folder has nothing but what a recording has, and what a recorder that was killed leaves in it.
     static func isRecording(_ path: String) -> Bool {
         guard exists(path, S_IFDIR) else { return false }
-        let known: Set<String> = ["substitutions.yaml", "recording.yaml", "files"]
+        let known: Set<String> = ["substitutions.yaml", "recording.yaml", "files", ".recording-part"]
         return FolderRemoval.names(in: path).allSatisfy { known.contains($0) }
     }
 

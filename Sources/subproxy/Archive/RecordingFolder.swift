@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import Glibc
 
@@ -25,6 +26,44 @@ enum RecordingFolder {
         guard stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
         return access(file("recording.yaml", in: name), F_OK) != 0
             && access(file("substitutions.yaml", in: name), F_OK) != 0
+    }
+
+    /// Whether a path leads to a file of a recording, or to the place of one: its list, its rules, or anything in `files`.
+    ///
+    /// - Parameter recording: its folder, or its list.
+    static func hasPart(_ path: String, in recording: String) -> Bool {
+        let isList = LocalFile.name(of: recording) == "recording.yaml"
+        let recording = isList ? LocalFile.folder(of: recording) : recording
+        guard let top = FileStatus(recording), top.isFolder else { return false }
+        let bodies = file("files", in: recording)
+        let lists = ["recording.yaml", "substitutions.yaml"]
+        guard let status = FileStatus(path) else {
+            let isOfLists = lists.contains { $0 == LocalFile.name(of: path) }
+            let folder = LocalFile.folder(of: path)
+            return isOfLists && top.isSame(as: FileStatus(folder)) || isBelow(bodies, folder)
+        }
+        if lists.contains(where: { status.isSame(as: FileStatus(file($0, in: recording))) }) { return true }
+        return isBelow(bodies, path) || status.isFile && status.hasOtherNames && hasName(status, below: bodies)
+    }
+
+    /// Whether a path leads to a folder, or to something below it.
+    private static func isBelow(_ folder: String, _ path: String) -> Bool {
+        guard let folder = FileStatus(folder), let real = realpath(path, nil) else { return false }
+        defer { free(real) }
+        var path = String(cString: real)
+        while path != "/" {
+            if folder.isSame(as: FileStatus(path)) { return true }
+            path = LocalFile.folder(of: path)
+        }
+        return false
+    }
+
+    /// Whether a file has a name below a folder too.
+    private static func hasName(_ status: FileStatus, below folder: String) -> Bool {
+        FolderRemoval.names(in: folder).contains { name in
+            let path = file(name, in: folder)
+            return status.isSame(as: FileStatus(path)) || hasName(status, below: path)
+        }
     }
 
     private static func file(_ file: String, in folder: String) -> String {

@@ -49,7 +49,7 @@ struct RecordCommand: ProgramCommand {
             throw ValidationError("--redact and --no-redact exclude each other")
         }
         let target = try RecordTarget(name)
-        if let file = record.report { try ReplayReportText.check(file, others: target.maps + options.maps) }
+        if let file = record.report { try ReplayReportText.check(file, others: target.places + options.maps) }
         if record.page != nil { try ReplayWindow.check(hasNoSandbox: record.noSandbox) }
         let left = try target.find()
         // What was cut off in its first entry is recorded anew.
@@ -93,6 +93,10 @@ struct RecordCommand: ProgramCommand {
             run.archives.isAppended = true
             // Else each entry that is added would begin all sequences anew.
             run.watchesFiles = false
+        case (.once, nil) where ScratchRecording.isUnderWay(target),
+            (.newEpisodes, nil) where ScratchRecording.isUnderWay(target):
+            // Another one makes the first, which would take the place of this one.
+            throw RecordingRun.failure(.busy, target)
         case (.all, _), (_, nil):
             // Those that were there before: the ones that the recorder writes are none.
             run.options.maps = target.rules + options.maps
@@ -113,6 +117,9 @@ struct RecordCommand: ProgramCommand {
         }
         let holder = WindowHolder()
         run.began = { [record, options] proxy in
+            if let file = record.report {
+                try ReplayReportText.check(file, others: proxy.server.map.changeableFiles)
+            }
             guard let page = record.page else { return }
             try holder.open(page, proxy, authorityFolder: options.authorityFolder, hasNoSandbox: record.noSandbox)
         }

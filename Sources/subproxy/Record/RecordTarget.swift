@@ -49,6 +49,9 @@ struct RecordTarget {
     /// The maps that answer from what is there: the rules first, and the list, where they don't name it.
     var maps: [String] { namesList ? [path] : [path, file] }
 
+    /// Where it is written, and what is replayed of it.
+    var places: [String] { maps + [ScratchRecording.path(of: self)] }
+
     /// The rules of a folder, which answer while it is recorded too; none where they aren't there.
     var rules: [String] {
         let file = path + "/substitutions.yaml"

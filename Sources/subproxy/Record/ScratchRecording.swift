@@ -11,8 +11,8 @@ struct ScratchRecording {
     private let isFolder: Bool
     /// That of the old one, while it is there: nobody adds to it what would be lost.
     private let lock: FileLock?
-    /// Whether there is another one, which this one replaces.
-    var hasOld: Bool { Self.exists(target) }
+    /// Whether there was another one, which this one replaces.
+    let hasOld: Bool
 
     /// Removes what a recorder that was killed has left.
     ///
@@ -21,7 +21,7 @@ struct ScratchRecording {
     init(_ target: RecordTarget) throws(RecorderFailure) {
         let resolved = Self.resolved(target)
         self.target = resolved
-        path = resolved + ".new"
+        path = Self.path(of: target)
         isFolder = target.kind.format == .recording
         let name = isFolder ? "/recording.yaml" : ""
         lock = try FileLock(resolved + name)
@@ -29,6 +29,7 @@ struct ScratchRecording {
         guard !Self.exists(path) || (isFolder ? ArchiveOutput.isRecording(path) : Self.isArchive(path)) else {
             throw .system("'\(path)' is there, and is no recording")
         }
+        hasOld = Self.exists(resolved)
         // Where there was none, another recorder may make one at this moment.
         if left != nil || isFolder { withExtendedLifetime(left) { remove() } }
         guard isFolder else { return }
@@ -40,9 +41,12 @@ struct ScratchRecording {
         }
     }
 
+    /// Where one is written.
+    static func path(of target: RecordTarget) -> String { resolved(target) + ".new" }
+
     /// Whether a recorder writes one at this moment, which leaves the old one as it is until the end.
     static func isUnderWay(_ target: RecordTarget) -> Bool {
-        LockedFile.isLocked(resolved(target) + ".new" + (target.kind.format == .recording ? "/recording.yaml" : ""))
+        LockedFile.isLocked(path(of: target) + (target.kind.format == .recording ? "/recording.yaml" : ""))
     }
 
     /// A link stays one: what it leads to is replaced.
@@ -59,6 +63,8 @@ struct ScratchRecording {
     ///
     /// - Returns: why it can't be; nil where it is done.
     func place() -> String? {
+        // What has come there meanwhile is not replaced without being asked to.
+        if !hasOld, Self.exists(target) { return "something has come there meanwhile" }
         guard isFolder, Self.exists(target) else { return rename(path, target) == 0 ? nil : SystemError().text }
         // What has changed while it was recorded.
         if let reason = KeptFiles(of: target).link(into: path) { return reason }

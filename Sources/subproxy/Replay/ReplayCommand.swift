@@ -71,6 +71,9 @@ struct ReplayCommand: ProgramCommand {
         if replay.opensWindow { try ReplayWindow.check(hasNoSandbox: replay.noSandbox) }
         let holder = WindowHolder()
         run.began = { [replay, options] proxy in
+            if let file = replay.report {
+                try ReplayReportText.check(file, others: proxy.server.map.changeableFiles)
+            }
             for archive in proxy.server.map.archives where archive.table.count == 0 {
                 StandardStream.error.writeLine("subproxy: warning: \(archive.archive.name) has no entries")
             }

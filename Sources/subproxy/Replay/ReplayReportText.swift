@@ -16,14 +16,15 @@ struct ReplayReportText {
 
     /// Looks whether a report could be written, before anything is run that it is to be about.
     ///
-    /// - Parameter others: the paths of what is replayed or recorded, in whose place it must not be written.
+    /// - Parameter others: the paths of what is replayed or recorded, in whose place it must not be written; of folders
+    ///   the files of the recording.
     /// - Throws: ``CommandFailure`` with status 73 where it can't, and 64 where it has no name, or that of another.
     static func check(_ file: String, others: [String]) throws(CommandFailure) {
         guard file != "-" else { return }
         guard !file.isEmpty else {
             throw CommandFailure(status: .usage, message: "--report is empty; it names a file, as in: --report r.json")
         }
-        if let other = others.first(where: { isSame($0, file) }) {
+        if let other = others.first(where: { isSame($0, file) || RecordingFolder.hasPart(file, in: $0) }) {
             throw CommandFailure(
                 status: .usage, message: "the report '\(file)' would be written over '\(other)'; name another file")
         }
@@ -42,9 +43,13 @@ struct ReplayReportText {
 
     /// Whether two paths lead to one file, or would.
     private static func isSame(_ path: String, _ other: String) -> Bool {
-        var (first, second) = (stat(), stat())
-        guard stat(path, &first) == 0, stat(other, &second) == 0 else { return path == other }
-        return first.st_mode & S_IFMT == S_IFREG && first.st_ino == second.st_ino && first.st_dev == second.st_dev
+        guard let first = FileStatus(path), let second = FileStatus(other) else {
+            // One of them is made yet: in the same folder, by the same name.
+            guard let folder = FileStatus(LocalFile.folder(of: path)) else { return path == other }
+            return folder.isSame(as: FileStatus(LocalFile.folder(of: other)))
+                && LocalFile.name(of: path) == LocalFile.name(of: other)
+        }
+        return first.isFile && first.isSame(as: second)
     }
 
     /// Writes it to a file that only its owner may read, since it has whole URLs; text on standard error for `-`.

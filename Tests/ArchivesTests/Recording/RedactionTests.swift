@@ -283,6 +283,9 @@ struct RedactionTests {
                 #"cb({"pin":{"a":1},"items":[1]});"#, "text/javascript",
                 #"cb({"pin":"REDACTED","items":[1]});"#
             ),
+            (")]}'\n{\"pin\":1}", "text/javascript", ")]}'\n{\"pin\":\"REDACTED\"}"),
+            (#"for(;;);{"pin":1}"#, "application/x-javascript", #"for(;;);{"pin":"REDACTED"}"#),
+            (#"while(1);[{"pin":1}]"#, "text/javascript", #"while(1);[{"pin":"REDACTED"}]"#),
             (")]}',\n{\"pin\":[1],\"b\":2}", "text/plain", ")]}',\n{\"pin\":\"REDACTED\",\"b\":2}"),
             ("[" + String(repeating: "a", count: 1022) + "/*", "text/javascript", nil),
             ("// API callback\ncb({\"pin\":1});", "text/javascript", "// API callback\ncb({\"pin\":\"REDACTED\"});"),
@@ -311,10 +314,10 @@ struct RedactionTests {
     func readings() {
         let names = RedactedNames([Array("pin".utf8), Array("token".utf8)])
         func holds(_ name: String) -> Bool { names.contains(Array(name.utf8)) }
-        for name in ["pin", "a[Pin]", "pin[]", "pin[0][1]", "a.b.pin", "a.pin[][]", "a[b.pin]", "a[pin][0]"] {
+        for name in ["pin", "a[Pin]", "pin[]", "pin[0][1]", "a.b.pin", "a.pin[][]", "a[b.pin]", "a[pin][0]", "pin[a]", "a[pin][b]"] {
             #expect(holds(name))
         }
-        for name in ["pins", "pin.a", "pin[a]", "a[pin][b]", "[pin", "pin]", "pin.", ".", "[]", "]", ""] {
+        for name in ["pins", "pin.a", "pins[a]", "a[pins][b]", "[pin", "pin]", "pin.", ".", "[]", "]", ""] {
             #expect(!holds(name))
         }
         let brackets = ["[]", "[1]", "[.]", ".[]", "[].", "[[]", "[]]", "pin[]", "a.b[0]"]
