@@ -5,6 +5,9 @@ public import NIOCore
 ///
 /// Without a dynamic table a block means the same on every connection, so that it can be kept ready.
 public enum HPACKWriter {
+    /// Says that the dynamic table is empty from here on, and takes no fields (RFC 7541 §6.3).
+    public static let noTable: UInt8 = 0x20
+
     public static func writeStatus(_ status: Int, to block: inout ByteBuffer) {
         switch status {
         case 200: block.writeInteger(UInt8(0x88))

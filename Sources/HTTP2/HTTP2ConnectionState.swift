@@ -249,6 +249,14 @@ public struct HTTP2ConnectionState: Sendable {
         return settings.initialWindowSize &- before
     }
 
+    /// Whether the header block that is sent now has to begin with ``HPACKWriter/noTable``: the client's dynamic table has
+    /// become smaller since the last one (RFC 9113 §4.3.1).
+    public mutating func mustTellTable() -> Bool {
+        guard settings.hasSmallerTable else { return false }
+        settings.tellsTable()
+        return true
+    }
+
     /// A PING frame.
     ///
     /// - Returns: whether the frame is to be sent back.

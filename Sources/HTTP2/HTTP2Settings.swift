@@ -6,6 +6,10 @@ public struct HTTP2Settings: Equatable, Sendable {
     public private(set) var initialWindowSize = HTTP2Window.initialSize
     /// The largest frame that it takes: bytes; the default is 16 KiB.
     private(set) var maxFrameSize = HTTP2Settings.leastFrameSize
+    /// The largest dynamic table that it has for the fields sent to it: bytes; the default is 4,096.
+    private var headerTableSize = 4096
+    /// Whether that has become smaller, which the next header block has to acknowledge.
+    private(set) var hasSmallerTable = false
 
     public static let leastFrameSize = 1 << 14
     private static let largestFrameSize = 1 << 24 - 1
@@ -16,6 +20,9 @@ public struct HTTP2Settings: Equatable, Sendable {
         guard payload.readableBytes % 6 == 0 else { throw .connection(.frameSizeError) }
         while let (name, value) = payload.readMultipleIntegers(as: (UInt16, UInt32).self) {
             switch name {
+            case 0x1:
+                if Int(value) < headerTableSize { hasSmallerTable = true }
+                headerTableSize = Int(value)
             case 0x2: guard value <= 1 else { throw .connection(.protocolError) }
             case 0x4:
                 guard value <= UInt32(HTTP2Window.largestSize) else { throw .connection(.flowControlError) }
@@ -25,11 +32,14 @@ public struct HTTP2Settings: Equatable, Sendable {
                     throw .connection(.protocolError)
                 }
                 maxFrameSize = Int(value)
-            // The fields that are sent use no dynamic table, nothing is pushed, and unknown ones are ignored.
+            // Nothing is pushed, and unknown ones are ignored.
             default: break
             }
         }
     }
+
+    /// The next header block tells that no dynamic table is used.
+    mutating func tellsTable() { hasSmallerTable = false }
 
     /// Writes the proxy's own SETTINGS frame.
     public static func write(streams: Int, headerSectionBytes: Int, to bytes: inout ByteBuffer) {

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Host and port of a CONNECT request (RFC 9112 §3.2.3).
 public struct Authority: Sendable, Equatable {
-    /// The host in lower case and without the root's dot, IPv6 addresses with their brackets.
+    /// The host in lower case and without the root's dot, IPv6 addresses with their brackets; addresses in one form.
     public let host: String
     public let port: UInt16
 
@@ -23,7 +23,7 @@ public struct Authority: Sendable, Equatable {
         guard let port, let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes[colon &+ 1] != 0x30 else {
             throw .invalidPort
         }
-        host = String(decoding: bytes[range].lazy.map(\.asciiLowercased), as: UTF8.self)
+        host = String(decoding: IPAddressText.normalHost(UnsafeRawBufferPointer(rebasing: bytes[range])), as: UTF8.self)
         self.port = port
     }
 

@@ -15,7 +15,11 @@ enum URINormaliser {
         for byte in received[0..<parts.schemeLength] { out.append(byte.asciiLowercased) }
         out.append(contentsOf: [0x3a, 0x2f, 0x2f])
         let hostStart = out.count
-        for byte in received[parts.host] { out.append(byte.asciiLowercased) }
+        if parts.scheme == .other {
+            for byte in received[parts.host] { out.append(byte.asciiLowercased) }
+        } else {
+            out += IPAddressText.normalHost(UnsafeRawBufferPointer(rebasing: received[parts.host]))
+        }
         let host = hostStart..<out.count
         if let port = parts.port, port != parts.scheme.defaultPort {
             out.append(0x3a)

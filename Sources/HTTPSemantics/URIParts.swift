@@ -28,7 +28,9 @@ struct URIParts {
             // A host that is a plain name, with the path behind it, is what nearly all URLs have.
             let start = index
             while index < bytes.count, bytes[index].isMember(of: .lowerHost) { index &+= 1 }
-            if index > start, index < bytes.count, bytes[index] == 0x2f, bytes[index &- 1] != UInt8(ascii: ".") {
+            if index > start, index < bytes.count, bytes[index] == 0x2f, bytes[index &- 1] != UInt8(ascii: "."),
+                bytes[start] &- 0x30 > 9
+            {
                 host = start..<index
                 port = nil
             } else {
@@ -149,7 +151,7 @@ struct URIParts {
 
     /// Splits `host [ ":" port ]` and validates both (RFC 3986 §3.2.2, §3.2.3).
     ///
-    /// The root's dot behind a name does not belong to the host: `www.example.com.` is `www.example.com`, so that both
+    /// Addresses have more forms than one: see ``IPAddressText``. The root's dot behind a name does not belong to the host: `www.example.com.` is `www.example.com`, so that both
     /// find the same rules, stored responses and certificates.
     static func hostAndPort(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ scheme: URIScheme, _ isNormalised: inout Bool
@@ -183,6 +185,10 @@ struct URIParts {
             isNormalised = false
         }
         guard !host.isEmpty || scheme == .other else { throw .invalidHost }
+        // What stands before the path of other schemes is a name, whatever it looks like.
+        if scheme != .other, !IPAddressText.isNormal(UnsafeRawBufferPointer(rebasing: bytes[host])) {
+            isNormalised = false
+        }
         guard hostEnd < range.upperBound else { return (host, nil) }
         guard bytes[hostEnd] == UInt8(ascii: ":") else { throw .invalidPort }
         let digits = UnsafeRawBufferPointer(rebasing: bytes[hostEnd &+ 1..<range.upperBound])

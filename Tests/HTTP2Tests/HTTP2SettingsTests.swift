@@ -26,6 +26,29 @@ struct HTTP2SettingsTests {
         }
     }
 
+    @Test("A dynamic table that became smaller is to be acknowledged once, another one not at all")
+    func table() throws {
+        func table(_ sizes: UInt32...) -> ByteBuffer {
+            var payload = ByteBuffer()
+            for size in sizes { payload.writeMultipleIntegers(UInt16(0x1), size) }
+            return payload
+        }
+        let cases: [(sizes: [UInt32], isSmaller: Bool)] = [
+            ([4096], false), ([65_536], false), ([0], true), ([100], true), ([0, 4096], true),
+        ]
+        for (sizes, isSmaller) in cases {
+            var settings = HTTP2Settings()
+            for size in sizes { try settings.apply(table(size)) }
+            #expect(settings.hasSmallerTable == isSmaller, "\(sizes)")
+            settings.tellsTable()
+            #expect(!settings.hasSmallerTable)
+        }
+        var settings = HTTP2Settings()
+        try settings.apply(table(65_536))
+        try settings.apply(table(4096, 1 << 20))
+        #expect(settings.hasSmallerTable)
+    }
+
     @Test("The last of several values counts, and a part of one is an error")
     func order() throws {
         var settings = HTTP2Settings()

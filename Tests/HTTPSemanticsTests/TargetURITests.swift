@@ -82,6 +82,29 @@ struct TargetURITests {
     }
 
     @Test(
+        "An address is one host, however it is written",
+        arguments: [
+            ("http://127.1/x", "http://127.0.0.1/x"), ("http://0177.0.0.1:8080/", "http://127.0.0.1:8080/"),
+            ("http://2130706433/", "http://127.0.0.1/"), ("http://0x7f.1", "http://127.0.0.1/"),
+            ("https://127.0.0.1./a", "https://127.0.0.1/a"), ("http://0X7F000001/", "http://127.0.0.1/"),
+            ("http://[0:0:0:0:0:0:0:1]/x", "http://[::1]/x"), ("http://[::0001]:81/", "http://[::1]:81/"),
+            ("http://[::FFFF:127.0.0.1]/", "http://[::ffff:127.0.0.1]/"),
+            ("http://[::ffff:7f00:1]/", "http://[::ffff:127.0.0.1]/"),
+            ("http://[2001:DB8:0:0:1:0:0:1]/", "http://[2001:db8::1:0:0:1]/"),
+            // Names, one of which looks like an address.
+            ("http://1e100.net/", "http://1e100.net/"), ("http://1.2.3.4.5/", "http://1.2.3.4.5/"),
+            ("http://256.0.0.1/", "http://256.0.0.1/"), ("http://09.1/", "http://09.1/"),
+            ("http://127.1.test/", "http://127.1.test/"), ("assets://127.1/x", "assets://127.1/x"),
+        ])
+    func addresses(value: String, expected: String) throws {
+        let uri = try TargetURI(value)
+        #expect(uri.description == expected)
+        #expect(try TargetURI(expected).description == expected)
+        let form = try Array(value.utf8).withUnsafeBytes { try TargetURI.normalForm(of: $0) }
+        #expect(form.bytes.map { String(decoding: $0, as: UTF8.self) } ?? value == expected)
+    }
+
+    @Test(
         "What has nothing but dots at the end of its host is malformed", arguments: [".", "..", "a..", "a...", ".:80"])
     func dots(host: String) {
         for scheme in ["http", "https", "assets"] {

@@ -162,7 +162,8 @@ final class RecordingFiles {
     /// Whether the folder of the bodies is there and is none: a link, through which nothing is written.
     var hasOtherFiles: Bool {
         var status = stat()
-        return fstatat(folder, RecordingFiles.bodies, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT != S_IFDIR
+        return fstatat(folder, RecordingFiles.bodies, &status, AT_SYMLINK_NOFOLLOW) == 0
+            && status.st_mode & S_IFMT != S_IFDIR
     }
 
     /// Opens a file for reading; nil where there is none.

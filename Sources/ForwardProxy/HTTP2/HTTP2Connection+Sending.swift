@@ -32,6 +32,10 @@ extension HTTP2Connection {
     func writeHeaders(stream: UInt32, _ block: ByteBuffer, isLast: Bool) {
         state.sentResponse(0)
         var rest = block
+        if state.mustTellTable() {
+            rest = ByteBuffer(integer: HPACKWriter.noTable)
+            rest.writeImmutableBuffer(block)
+        }
         var header = HTTP2FrameHeader(
             length: 0, kind: .headers, flags: isLast ? .endStream : [], stream: stream)
         repeat {

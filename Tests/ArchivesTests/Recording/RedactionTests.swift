@@ -314,7 +314,10 @@ struct RedactionTests {
     func readings() {
         let names = RedactedNames([Array("pin".utf8), Array("token".utf8)])
         func holds(_ name: String) -> Bool { names.contains(Array(name.utf8)) }
-        for name in ["pin", "a[Pin]", "pin[]", "pin[0][1]", "a.b.pin", "a.pin[][]", "a[b.pin]", "a[pin][0]", "pin[a]", "a[pin][b]"] {
+        for name in [
+            "pin", "a[Pin]", "pin[]", "pin[0][1]", "a.b.pin", "a.pin[][]", "a[b.pin]", "a[pin][0]", "pin[a]",
+            "a[pin][b]",
+        ] {
             #expect(holds(name))
         }
         for name in ["pins", "pin.a", "pins[a]", "a[pins][b]", "[pin", "pin]", "pin.", ".", "[]", "]", ""] {

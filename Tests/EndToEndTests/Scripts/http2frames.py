@@ -366,6 +366,26 @@ def last_of_two_window_sizes(stage):
         assert len(got.payload) == 1, len(got.payload)
 
 
+def smaller_table(stage):
+    """The next header block, and no other one, says that the dynamic table is empty (RFC 9113 §4.3.1)."""
+    def first_byte(wire):
+        wire.open()
+        while (got := wire.read()).kind != HEADERS:
+            pass
+        wire.fields.decode(got.payload)
+        return got.payload[0]
+
+    for size in (0, 100, 4095):
+        with stage.wire(initial=[(HEADER_TABLE_SIZE, size)]) as wire:
+            assert first_byte(wire) == 0x20 and first_byte(wire) != 0x20, size
+        with stage.wire() as wire:
+            assert first_byte(wire) != 0x20
+            wire.send(settings((HEADER_TABLE_SIZE, size)))
+            assert first_byte(wire) == 0x20 and first_byte(wire) != 0x20, size
+    with stage.wire(initial=[(HEADER_TABLE_SIZE, 65536)]) as wire:
+        assert first_byte(wire) != 0x20
+
+
 def request_after_goaway(stage):
     with stage.wire() as wire:
         stream = wire.open()
@@ -385,7 +405,7 @@ CASES += [
     ("all of it byte by byte", byte_by_byte), ("a window of 1", window_of_one),
     ("a window that is changed later", window_changed_later), ("a window that is made negative", window_made_negative),
     ("two window sizes in one SETTINGS", last_of_two_window_sizes),
-    ("GOAWAY lets the request under way finish", request_after_goaway),
+    ("a dynamic table that becomes smaller", smaller_table), ("GOAWAY lets the request under way finish", request_after_goaway),
     ("a request behind an error of the connection", frames_behind_an_error)]
 
 if __name__ == "__main__":
