@@ -2,7 +2,8 @@ import Glibc
 
 /// Removes folders with all that is in them.
 public enum FolderRemoval {
-    private static let deepest = 64
+    /// As many as a path has room for (PATH_MAX).
+    private static let deepest = 2048
 
     /// Removes a file, or a folder with all in it; links are removed, not followed.
     ///

@@ -4,7 +4,7 @@ import HTTPSemantics
 extension StoredResponse {
     /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
     ///
-    /// Set-Cookie is taken by a shared cache only where the newer response itself gives freshness explicitly. A Date
+    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh. A Date
     /// that the newer response lacks is the time of its receipt.
     ///
     /// - Parameter request: The request, for a Vary that names others than before; nil where it is known to name the
@@ -14,9 +14,8 @@ extension StoredResponse {
         let parsedDate = CacheDate.first(.date, in: newer.fields, now: wall)
         let date = parsedDate ?? wall
         let own = ResponseDirectives(newer.fields, policy: policy)
-        let isExplicit =
-            own.maxAge != nil || (policy.isShared && own.sMaxAge != nil)
-            || (!own.isTargeted && newer.fields.contains(.expires))
+        let lifetime = FreshnessLifetime(
+            own, fields: newer.fields, status: status, date: date, lastModified: nil, policy: policy)
         let ruling =
             own.isTargeted || (newer.fields.contains(.cacheControl) && !self.directives.isTargeted)
             ? own : self.directives
@@ -25,7 +24,7 @@ extension StoredResponse {
         let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
         let merged = UpdatingFields.updated(
             fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
-            isSameContent: hasSameStrongTag(newer.fields), takesCookies: !policy.isShared || isExplicit,
+            isSameContent: hasSameStrongTag(newer.fields), takesCookies: !policy.isShared || lifetime.isGiven,
             replacingDate: isDateKept ? nil : date)
         // Without directives of its own the stored ones stay, also those of a field that was not kept.
         let hasDirectives = own.isTargeted || newer.fields.contains(.cacheControl)

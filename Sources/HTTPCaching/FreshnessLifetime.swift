@@ -29,6 +29,9 @@ public struct FreshnessLifetime: Sendable, Equatable {
         }
     }
 
+    /// Whether the origin said that the response is fresh for a while.
+    var isGiven: Bool { isExplicit && seconds > 0 }
+
     /// - Parameters:
     ///   - date: Unix seconds: the Date, or the time of receipt where it is missing or malformed.
     ///   - lastModified: Unix seconds; nil where it is missing or malformed.

@@ -16,7 +16,7 @@ public enum StoreRefusal: UInt8, Sendable, CaseIterable, Equatable {
     case isPrivate
     /// The request had Authorization, and nothing in the response allows sharing it (RFC 9111 §3.5).
     case authorization
-    /// Set-Cookie in a shared cache, without explicit freshness.
+    /// Set-Cookie in a shared cache, where the origin doesn't say that the response is fresh.
     case setCookie
     /// Vary is `*` or malformed.
     case varyAny

@@ -9,7 +9,7 @@ import NIOCore
 /// - Not with `no-store` in the request or the response; but `must-understand` takes the response's back where the
 ///   status is a known one, and where it is not, refuses by itself.
 /// - A shared cache: not with `private` that names no fields; to a request with Authorization only with `public`,
-///   `must-revalidate` or s-maxage; Set-Cookie only with max-age, s-maxage or Expires.
+///   `must-revalidate` or s-maxage; Set-Cookie only where max-age, s-maxage or Expires makes it fresh.
 /// - Not where Vary is `*`.
 /// - 206 only as the answer to a Range, with one valid Content-Range; one that holds all bytes is stored as a 200.
 /// - And only where the response says so: by max-age, s-maxage, Expires or `public`, or by a status that is cacheable
@@ -83,7 +83,7 @@ public enum Storing {
         guard isAllowed else { return .notExplicit }
         if request.method == .post, !lifetime.isExplicit { return .notExplicit }
         guard policy.isShared else { return nil }
-        if response.fields.contains(.setCookie), !lifetime.isExplicit, !unstored.recognised.contains(.setCookie) {
+        if response.fields.contains(.setCookie), !lifetime.isGiven, !unstored.recognised.contains(.setCookie) {
             return .setCookie
         }
         guard lifetime.source != .none || directives.speakOfCaching else { return .notExplicit }

@@ -46,6 +46,34 @@ struct ReplayedFileTests {
         #expect(try binary.get("http://a.test/other").status == 503)
     }
 
+    @Test("What lies where a body was that was not asked for yet is never kept for it, however long it is asked for")
+    func changedBeforeItIsRead() throws {
+        let folder = TemporaryFolder()
+        let secret = String(repeating: "SECRET", count: 100)
+        let text = Self.har(
+            Self.entry("http://a.test/plain", String(repeating: "B", count: 600)), Self.entry("http://a.test/s", secret)
+        )
+        let path = try folder.write("a.har", text)
+        let binary = try RunningBinary(map: path, ["--offline"])
+        #expect(try binary.get("http://a.test/s").text == secret)
+        // As long as before; where the first body was stands the second.
+        let start = try #require(text.range(of: "BBB")).lowerBound
+        let other = try #require(text.range(of: secret)).lowerBound
+        let moved = String(text[other...])
+        let count = text.distance(from: text.startIndex, to: start)
+        let wreck = String(repeating: " ", count: count) + moved
+        let handle = try #require(FileHandle(forWritingAtPath: path))
+        try handle.write(contentsOf: Data((wreck + String(repeating: " ", count: text.count - wreck.count)).utf8))
+        try handle.close()
+        try Wait.until { try Self.failures(binary) }
+        for _ in 0..<4 {
+            #expect(try binary.get("http://a.test/plain").status == 503)
+            let part = try binary.get("http://a.test/plain", fields: ["Range: bytes=0-9"])
+            #expect(part.status == 503)
+            #expect(try binary.get("http://a.test/s").text == secret)
+        }
+    }
+
     @Test("A file beside a HAR that has a body counts when it is edited, comes and goes")
     func siblings() throws {
         let folder = TemporaryFolder()

@@ -92,7 +92,10 @@ struct UpdatingFieldsTests {
         #expect(try !Self.updated([cookie, "Cache-Control: public"]).contains(cookie))
         #expect(try Self.updated([cookie, "Cache-Control: max-age=5"]).contains(cookie))
         #expect(try Self.updated([cookie, "Cache-Control: s-maxage=5"]).contains(cookie))
-        #expect(try Self.updated([cookie, "Expires: 0"]).contains(cookie))
+        #expect(try Self.updated([cookie, "Expires: \(date(60))"]).contains(cookie))
+        for stale in ["Expires: 0", "Cache-Control: max-age=0", "Cache-Control: s-maxage=0, max-age=5"] {
+            #expect(try !Self.updated([cookie, stale]).contains(cookie))
+        }
         #expect(try Self.updated([cookie], policy: privatePolicy).contains(cookie))
         #expect(try Self.updated([], old: Self.old + [cookie]).contains(cookie))
     }

@@ -148,7 +148,9 @@ struct EntryLoader: Sendable {
         var exchange = entry.exchange
         let isPassed = entry.passedCoding != nil
         // Keeps a body, and with it what else answers of its exchange.
-        func keep(_ contents: [MadeContent], undecodable: EntryFailure? = nil) -> LoadedFile {
+        func keep(_ contents: [MadeContent], undecodable: EntryFailure? = nil) throws(ArchiveProblem) -> LoadedFile {
+            // What was read of a file that has changed meanwhile is of another one, for the requests to come too.
+            guard archive.isIntact else { throw ArchiveProblem(.error, "") }
             var answer = exchange
             answer.body.codings = codings
             answer.requestFields = []
@@ -168,7 +170,7 @@ struct EntryLoader: Sendable {
         }
         guard !exchange.body.codings.isEmpty else {
             let content = MadeContent(coding: nil, etag: tag(stored), body: ByteBuffer(bytes: stored))
-            entry.content = keep([content])
+            entry.content = try keep([content])
             return
         }
         let coding =
@@ -185,12 +187,12 @@ struct EntryLoader: Sendable {
                 limits: archive.archive.limits)
             guard let decoded = try whole(&stream, limit: limit) else { return }
             let plain = MadeContent(coding: nil, etag: tag(decoded), body: ByteBuffer(bytes: decoded))
-            entry.content = keep([plain] + (coded.map { [$0] } ?? []))
+            entry.content = try keep([plain] + (coded.map { [$0] } ?? []))
         } catch {
             // A client that takes the coding can have it all the same.
             guard let coded else { throw error }
             entry.undecodable = EntryFailure(error)
-            entry.content = keep([coded], undecodable: entry.undecodable)
+            entry.content = try keep([coded], undecodable: entry.undecodable)
         }
     }
 

@@ -92,7 +92,7 @@ extension Fetch {
         }
         // A reader that is behind keeps all of it, also when the store has given it up.
         if !recording.body.isLagging { recording.body.reservation.release() }
-        cache.insert(recording.stored, content, key: key, for: cacheRequest, epoch: epoch)
+        cache.insert(recording.stored, content, key: key, for: cacheRequest, requestedAt: requestedAt, epoch: epoch)
     }
 
     /// The origin gave no response.

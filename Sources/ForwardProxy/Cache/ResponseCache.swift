@@ -45,16 +45,23 @@ final class ResponseCache: Sendable {
     ///
     /// - Parameters:
     ///   - request: the request that it answers.
-    ///   - epoch: taken when the request was sent.
+    ///   - requestedAt: when that was sent.
+    ///   - epoch: taken then.
     func insert(
         _ stored: StoredResponse, _ content: [ByteBuffer], key: CacheKey, for request: CacheRequest,
-        epoch: StoreEpoch
+        requestedAt: CacheInstant, epoch: StoreEpoch
     ) {
         let others = store.entries(for: key).filter { $0.metadata.selection.matches(request) }
         // What an invalidation has overtaken must not take with it what has come since.
         guard store.epoch(for: key) == epoch else { return }
-        // A long body may end after a newer response has come.
-        guard !others.contains(where: { $0.metadata.receivedAt.steady > stored.receivedAt.steady }) else { return }
+        // A long body may end after a newer response has come, and a slow origin may answer with what is older by its Date
+        // (RFC 9111 §4) than what came while it was asked.
+        let isOvertaken = others.contains { other in
+            let cameMeanwhile = other.metadata.receivedAt.steady > requestedAt.steady
+            return other.metadata.receivedAt.steady > stored.receivedAt.steady
+                || cameMeanwhile && other.metadata.date > stored.date
+        }
+        guard !isOvertaken else { return }
         guard stored.part != nil else {
             insert(stored, content, key: key, replacing: others, epoch)
             return

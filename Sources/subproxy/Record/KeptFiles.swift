@@ -63,6 +63,8 @@ struct KeptFiles {
                 rest = rest[start...]
                 let common = zip(rest, name).prefix { $0 == $1 }.count
                 if common == name.count { return true }
+                // A capture stands for the rest of a name, or of its folder's.
+                if common > folders[0], rest.dropFirst(common).first == UInt8(ascii: "$") { return true }
                 // `files/a`, or `files/a/`, and nothing of a name behind it; `files` alone may be any word.
                 let isFolder = folders.contains(common - 1) || folders.dropFirst().contains(common)
                 if isFolder, rest.dropFirst(common).first.map(KeptFiles.endsName) ?? true { return true }

@@ -62,6 +62,27 @@ struct CacheCollapseTests {
         #expect(try answer(again).body == "7")
     }
 
+    @Test("a response that comes late, and is older by its Date, does not take the place of what came meanwhile")
+    func overtaken() throws {
+        let gate = Gate()
+        let stage = try stage(gate) { _, number in
+            let date = httpDate(number == 1 ? -20 : number == 2 ? -10 : -30)
+            return response("200 OK", "Cache-Control: max-age=60", "Date: \(date)", body: "\(number)")
+        }
+        let slow = try stage.begin()
+        try gate.awaitArrivals()
+        stage.clock.advance(seconds: 1)
+        #expect(try stage.get("/", "Cache-Control: no-cache").body == "2")
+        gate.open()
+        #expect(try answer(slow).body == "1")
+        #expect(try stage.get().body == "2")
+        stage.clock.advance(seconds: 1)
+        // One that is asked for afterwards counts, whatever its Date.
+        #expect(try stage.get("/", "Cache-Control: no-cache").body == "3")
+        #expect(try stage.get().body == "3")
+        #expect(stage.count == 3)
+    }
+
     @Test("errors of the origin are no answer for those who wait", arguments: ["500 X", "dies"])
     func errors(_ status: String) throws {
         let gate = Gate()

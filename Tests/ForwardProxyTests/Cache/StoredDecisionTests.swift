@@ -143,7 +143,8 @@ struct RefusedOriginTests {
             guard case .store(let stored) = verdict else { return }
             let key = CacheKey(uri)
             cache.insert(
-                stored, [ByteBuffer(string: body)], key: key, for: request, epoch: cache.store.epoch(for: key))
+                stored, [ByteBuffer(string: body)], key: key, for: request, requestedAt: now,
+                epoch: cache.store.epoch(for: key))
         }
     }
 }
