@@ -69,6 +69,37 @@ struct FullOutputTests {
         #expect(access(folder.at("new.har"), F_OK) != 0)
     }
 
+    @Test(
+        "is no file of a recording either, nor one that a map names, by whatever path",
+        arguments: [
+            "replay out --report out/recording.yaml", "replay out/ --report ./out/substitutions.yaml",
+            "replay out/recording.yaml --report out/substitutions.yaml", "replay out/ --report out/files/new.json",
+            "replay out/ --report list.json", "replay out/ --report body.json", "record -o out --report body.json",
+            "record -o out/ --mode all --report list.json", "record -o out/ --report out/files/new.json",
+            "record -o new.har --report ./new.har", "record -o new.har --mode all --report new.har.new",
+            "record -o new/ --report ./new", "replay out/ --map top.yaml --report more.yaml",
+            "record -o new/ --map top.yaml --report a.har",
+        ])
+    func reportInRecording(command: String) throws {
+        #expect(try run("archive convert a.har out/", "").status == 0)
+        try folder.write("top.yaml", "include: [more.yaml]\narchives: [a.har]\n")
+        try folder.write("more.yaml", "substitutions:\n  http://a.test/: { text: a }\n")
+        let body = try ChildProcess.run(["find", folder.at("out/files"), "-type", "f"]).output.split(separator: "\n")
+        #expect(link(folder.at("out/recording.yaml"), folder.at("list.json")) == 0)
+        #expect(link(String(try #require(body.first)), folder.at("body.json")) == 0)
+        let digests = ["sh", "-c", "cd $0 && find . -type f ! -path './ca/*' | sort | xargs sha256sum", folder.path]
+        let before = try ChildProcess.run(digests).output
+        let refused = try run("\(command) --ca-dir ca -- echo ran", "")
+        #expect(refused.status == 64 && refused.output.isEmpty, "\(refused.error)")
+        #expect(refused.error.contains("would be written over"), "\(refused.error)")
+        let after = try ChildProcess.run(digests).output
+        let isBegun = command.contains("new/ --map")
+        #expect(isBegun ? before.split(separator: "\n").allSatisfy { after.contains($0) } : after == before)
+        // Beside them there is room.
+        let beside = try run("replay out/ --report out/report.json --ca-dir ca -- true", "")
+        #expect(beside.status == 0, "\(beside.error)")
+    }
+
     @Test("is that of --report too, whose file is told by its name")
     func report() throws {
         let line = "subproxy: error: the report '/dev/full' can't be written: No space left on device\n"

@@ -105,6 +105,10 @@ struct RecordTests {
             try stage.folder.write("r/substitutions.yaml", "archives: [recording.yaml]\n# mine\n")
             try stage.folder.write("r/README", "mine")
             try stage.folder.write("r/files/own.txt", "mine")
+            // What a recorder leaves that was killed while it wrote a body.
+            #expect(mkdir(stage.folder.at("r.new"), 0o700) == 0)
+            try stage.folder.write("r.new/recording.yaml", "")
+            try stage.folder.write("r.new/.recording-part", "a part")
         }
         let second = try stage.fetch(name, ["--mode", "all"], "/c")
         #expect(second.status == 0 && second.output == "200 ")
@@ -128,17 +132,18 @@ struct RecordTests {
     @Test("all keeps recorded files that rules name, also in a map that is included, and by their folder")
     func allKeepsNamed() throws {
         let stage = try Stage()
-        #expect(try stage.fetch("r/", [], "/a", "/b", "/c/1", "/d/1").output == "200 200 200 200 ")
+        #expect(try stage.fetch("r/", [], "/a", "/b", "/c/1", "/d/1", "/e?n=1").output == "200 200 200 200 200 ")
         let files = "files/127.0.0.1_\(stage.origin.port)"
         try stage.folder.write(
             "r/substitutions.yaml",
             "include: [more.yaml]\narchives: [recording.yaml]\n"
-                + "substitutions:\n  http://a.test/: \(files)/c/  # these files stay\n")
+                + "substitutions:\n  http://a.test/: \(files)/c/  # these files stay\n"
+                + "  http://c.test/*: { file: \"\(files)/e,n=$1.txt\" }\n")
         try stage.folder.write("r/more.yaml", ServedMap.text("http://b.test/a: \(files)/a.txt"))
         let second = try stage.fetch("r/", ["--mode", "all"], "/new")
         #expect(second.status == 0, "\(second.error)")
         let left = try ChildProcess.run(["find", stage.folder.at("r/files"), "-type", "f", "-printf", "%P\\n"]).output
-        let names = ["a.txt", "c/1.txt", "new.txt"].map { "127.0.0.1_\(stage.origin.port)/\($0)" }
+        let names = ["a.txt", "c/1.txt", "e,n=1.txt", "new.txt"].map { "127.0.0.1_\(stage.origin.port)/\($0)" }
         #expect(left.split(separator: "\n").map(String.init).sorted() == names, "\(left)")
         let replayed = try stage.run("r/", ["--fail-on-miss"], stage.curl + ["http://b.test/a", "http://a.test/1.txt"])
         #expect(replayed.status == 0 && replayed.output == "body of /abody of /c/1", "\(replayed)")
@@ -224,6 +229,15 @@ struct RecordTests {
         }
         try second([])
         try second(["--mode", "all"])
+        // One that makes the first recording in another way.
+        let other = "other-\(name)"
+        let anew = try RunningBinary(command: ["record", "-o", stage.folder.at(other), "--mode", "all"])
+        for options in [[], ["--update"], ["--mode", "all"]] {
+            let refused = try stage.run(other, options, ["true"])
+            #expect(refused.status == 73 && refused.error.contains("another recorder writes it"), "\(options)")
+        }
+        anew.process.send(SIGTERM)
+        #expect(try anew.process.finish() == 0)
         #expect(try first.get(stage.url("/a")).status == 200)
         try Wait.until { try stage.counts(name).hasPrefix("1 entry") }
         try second([])

@@ -161,7 +161,7 @@ extension EndToEnd {
         /// Text and picture are the live page's.
         private func views(_ names: [String]) throws {
             var views: [[String: Any]] = [
-                ["name": "live", "url": site.url("/"), "hosts": ["other.test"], "scroll": true],
+                ["name": "live", "url": site.url("/"), "hosts": ["other.test"], "scroll": "more 3"],
                 ["name": "file", "url": "file://\(folder.at("p.mhtml"))"],
                 ["name": "playwright", "url": site.url("/"), "har": folder.at("p.har")],
             ]

@@ -3,7 +3,7 @@
 
 Standard input has an object: `chromium`, the program; `views`, a list of objects with `name`, `url` and how the page
 comes: `hosts` (names that are this machine's), `proxy` (HOST:PORT), `har` (a file for routeFromHAR, and nothing else).
-`scroll` goes to the page's end and back first. `pictures` is a folder for screenshots.
+`scroll`, a text, goes to the page's end first, until the text is there, and back. `pictures` is a folder for screenshots.
 
 The output has for each name: `text`, of the document and of its frames; `picture`, the SHA-256 of a screenshot;
 `images`, how many there are and how many of them show something; `failed`, URLs that were not answered.
@@ -20,11 +20,11 @@ IMAGES = """() => {
   for (const root of roots) if (root) images.push(...root.querySelectorAll('img'));
   return [images.length, images.filter(image => image.complete && image.naturalWidth > 0).length];
 }"""
-END = """async () => {
-  for (let step = 0; step < 100; step++) {
+END = """async text => {
+  for (let step = 0; step < 1000; step++) {
     scrollBy(0, innerHeight);
     await new Promise(done => setTimeout(done, 100));
-    if (scrollY + innerHeight >= document.documentElement.scrollHeight - 1) break;
+    if (document.body.innerText.includes(text) && scrollY + innerHeight >= document.documentElement.scrollHeight - 1) break;
   }
   await Promise.all([...document.images].filter(i => i.src && !i.complete).map(
     i => new Promise(done => { i.onload = i.onerror = done })));
@@ -48,7 +48,7 @@ def look(playwright, chromium, view, pictures):
         page.goto(view["url"], wait_until="load")
         page.wait_for_load_state("networkidle")
         if view.get("scroll"):
-            page.evaluate(END)
+            page.evaluate(END, view["scroll"])
             page.wait_for_load_state("networkidle")
         text = [frame.evaluate("document.body ? document.body.innerText : ''") for frame in page.frames]
         # Fields are grey in .mhtml files, and what is typed as a password is not saved.
