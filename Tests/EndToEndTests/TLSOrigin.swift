@@ -1,3 +1,4 @@
+import Glibc
 import ProxyTestKit
 
 /// The origin of `Scripts/tlsorigin.py`: TLS with a certificate of a test's own, or WebSocket in the clear.
@@ -20,6 +21,9 @@ final class TLSOrigin {
         self.process = process
         self.port = port ?? 0
     }
+
+    /// Ends it, and with it its connections.
+    func stop() { process.send(SIGKILL) }
 
     /// What it has told: `name HOST`, `handshake VERSION`, `request PATH`, `early BYTES`, `failed REASON`.
     var events: [String] { process.output.split(separator: "\n").dropFirst().map(String.init) }
