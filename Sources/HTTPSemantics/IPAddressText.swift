@@ -28,7 +28,7 @@ public enum IPAddressText {
     /// `0x7f.1`, `2130706433`.
     ///
     /// - Parameter host: an address of IPv6 in brackets; any bytes.
-    static func normalHost(_ host: UnsafeRawBufferPointer) -> [UInt8] {
+    public static func normalHost(_ host: UnsafeRawBufferPointer) -> [UInt8] {
         let lower = host.map(\.asciiLowercased)
         if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]"), host.count > 2 {
             var address = in6_addr()

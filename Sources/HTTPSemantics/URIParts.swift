@@ -151,8 +151,9 @@ struct URIParts {
 
     /// Splits `host [ ":" port ]` and validates both (RFC 3986 §3.2.2, §3.2.3).
     ///
-    /// Addresses have more forms than one: see ``IPAddressText``. The root's dot behind a name does not belong to the host: `www.example.com.` is `www.example.com`, so that both
-    /// find the same rules, stored responses and certificates.
+    /// The root's dot behind a name does not belong to the host: `www.example.com.` is `www.example.com`, so that both
+    /// find the same rules, stored responses and certificates. For the same reason an address has one form:
+    /// ``IPAddressText``.
     static func hostAndPort(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ scheme: URIScheme, _ isNormalised: inout Bool
     ) throws(TargetError) -> (host: Range<Int>, port: UInt16?) {

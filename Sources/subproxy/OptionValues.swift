@@ -116,6 +116,19 @@ enum OptionValue {
         }
     }
 
+    /// The hosts of `--no-proxy`, each address in the form that requested ones have.
+    static func noProxy(_ text: String) -> String {
+        text.utf8.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 == 0x20 }).map { entry in
+            let isBare = entry.contains(UInt8(ascii: ":")) && entry.first != UInt8(ascii: "[")
+            let host = isBare ? [UInt8(ascii: "[")] + entry + [UInt8(ascii: "]")] : Array(entry)
+            // A number alone may be the end of a name.
+            guard host.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") }) else {
+                return String(decoding: entry, as: UTF8.self)
+            }
+            return String(decoding: host.withUnsafeBytes { IPAddressText.normalHost($0) }, as: UTF8.self)
+        }.joined(separator: ",")
+    }
+
     /// `HOST:PORT:ADDRESS`, where ADDRESS is one or more IP addresses with commas between; an IPv6 one may have brackets.
     /// The root's dot behind HOST is dropped, as it is from requested hosts.
     static func resolveEntry(_ text: String) throws -> String {

@@ -51,7 +51,7 @@ struct OriginOptions: ParsableArguments {
 
     func apply(to configuration: inout ProxyConfiguration) {
         configuration.upstreamProxy = upstreamProxy
-        if let noProxy { configuration.noProxy = noProxy }
+        if let noProxy { configuration.noProxy = OptionValue.noProxy(noProxy) }
         configuration.resolve = resolve
         configuration.originCAFile = originCA
     }

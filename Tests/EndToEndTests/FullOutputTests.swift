@@ -70,7 +70,7 @@ struct FullOutputTests {
     }
 
     @Test(
-        "is no file of a recording either, nor one that a map names, by whatever path",
+        "is no file of a recording either, nor a map or an archive that a map names, by whatever path",
         arguments: [
             "replay out --report out/recording.yaml", "replay out/ --report ./out/substitutions.yaml",
             "replay out/recording.yaml --report out/substitutions.yaml", "replay out/ --report out/files/new.json",

@@ -1,4 +1,5 @@
 import NIOCore
+import Substitution
 import Testing
 
 @testable import subproxy
@@ -101,9 +102,26 @@ struct OptionValuesTests {
             (":80:127.0.0.1", nil), ("a:80", nil), ("a b:80:127.0.0.1", nil), ("a..:80:127.0.0.1", nil),
             ("a:80:[127.0.0.1", nil), ("a:80:127.0.0.1,127.0.0.2", "a:80:127.0.0.1,127.0.0.2"),
             ("a.:80:[::1],127.0.0.1,::1", "a:80:[::1],127.0.0.1,::1"), ("a:80:127.0.0.1,", nil),
-            ("a:80:,127.0.0.1", nil), ("a:80:127.0.0.1,host", nil), ("a:80:[127.0.0.1]", nil), ("a:80:", nil),
+            ("127.1:80:127.0.0.2", "127.0.0.1:80:127.0.0.2"), ("a:80:,127.0.0.1", nil), ("a:80:127.0.0.1,host", nil),
+            ("a:80:[127.0.0.1]", nil), ("a:80:", nil),
         ] as [(String, String?)])
     func resolveEntries(text: String, expected: String?) { #expect((try? OptionValue.resolveEntry(text)) == expected) }
+
+    @Test(
+        "hosts that go to no parent proxy have addresses in one form",
+        arguments: [
+            ("", ""), ("*", "*"), ("a.test,.b.test c", "a.test,.b.test,c"), ("127.1", "127.0.0.1"),
+            ("[::0001]", "[::1]"),
+            ("0:0:0:0:0:0:0:1,a", "[::1],a"), ("10", "10"),
+        ])
+    func noProxy(text: String, expected: String) { #expect(OptionValue.noProxy(text) == expected) }
+
+    @Test(
+        "hosts of options have addresses in one form",
+        arguments: [
+            ("127.1", "127.0.0.1"), ("[::0001]", "[::1]"), ("A.Test.", "a.test"), ("127.*", "127.*"), ("*.1", "*.1"),
+        ])
+    func hostPatterns(text: String, expected: String) { #expect(HostPattern(text.utf8)?.text == expected) }
 
     @Test(
         "a parent proxy has a scheme that is known, a host and a port",

@@ -10,8 +10,8 @@ final class RecordingFiles {
     private let folderMode: mode_t
     /// The list of entries, once it has been opened.
     private(set) var list: CInt = -1
-    /// The bytes that the list has at least, since they were written or read.
-    private(set) var leastListSize = 0
+    /// The bytes of the list, as it was written or read last.
+    private(set) var listSize = 0
     /// The folder of the bodies, once one has been written into it.
     private var bodies: stat?
     private static let scratch = ".recording-part"
@@ -57,13 +57,14 @@ final class RecordingFiles {
         list = try LockedFile.open(name, in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: mode)
     }
 
-    /// Whether the list is still the one that has this name in the folder at its path, with all that was written, and so is
-    /// the folder of the bodies.
+    /// Whether the list is still the one that has this name in the folder at its path, and not empty, and so is the folder
+    /// of the bodies.
     func hasList(_ name: String) throws(SystemError) -> Bool {
         guard try LockedFile.hasName(list, path + "/" + name) else { return false }
         var status = stat()
         guard fstat(list, &status) == 0 else { throw SystemError() }
-        guard Int(status.st_size) >= leastListSize else { return false }
+        // A person may edit it, but not take all of it away.
+        guard status.st_size > 0 || listSize == 0 else { return false }
         guard let bodies else { return true }
         guard fstatat(folder, RecordingFiles.bodies, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             guard errno == ENOENT else { throw SystemError() }
@@ -82,11 +83,17 @@ final class RecordingFiles {
     /// Makes the list one for its owner alone, where new files are; what is appended has all that was sent.
     func protectList() { if mode == 0o600 { fchmod(list, mode) } }
 
-    /// Learns how long the list is, which doesn't get shorter.
+    /// Learns how long the list is.
     func noteListSize() throws(SystemError) {
         var status = stat()
         guard fstat(list, &status) == 0 else { throw SystemError() }
-        leastListSize = Int(status.st_size)
+        listSize = Int(status.st_size)
+    }
+
+    /// Whether the list, which has so many bytes, ends within a line.
+    func listEndsWithinLine(_ size: Int) -> Bool {
+        var last: UInt8 = 0x0A
+        return size > 0 && pread(list, &last, 1, off_t(size - 1)) == 1 && last != 0x0A
     }
 
     /// Takes away what stands in the list from a position on.

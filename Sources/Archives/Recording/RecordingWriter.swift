@@ -129,8 +129,8 @@ public struct RecordingWriter {
         count += 1
     }
 
-    /// Whether what was written is still where it was: neither its list, which was not cut either, nor its folder, nor that
-    /// of the bodies was removed, moved or replaced.
+    /// Whether what was written is still where it was: neither its list, which was not emptied either, nor its folder, nor
+    /// that of the bodies was removed, moved or replaced.
     ///
     /// - Throws: ``RecordingFailure`` where that can't be found out.
     public func isInPlace() throws(RecordingFailure) -> Bool {
@@ -142,8 +142,9 @@ public struct RecordingWriter {
     private mutating func add(_ lines: [UInt8]) throws(RecordingFailure) {
         var status = stat()
         guard fstat(files.list, &status) == 0 else { throw .system(SystemError()) }
-        // Who has cut it has cut off what was recorded.
-        guard Int(status.st_size) >= files.leastListSize else { throw .system(SystemError(ESTALE)) }
+        guard status.st_size > 0 || files.listSize == 0 else { throw .system(SystemError(ESTALE)) }
+        // Somebody has edited it in its place.
+        if Int(status.st_size) != files.listSize { isWithinLine = files.listEndsWithinLine(Int(status.st_size)) }
         guard Int(status.st_size) + lines.count < RecordingReader.sizeLimit else {
             let limit = RecordingReader.sizeLimit
             throw .archive(

@@ -43,6 +43,7 @@ struct OwnNames: Sendable {
         // The root's dot is one byte more. Most requests are for another name, whose length says so.
         guard authority.count < 300,
             !openPorts.isEmpty || lengths ~= authority.count || lengths ~= authority.count &- 1
+                || AuthorityText.mayBeAddress(authority.first)
         else { return false }
         let text = String(decoding: AuthorityText.comparable(authority), as: UTF8.self)
         return authorities.contains(text) || isOwnAddress(text)

@@ -37,7 +37,11 @@ final class SecureAuthority: Sendable {
         {
             return true
         }
-        guard value.count == bytes.count &+ 1 || value.count == named.count &+ 1 else { return false }
+        // The root's dot is one byte more; an address may have any length.
+        guard
+            value.count == bytes.count &+ 1 || value.count == named.count &+ 1
+                || AuthorityText.mayBeAddress(value.first)
+        else { return false }
         let comparable = AuthorityText.comparable(value)
         return comparable == bytes || comparable == named
     }

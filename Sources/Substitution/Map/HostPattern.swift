@@ -1,8 +1,9 @@
 import Basics
+import HTTPSemantics
 
 /// Hosts and host patterns as `intercept` has them.
 enum HostPatternText {
-    /// The text in lower case and without the root's dot, or nil for what is no host: labels of letters, digits,
+    /// The text in lower case and without the root's dot, an address in one form, or nil for what is no host: labels of letters, digits,
     /// `-`, `_` and `*` with dots between them, or an IPv6 address in brackets.
     static func normalised(_ text: some Collection<UInt8>) -> String? {
         var lowercased = text.map { URLText.lowercased($0) }
@@ -21,7 +22,10 @@ enum HostPatternText {
             let labels = lowercased.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             guard isHost, !labels.contains(where: \.isEmpty) else { return nil }
         }
-        return String(decoding: lowercased, as: UTF8.self)
+        // One with stars is compared as it is written.
+        let hasStar = lowercased.contains(UInt8(ascii: "*"))
+        return String(
+            decoding: hasStar ? lowercased : lowercased.withUnsafeBytes { IPAddressText.normalHost($0) }, as: UTF8.self)
     }
 }
 

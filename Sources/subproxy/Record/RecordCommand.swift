@@ -118,7 +118,7 @@ struct RecordCommand: ProgramCommand {
         let holder = WindowHolder()
         run.began = { [record, options] proxy in
             if let file = record.report {
-                try ReplayReportText.check(file, others: proxy.server.map.changeableFiles)
+                try ReplayReportText.check(file, others: proxy.server.map.watchedFiles)
             }
             guard let page = record.page else { return }
             try holder.open(page, proxy, authorityFolder: options.authorityFolder, hasNoSandbox: record.noSandbox)

@@ -134,6 +134,7 @@ final class RecordingRun: Sendable {
                 place = scratch.path
                 say("\(target.name) stays as it was; what was recorded is \(place)")
             } else if let reason = scratch.place() {
+                place = scratch.path
                 say("error: \(target.name) can't be replaced by \(scratch.path): \(reason)")
                 failure = .cantCreate
             }

@@ -13,6 +13,7 @@ struct ScratchRecording {
     private let lock: FileLock?
     /// Whether there was another one, which this one replaces.
     let hasOld: Bool
+    private let hasOldEntries: Bool
 
     /// Removes what a recorder that was killed has left.
     ///
@@ -30,6 +31,7 @@ struct ScratchRecording {
             throw .system("'\(path)' is there, and is no recording")
         }
         hasOld = Self.exists(resolved)
+        hasOldEntries = Self.exists(resolved + name)
         // Where there was none, another recorder may make one at this moment.
         if left != nil || isFolder { withExtendedLifetime(left) { remove() } }
         guard isFolder else { return }
@@ -64,7 +66,9 @@ struct ScratchRecording {
     /// - Returns: why it can't be; nil where it is done.
     func place() -> String? {
         // What has come there meanwhile is not replaced without being asked to.
-        if !hasOld, Self.exists(target) { return "something has come there meanwhile" }
+        if !hasOldEntries, Self.exists(isFolder ? target + "/recording.yaml" : target) {
+            return "a recording has come there meanwhile"
+        }
         guard isFolder, Self.exists(target) else { return rename(path, target) == 0 ? nil : SystemError().text }
         // What has changed while it was recorded.
         if let reason = KeptFiles(of: target).link(into: path) { return reason }

@@ -72,7 +72,7 @@ struct ReplayCommand: ProgramCommand {
         let holder = WindowHolder()
         run.began = { [replay, options] proxy in
             if let file = replay.report {
-                try ReplayReportText.check(file, others: proxy.server.map.changeableFiles)
+                try ReplayReportText.check(file, others: proxy.server.map.watchedFiles)
             }
             for archive in proxy.server.map.archives where archive.table.count == 0 {
                 StandardStream.error.writeLine("subproxy: warning: \(archive.archive.name) has no entries")

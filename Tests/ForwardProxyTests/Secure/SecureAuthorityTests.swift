@@ -9,6 +9,8 @@ struct SecureAuthorityTests {
     private static let other = SecureAuthority(Authority(host: "a.test", port: 8443))
     private static let address = SecureAuthority(Authority(host: "[2001:db8::7]", port: 443))
 
+    private static let local = SecureAuthority(Authority(host: "127.0.0.1", port: 8443))
+
     private static func isNamed(_ authority: SecureAuthority, _ value: String) -> Bool {
         Array(value.utf8).withUnsafeBytes { authority.isNamed(by: $0) }
     }
@@ -24,7 +26,9 @@ struct SecureAuthorityTests {
             (usual, "", false), (usual, "xa.test", false), (usual, "a.testaaaa", false), (usual, "a.test;443", false),
             (other, "a.test:8443", true), (other, "a.test", false), (other, "a.test:443", false),
             (other, "A.test:8443", true), (address, "[2001:DB8::7]", true), (address, "[2001:db8::7]:443", true),
-            (address, "2001:db8::7", false),
+            (address, "2001:db8::7", false), (address, "[2001:db8:0:0:0:0:0:7]:443", true),
+            (address, "[2001:0db8::0007]", true), (address, "[2001:db8::8]", false), (local, "127.1:8443", true),
+            (local, "2130706433:8443", true), (local, "127.2:8443", false), (local, "127.1:443", false),
         ])
     func named(authority: SecureAuthority, value: String, isNamed: Bool) {
         #expect(Self.isNamed(authority, value) == isNamed)
