@@ -61,14 +61,15 @@ def content(size: int) -> bytes:
 
 
 class Origin:
-    """An origin, or the bare limit: it answers whatever it is asked with one ready response.
+    """An origin, or the bare limit: it answers whatever it is asked with one ready response, of which the limit may have
+    `copies`, which it chooses by the URL's number.
 
     A context manager. `asked` is the number of requests it has had.
     """
 
     def __init__(
         self, setting: Setting, body: bytes, fields: str = "", *, status: str = "200 OK", name: str = "origin",
-        cores: list[int] | None = None,
+        cores: list[int] | None = None, copies: int = 1,
     ):
         folder = setting.subfolder(name)
         self.body = body
@@ -81,9 +82,9 @@ class Origin:
         response = setting.write(folder, "response", head.encode() + sent)
         self.counter = setting.write(folder, "counter", bytes(8))
         port = free_port()
+        more = [str(copies)] if copies > 1 else ["close"] if name == "origin" else []
         self.server = Server(
-            name,
-            [setting.programs["limit"], str(port), response, self.counter, *(["close"] if name == "origin" else [])], port,
+            name, [setting.programs["limit"], str(port), response, self.counter, *more], port,
             cores=cores if cores is not None else setting.load_cores)
 
     @property

@@ -1,10 +1,13 @@
 // The bare limit: what answering costs when nothing is decided. Reads, counts heads, writes the same ready bytes for
 // each. Also the origin of the other cases, since it is the cheapest there is.
 //
-//     limit PORT RESPONSE COUNTER [close]
+//     limit PORT RESPONSE COUNTER [close | COPIES]
 //
 // RESPONSE is a file with a whole response, head and body. COUNTER is a file of 8 bytes that holds the number of heads
-// seen, little-endian, at any time. With "close" a request that says "Connection: close" gets its connection closed.
+// seen, little-endian, at any time. With "close" a request that says "Connection: close" gets its connection closed. With
+// a number there are so many copies of the response in memory, and a request gets the one whose number is the digits
+// behind the last slash of its target: as far from the processor as those of a server that has so many responses. Then
+// each read has to be one whole request.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +29,7 @@ enum { connections = 1 << 16, events = 512, vectors = 64, input = 64 * 1024 };
 
 struct connection {
     uint64_t owed;     // bytes of responses that are still to be written
+    const char *of;    // the copy that they are bytes of
     uint32_t line;     // bytes of the line that has begun
     uint8_t closing;   // close once nothing is owed
     uint8_t waiting;   // the socket is watched for being writable
@@ -36,6 +40,7 @@ static char buffer[input];
 static const char *response;
 static size_t size;
 static volatile uint64_t *counter;
+static size_t copies = 1;
 static int queue, obey_close;
 
 static void fail(const char *what) {
@@ -85,7 +90,7 @@ static void flush(int fd) {
         size_t offset = (size - left % size) % size;
         while (left > 0 && count < vectors) {
             size_t length = size - offset;
-            parts[count++] = (struct iovec){(void *)(response + offset), length};
+            parts[count++] = (struct iovec){(void *)(c->of + offset), length};
             left -= length;
             offset = 0;
         }
@@ -103,6 +108,16 @@ static void flush(int fd) {
     c->waiting = 0;
 }
 
+// The digits behind the last slash of the target in the buffer's first line.
+static size_t number(size_t count) {
+    const char *stop = memchr(buffer, '\n', count), *version, *slash;
+    if (!stop || !(version = memrchr(buffer, ' ', (size_t)(stop - buffer)))) return 0;
+    if (!(slash = memrchr(buffer, '/', (size_t)(version - buffer)))) return 0;
+    size_t value = 0;
+    for (const char *at = slash + 1; *at >= '0' && *at <= '9' && value < 1000000000; at++) value = value * 10 + (size_t)(*at - '0');
+    return value;
+}
+
 static void receive(int fd) {
     ssize_t count = read(fd, buffer, sizeof buffer);
     if (count < 0 && errno == EAGAIN) return;
@@ -112,6 +127,8 @@ static void receive(int fd) {
     uint64_t found = heads(c, buffer, (size_t)count);
     if (found == 0) return;
     *counter += found;
+    if (copies > 1 && c->owed > 0) return end(fd);
+    c->of = copies > 1 ? response + number((size_t)count) % copies * size : response;
     c->owed += found * size;
     flush(fd);
 }
@@ -122,7 +139,15 @@ int main(int argc, char **argv) {
     size_t length;
     response = map(argv[2], 0, &size);
     counter = map(argv[3], 1, &length);
-    obey_close = argc > 4;
+    obey_close = argc > 4 && strcmp(argv[4], "close") == 0;
+    if (argc > 4 && !obey_close) {
+        copies = strtoul(argv[4], NULL, 10);
+        if (copies == 0 || copies > 1000000) return fprintf(stderr, "COPIES is 1 to 1,000,000\n"), 64;
+        char *all = malloc(copies * size);
+        if (!all) fail("malloc");
+        for (size_t i = 0; i < copies; i++) memcpy(all + i * size, response, size);
+        response = all;
+    }
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), yes = 1;
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
