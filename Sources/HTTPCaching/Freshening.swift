@@ -21,10 +21,12 @@ extension StoredResponse {
             ? own : self.directives
         var unstored = UnstoredNames(newer.fields, own, policy: policy)
         unstored.insertNames(of: ruling, policy: policy)
+        // As for storing: what is validated each time gives no cookie of one client to the next.
+        let mayReuse = lifetime.isGiven && own.noCache != .all && self.directives.noCache != .all
         let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
         let merged = UpdatingFields.updated(
             fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
-            isSameContent: hasSameStrongTag(newer.fields), takesCookies: !policy.isShared || lifetime.isGiven,
+            isSameContent: hasSameStrongTag(newer.fields), takesCookies: !policy.isShared || mayReuse,
             replacingDate: isDateKept ? nil : date)
         // Without directives of its own the stored ones stay, also those of a field that was not kept.
         let hasDirectives = own.isTargeted || newer.fields.contains(.cacheControl)

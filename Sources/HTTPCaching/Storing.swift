@@ -83,7 +83,10 @@ public enum Storing {
         guard isAllowed else { return .notExplicit }
         if request.method == .post, !lifetime.isExplicit { return .notExplicit }
         guard policy.isShared else { return nil }
-        if response.fields.contains(.setCookie), !lifetime.isGiven, !unstored.recognised.contains(.setCookie) {
+        // Without freshness it would only be reused after a validation, by whose 304 one client's goes to the next.
+        if response.fields.contains(.setCookie), !lifetime.isGiven || directives.noCache == .all,
+            !unstored.recognised.contains(.setCookie)
+        {
             return .setCookie
         }
         guard lifetime.source != .none || directives.speakOfCaching else { return .notExplicit }

@@ -4,7 +4,7 @@ import Glibc
 public enum Wait {
     /// How long to wait for what is to happen, in seconds: so long that only what never happens takes it, however busy
     /// the machine is.
-    public static let limit = 60.0
+    public static let limit = 300.0
 
     /// Asks every few milliseconds until something holds.
     ///

@@ -44,6 +44,20 @@ extension LocalFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// Where links lead that have a path's name, also where nothing is there yet.
+    static func place(of path: String) -> String {
+        var path = path
+        // As many as the kernel follows.
+        for _ in 0..<40 {
+            var link = [UInt8](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &link, link.count)
+            guard count > 0 else { break }
+            let next = String(decoding: link[..<count], as: UTF8.self)
+            path = next.hasPrefix("/") ? next : "\(folder(of: path))/\(next)"
+        }
+        return path
+    }
+
     /// What it is called there.
     static func name(of path: String) -> Substring {
         path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
@@ -54,10 +68,11 @@ extension LocalFile {
 struct FileStatus {
     private let status: stat
 
+    /// - Parameter followsLinks: whether a link is what it leads to, and not itself. The default is true.
     /// - Returns: nil where there is none.
-    init?(_ path: String) {
+    init?(_ path: String, followsLinks: Bool = true) {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard fstatat(AT_FDCWD, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
         self.status = status
     }
 

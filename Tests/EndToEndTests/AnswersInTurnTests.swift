@@ -23,7 +23,7 @@ struct AnswersInTurnTests {
         return try (0..<count).map { _ in
             let finished = try ChildProcess.run(
                 [
-                    "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "--output",
+                    "curl", "--disable", "--silent", "--show-error", "--max-time", "300", "--noproxy", "", "--output",
                     "/dev/null", "--write-out", "%{http_code}", "-x", "http://\(name)127.0.0.1:\(served.binary.port)",
                 ] + (arguments.isEmpty ? ["http://api.test/jobs/7"] : arguments))
             return try #require(Int(finished.output), "\(finished.error)")

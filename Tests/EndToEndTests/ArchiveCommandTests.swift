@@ -265,11 +265,36 @@ struct ArchiveCommandTests {
         #expect(try run("archive", "convert", "b.mhtml", "rec").status == 73)
         #expect(try run("archive", "convert", "b.mhtml", "rec", "--force").status == 0)
         #expect(try folder.text(of: "rec/substitutions.yaml").contains("# mine"))
-        #expect(try run("archive", "list", "rec").output.split(separator: "\n").count == 2)
+        for name in ["b.mhtml", "rec"] {
+            #expect(chmod(folder.at(name), 0o700) == 0)
+            #expect(try run("archive", "convert", "a.har", name, "--force").status == 0)
+            #expect(try ChildProcess.run(["stat", "-c", "%a", folder.at(name)]).output == "700\n")
+        }
         try folder.write("rec/mine.txt", "x")
         #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 73)
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.har", "b.mhtml", "rec"])
+    }
+
+    @Test("convert replaces no pipe, and removes what a program that was killed has left of its file, and nothing else")
+    func leftovers() throws {
+        try writeHAR()
+        #expect(mkfifo(folder.at("pipe.har"), 0o600) == 0)
+        let refused = try run("archive", "convert", "a.har", "pipe.har", "--force")
+        #expect(refused.status == 73 && refused.error == "subproxy: error: 'pipe.har' is neither a file nor a folder\n")
+        // No process has so high a number, and there is always one with the number 1.
+        let gone = ".b.har.99999999.part"
+        let stays = [".b.har.1.part", ".b.har.x.part", ".c.har.99999999.part"]
+        for name in [gone] + stays {
+            try folder.write(name, "")
+            #expect(try ChildProcess.run(["touch", "-d", "2001-01-01", folder.at(name)]).status == 0)
+        }
+        // This one may be another machine's, on a shared disk.
+        let new = ".b.har.99999998.part"
+        try folder.write(new, "")
+        #expect(try run("archive", "convert", "a.har", "b.har").status == 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(left == (stays + [new, "a.har", "b.har", "pipe.har"]).sorted())
     }
 
     @Test("convert has --main, and refuses what it can't write or find")

@@ -36,7 +36,7 @@ extension EndToEnd {
         private func curl(_ arguments: [String]) throws -> ChildProcess {
             try ChildProcess.run(
                 [
-                    "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "--silent", "--show-error", "--max-time", "300", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(served.binary.port)", "--write-out", "%{http_code} %{num_connects}",
                 ] + arguments,
                 environment: ["http_proxy": "", "https_proxy": "", "ALL_PROXY": "", "no_proxy": ""])
@@ -85,7 +85,7 @@ extension EndToEnd {
             func ask(_ credentials: [String]) throws -> ChildProcess {
                 try ChildProcess.run(
                     [
-                        "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "--insecure", "-x",
+                        "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "--insecure", "-x",
                         "http://127.0.0.1:\(secure.binary.port)", "https://secure.test/x", "https://secure.test/x",
                     ] + credentials)
             }
@@ -216,7 +216,7 @@ extension EndToEnd {
                     func ask(_ url: String, _ more: [String] = []) throws -> String {
                         try ChildProcess.run(
                             [
-                                "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "--interface",
+                                "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "--interface",
                                 "10.77.1.2", "-x", "http://10.77.1.1:3128", "--output", "/dev/null", "--write-out",
                                 "%{http_code}", url,
                             ] + more

@@ -28,7 +28,7 @@ private struct User {
         ] { environment[name] = "" }
         return try ChildProcess.run(
             wrapper + [RunningBinary.path, "ca"] + arguments, environment: environment.merging(variables) { $1 },
-            seconds: 120)
+            seconds: 2 * Wait.limit)
     }
 
     func makeFolder(_ path: String) throws {
@@ -235,7 +235,7 @@ struct AuthorityCommandTests {
             try ChildProcess.run(
                 (NetworkNamespace.isAvailable ? NetworkNamespace.wrapper : []) + [
                     RunningBinary.path, "run", "--map", map, "--", "sh", "-c", script,
-                ], environment: ["HOME": user.home, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""], seconds: 100
+                ], environment: ["HOME": user.home, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""], seconds: 2 * Wait.limit
             ).output
         }
         #expect(!(try page()).contains("substituted over TLS"))

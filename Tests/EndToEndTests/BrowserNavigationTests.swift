@@ -52,7 +52,8 @@ extension EndToEnd {
                 [
                     "python3", "-B", "\(scripts)/navigations.py", "--chromium", InstalledProgram.chromium, "--proxy",
                     "127.0.0.1:\(served.binary.port)", "--profile", "\(folder)/profile", "--screenshots", screenshots,
-                ] + options, environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 120)
+                ] + options, environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 2 * Wait.limit
+            )
             try #require(process.status == 0, "\(process.error)\(served.binary.log)")
             return try JSONDecoder().decode(Result.self, from: Data(process.outputBytes))
         }

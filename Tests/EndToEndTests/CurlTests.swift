@@ -21,7 +21,7 @@ extension EndToEnd {
         {
             try ChildProcess.run(
                 command + [
-                    "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "--silent", "--show-error", "--max-time", "300", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(port ?? served.binary.port)",
                 ] + arguments,
                 environment: [

@@ -35,7 +35,7 @@ final class ServedMap {
             map: map, options + (port.map { ["--connect-ports", "\($0)"] } ?? []), wrapper: wrapper)
         // The thread that watches the map may begin later than the first request: what the program holds has it from
         // here on.
-        if wrapper.isEmpty { _ = Wait.holds { binary.openDescriptors.contains { $0.contains("inotify") } } }
+        if wrapper.isEmpty { try Wait.until { binary.openDescriptors.contains { $0.contains("inotify") } } }
     }
 
     /// The text of a map with these rules.

@@ -15,7 +15,7 @@ extension EndToEnd {
         private func fetch(_ binary: RunningBinary, _ trust: String...) throws -> String {
             let fetched = try ChildProcess.run(
                 [
-                    "curl", "--disable", "-sS", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "-sS", "--max-time", "300", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(binary.port)", "https://mapped.test/x",
                 ] + trust)
             return fetched.output + fetched.error

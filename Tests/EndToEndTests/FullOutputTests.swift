@@ -56,10 +56,12 @@ struct FullOutputTests {
         arguments: [
             "replay a.har --report a.har", "replay a.har --report ./a.har", "replay a.har --report link.har",
             "replay b.har --map a.har --report a.har", "record -o a.har --report a.har",
-            "record -o new.har --report new.har", "record -o out/ --map a.har --report a.har",
+            "record -o new.har --report new.har", "record -o new.har --report new.json",
+            "record -o out/ --map a.har --report a.har",
         ])
     func reportInPlace(command: String) throws {
         #expect(symlink("a.har", folder.at("link.har")) == 0)
+        #expect(symlink("./new.har", folder.at("new.json")) == 0)
         let archive = try folder.text(of: "a.har")
         try folder.write("b.har", archive)
         let refused = try run("\(command) -- echo ran", "")
@@ -87,6 +89,8 @@ struct FullOutputTests {
         let body = try ChildProcess.run(["find", folder.at("out/files"), "-type", "f"]).output.split(separator: "\n")
         #expect(link(folder.at("out/recording.yaml"), folder.at("list.json")) == 0)
         #expect(link(String(try #require(body.first)), folder.at("body.json")) == 0)
+        // Who follows them never comes to an end.
+        for name in ["one", "two"] { #expect(symlink(".", folder.at("out/files/\(name)")) == 0) }
         let digests = ["sh", "-c", "cd $0 && find . -type f ! -path './ca/*' | sort | xargs sha256sum", folder.path]
         let before = try ChildProcess.run(digests).output
         let refused = try run("\(command) --ca-dir ca -- echo ran", "")

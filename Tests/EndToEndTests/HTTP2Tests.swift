@@ -33,7 +33,7 @@ struct HTTP2Tests {
     @Test("Each case of a table ends as RFC 9113 wants it, and the proxy goes on", arguments: Table.allCases)
     func table(_ table: Table) throws {
         let client = try ChildProcess.run(
-            ["python3", "-B", "\(EndToEnd.scripts)/\(table.script)", RunningBinary.path], seconds: 900)
+            ["python3", "-B", "\(EndToEnd.scripts)/\(table.script)", RunningBinary.path], seconds: 10 * Wait.limit)
         #expect(client.status == 0, "\(client.output)\(client.error)")
         let last = client.output.split(separator: "\n").last ?? ""
         #expect(last.hasSuffix(" passed, 0 failed") && !last.hasPrefix("0 "), "\(client.output)\(client.error)")

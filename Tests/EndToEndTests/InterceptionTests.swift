@@ -126,7 +126,7 @@ extension EndToEnd {
                 "sh", "-c",
                 """
                 printf 'GET /x HTTP/1.1\\r\\nHost: mapped.test\\r\\nConnection: close\\r\\n\\r\\n' | \
-                timeout 10 openssl s_client -proxy 127.0.0.1:\(proxy.port) -connect mapped.test:443 \
+                timeout 300 openssl s_client -proxy 127.0.0.1:\(proxy.port) -connect mapped.test:443 \
                 -CAfile \(proxy.authority) -verify_return_error -verify_hostname mapped.test -ign_eof \
                 \(offered.isEmpty ? "" : "-alpn " + offered)
                 """,
@@ -160,7 +160,7 @@ extension EndToEnd {
             func visit(_ count: Int) throws -> ManyHosts {
                 let client = try ChildProcess.run(
                     ["python3", "-B", "\(scripts)/manyhosts.py", "\(proxy.port)", proxy.authority, "\(count)"],
-                    seconds: 100)
+                    seconds: 2 * Wait.limit)
                 try #require(client.status == 0, "\(client.error)")
                 return try JSONDecoder().decode(ManyHosts.self, from: Data(client.outputBytes))
             }
@@ -230,7 +230,7 @@ extension EndToEnd {
             let proxy = try DecryptingProxy(Self.rules, workshop: try CertificateWorkshop())
             for host in ["mapped.test", "listed.test", "mapped.test", "mapped.test", "listed.test"] {
                 let refused = try ChildProcess.run([
-                    "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(proxy.port)", "https://\(host)/x",
                 ])
                 #expect(refused.status == 60)
@@ -279,7 +279,7 @@ extension EndToEnd {
             #expect(Wait.holds { proxy.binary.process.error.contains("can't be decrypted") })
             #expect(proxy.binary.process.error.components(of: "can't be decrypted") == 1)
             let free = try ChildProcess.run([
-                "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "-x",
+                "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "-x",
                 "http://127.0.0.1:\(proxy.port)", "--cacert", workshop.authority, "https://free.test:\(origin.port)/",
             ])
             #expect(free.output == "from the origin")

@@ -158,7 +158,7 @@ extension EndToEnd {
             // From another address, which counts as another machine.
             func ask(_ host: String, _ port: UInt16) throws -> ChildProcess {
                 try ChildProcess.run([
-                    "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "--interface", "10.77.0.2",
+                    "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "--interface", "10.77.0.2",
                     "-x", "http://10.77.0.1:3128", "--write-out", " %{http_code}", "http://\(host):\(port)/",
                 ])
             }

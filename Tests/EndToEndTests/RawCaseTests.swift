@@ -14,7 +14,7 @@ struct RawCaseTests {
             [
                 "python3", "-B", "\(EndToEnd.cases)/rawdriver.py", what, "--proxy", "127.0.0.1:\(binary.port)",
                 "--origin-port", "0",
-            ] + options, seconds: 200)
+            ] + options, seconds: 2 * Wait.limit)
     }
 
     /// How many cases a file has, one a line.

@@ -105,7 +105,7 @@ extension EndToEnd {
             let folder = TemporaryFolder()
             let origin = try ScriptedOrigin(fields: "Content-Type: text/plain\r\n", body: "x")
             let url = "http://127.0.0.1:\(origin.port)"
-            let curl = "curl --disable -sS -o /dev/null --max-time 60 -H 'Sec-Fetch-Mode: cors'"
+            let curl = "curl --disable -sS -o /dev/null --max-time 300 -H 'Sec-Fetch-Mode: cors'"
             for (name, options) in [("r", []), ("s", ["--mode", "all"])] as [(String, [String])] {
                 let part = "\(options.isEmpty ? name : name + ".new")/recording.yaml.recording-part"
                 for (ending, status) in [("true", 74), ("exit 3", 3)] as [(String, Int32)] {

@@ -30,7 +30,7 @@ struct RecordSecurityTests {
     private func record(_ name: String, _ options: [String], _ origin: ScriptedOrigin) throws
         -> SubproxyProcess.Finished
     {
-        let curl = "curl --disable -sS -i --max-time 60 -H 'X-Session: planted-4' -H 'X-Api-Key: planted-5'"
+        let curl = "curl --disable -sS -i --max-time 300 -H 'X-Session: planted-4' -H 'X-Api-Key: planted-5'"
         let url = "http://127.0.0.1:\(origin.port)"
         let script = """
             \(curl) -b 'a=planted-6' -u user:planted-7 -e 'http://a.test/?sig=planted-8' '\(url)/a?Token=planted-9&page=2'
@@ -130,7 +130,7 @@ struct RecordSecurityTests {
         let workshop = try CertificateWorkshop()
         let origin = try TLSOrigin(try workshop.make("a.test"), ["--greeting", "hello"])
         let url = "https://a.test:\(origin.port)/x"
-        let command = ["--", "curl", "--disable", "-sS", "--max-time", "60", url]
+        let command = ["--", "curl", "--disable", "-sS", "--max-time", "300", url]
         let tunnelled = try recordSecurely(
             ["--tunnel", "*.test"], origin, workshop,
             ["--", "curl", "--disable", "-sS", "--cacert", workshop.authority, url])
@@ -172,7 +172,7 @@ struct RecordSecurityTests {
                     ["sh", "-c", "cat \(folder.at("ca/ca.pem")) \(workshop.authority) 2>/dev/null"])
                 let both = try folder.write("both.pem", bundle.output)
                 return try ChildProcess.run([
-                    "curl", "--disable", "-sS", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "-sS", "--max-time", "300", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(binary.port)", "--cacert", both, "https://\(host):\(origin.port)/x",
                 ]).output
             }

@@ -40,7 +40,7 @@ private final class Stage {
             name, options, curl + ["--write-out", "%{http_code} "] + paths.flatMap { ["-o", "/dev/null", url($0)] })
     }
 
-    let curl = ["curl", "--disable", "-sS", "--max-time", "60"]
+    let curl = ["curl", "--disable", "-sS", "--max-time", "300"]
 
     /// What is said of an archive: `2 entries, 2 usable`.
     func counts(_ name: String) throws -> String {

@@ -268,6 +268,17 @@ extension EndToEnd {
             }
         }
 
+        @Test("A URL that led to the page leads to it offline too, where the format has redirects")
+        func leading() throws {
+            for name in ["l.har", "l.warc", "l/"] {
+                #expect(try report(site.url("/start"), name).misses.isEmpty)
+                #expect(try cat(name, site.url("/start"), ["-i"]).hasPrefix("HTTP/1.1 302"))
+                #expect(!(try cat(name, site.url("/"))).contains("<script"))
+            }
+            #expect(try report(site.url("/start"), "l.mhtml").misses.isEmpty)
+            #expect(!(try urls("l.mhtml")).contains(site.url("/start")))
+        }
+
         @Test("No frame comes back with scripts: what the page did not allow is empty, what it never showed is frozen")
         func frames() throws {
             for name in ["m.mhtml", "m.har"] {

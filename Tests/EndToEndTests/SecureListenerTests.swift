@@ -37,7 +37,7 @@ extension EndToEnd {
 
             func curl(_ arguments: [String], trusting authorities: String? = nil) -> [String] {
                 [
-                    "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "--silent", "--show-error", "--max-time", "300", "--noproxy", "", "-x",
                     "https://127.0.0.1:\(port)", "--proxy-cacert", proxy.workshop.authority, "--cacert",
                     authorities ?? proxy.authority, "--suppress-connect-headers",
                 ] + arguments
@@ -59,7 +59,7 @@ extension EndToEnd {
             let secure = try Secure(Self.rules)
             func fails(_ proxy: String) throws {
                 let answer = try ChildProcess.run([
-                    "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "-x", proxy,
+                    "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "-x", proxy,
                     "--proxy-insecure",
                     "http://mapped.test/x",
                 ])

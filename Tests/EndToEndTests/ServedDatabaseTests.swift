@@ -121,7 +121,7 @@ struct ServedDatabaseTests {
         let served = try serve(rules: "sqlite://*/**: { sqlite: shop.db }")
         func get(_ url: String) throws -> String {
             let curl = try ChildProcess.run([
-                "curl", "--disable", "-sS", "--max-time", "60", "--noproxy", "*", "--request-target", url,
+                "curl", "--disable", "-sS", "--max-time", "300", "--noproxy", "*", "--request-target", url,
                 "http://127.0.0.1:\(served.binary.port)/",
             ])
             return curl.output + curl.error

@@ -140,7 +140,7 @@ extension EndToEnd {
                     browser.program, "--proxy", "127.0.0.1:\(served.binary.port)", "--profile",
                     folder.at("profile-\(scenario)"), "--screenshots", screenshots, "--scenario", scenario,
                     "--session", session, "--other", other,
-                ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 120)
+                ], environment: ["http_proxy": "", "https_proxy": "", "no_proxy": ""], seconds: 2 * Wait.limit)
             try #require(process.status == 0, "\(process.error)\(served.binary.log)")
             return try JSONDecoder().decode(Result.self, from: Data(process.outputBytes))
         }

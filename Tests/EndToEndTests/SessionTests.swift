@@ -92,7 +92,7 @@ extension EndToEnd {
             try ChildProcess.run(
                 [
                     "setpriv", "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups", "curl", "--disable",
-                    "--silent", "--max-time", "10", "--noproxy", "*", "--output", "/dev/null", "--write-out",
+                    "--silent", "--max-time", "300", "--noproxy", "*", "--output", "/dev/null", "--write-out",
                     "%{http_code}",
                     "http://\(host):\(port)\(path)",
                 ] + more

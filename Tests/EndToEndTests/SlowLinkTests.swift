@@ -63,7 +63,8 @@ extension EndToEnd {
                         port: binary.port, from: isSlow ? "127.0.0.2" : nil, receiveBuffer: 4096)
                 }
                 let http2 = try ChildProcess(
-                    proxy.curl(["--http2", "--interface", "127.0.0.2", "--max-time", "60", "https://mapped.test/file"]))
+                    proxy.curl(["--http2", "--interface", "127.0.0.2", "--max-time", "300", "https://mapped.test/file"])
+                )
                 return (clients, http2, try binary.connect())
             }
             let finished = Counter()

@@ -48,7 +48,7 @@ extension EndToEnd {
                     match.2 == path ? String(match.1) : nil
                 })
             for proxy in [["-x", "http://[::1]:\(port)"], ["--unix-socket", path, "--request-target", Self.url]] {
-                let fetched = try ChildProcess.run(["curl", "-sS", "--max-time", "60"] + proxy + [Self.url])
+                let fetched = try ChildProcess.run(["curl", "-sS", "--max-time", "300"] + proxy + [Self.url])
                 #expect(fetched.output == "x", "\(fetched.error)")
             }
             // Loopback addresses are for clients of this machine.

@@ -14,7 +14,7 @@ extension EndToEnd {
         private func curl(_ port: UInt16, _ arguments: [String]) throws -> ChildProcess {
             try ChildProcess.run(
                 [
-                    "curl", "--disable", "-sS", "--max-time", "60", "--noproxy", "", "-x", "http://127.0.0.1:\(port)",
+                    "curl", "--disable", "-sS", "--max-time", "300", "--noproxy", "", "-x", "http://127.0.0.1:\(port)",
                 ] + arguments)
         }
 
@@ -36,7 +36,7 @@ extension EndToEnd {
                 // Asks for the certificate of a host from the first moment on, as the socket is there already.
                 let client = try ChildProcess(
                     [
-                        "curl", "--disable", "-sSk", "--max-time", "60", "--noproxy", "", "-x",
+                        "curl", "--disable", "-sSk", "--max-time", "300", "--noproxy", "", "-x",
                         "http://127.0.0.1:\(manager.port)", "https://mapped.test/x",
                     ])
                 // Now and then when there is one, and otherwise at any moment before or after.
@@ -155,7 +155,7 @@ extension EndToEnd {
             let ports = both.map(\.binary.port)
             let certificates = try await atOnce(2) { index in
                 let shown = try ChildProcess.run([
-                    "curl", "--disable", "-skv", "--max-time", "60", "--noproxy", "", "-x",
+                    "curl", "--disable", "-skv", "--max-time", "300", "--noproxy", "", "-x",
                     "http://127.0.0.1:\(ports[index])", "https://mapped.test/x",
                 ])
                 return shown.error.split(separator: "\n").first { $0.contains("issuer:") }

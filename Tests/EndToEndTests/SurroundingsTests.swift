@@ -28,7 +28,7 @@ extension EndToEnd {
 
         private func curl(_ binary: RunningBinary, _ authority: String, _ url: String) throws -> ChildProcess {
             try ChildProcess.run([
-                "curl", "--disable", "-sS", "--max-time", "60", "--noproxy", "", "-x",
+                "curl", "--disable", "-sS", "--max-time", "300", "--noproxy", "", "-x",
                 "http://127.0.0.1:\(binary.port)", "--cacert", authority, url,
             ])
         }
@@ -54,7 +54,7 @@ extension EndToEnd {
 
         private func connects(_ binary: RunningBinary) throws -> Bool {
             let fetched = try ChildProcess.run([
-                "curl", "--disable", "-sSk", "--max-time", "60", "--noproxy", "", "-x",
+                "curl", "--disable", "-sSk", "--max-time", "300", "--noproxy", "", "-x",
                 "http://127.0.0.1:\(binary.port)", "https://mapped.test/x",
             ])
             return fetched.output == "x"

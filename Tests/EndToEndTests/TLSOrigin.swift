@@ -63,7 +63,7 @@ final class DecryptingProxy {
     /// curl's arguments for a request through the proxy.
     func curl(_ arguments: [String]) -> [String] {
         [
-            "curl", "--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "", "-x",
+            "curl", "--disable", "--silent", "--show-error", "--max-time", "300", "--noproxy", "", "-x",
             "http://127.0.0.1:\(port)", "--cacert", authority, "--suppress-connect-headers",
         ] + arguments
     }

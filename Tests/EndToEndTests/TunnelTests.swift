@@ -18,7 +18,7 @@ extension EndToEnd {
             let served = try ServedMap(tunnelsTo: origin.port)
             func fetch(_ port: UInt16) throws -> ChildProcess {
                 try ChildProcess.run([
-                    "curl", "--disable", "--silent", "--max-time", "60", "--noproxy", "", "--proxytunnel", "-x",
+                    "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "--proxytunnel", "-x",
                     "http://127.0.0.1:\(served.binary.port)", "--write-out", " %{http_connect}",
                     "http://127.0.0.1:\(port)/",
                 ])

@@ -132,6 +132,10 @@ struct StoringTests {
         Case(["Set-Cookie: a=1", "Cache-Control: max-age=0"], nil, isPrivate: true),
         Case(["Set-Cookie: a=1", "Cache-Control: public"], .setCookie),
         Case(["Set-Cookie: a=1", "Cache-Control: no-cache"], .setCookie),
+        Case(["Set-Cookie: a=1", "Cache-Control: no-cache, max-age=60", "ETag: \"a\""], .setCookie),
+        Case(["Set-Cookie: a=1", "Cache-Control: no-cache, s-maxage=60"], .setCookie),
+        Case(["Set-Cookie: a=1", "Cache-Control: no-cache=\"x-a\", max-age=60"], nil),
+        Case(["Set-Cookie: a=1", "Cache-Control: no-cache, max-age=60"], nil, isPrivate: true),
         Case(["Set-Cookie: a=1", "Cache-Control: no-cache=\"set-cookie\"", modified], nil),
         Case(["Set-Cookie: a=1", modified], nil, isPrivate: true),
         // Vary

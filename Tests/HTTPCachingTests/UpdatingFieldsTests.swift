@@ -85,7 +85,7 @@ struct UpdatingFieldsTests {
         #expect(personal.contains("X-B: 2") && !personal.contains { $0.hasPrefix("Link") })
     }
 
-    @Test("A shared cache takes Set-Cookie only with explicit freshness")
+    @Test("A shared cache takes Set-Cookie only with explicit freshness, and not with no-cache")
     func cookies() throws {
         let cookie = "Set-Cookie: a=1"
         #expect(try !Self.updated([cookie]).contains(cookie))
@@ -93,7 +93,10 @@ struct UpdatingFieldsTests {
         #expect(try Self.updated([cookie, "Cache-Control: max-age=5"]).contains(cookie))
         #expect(try Self.updated([cookie, "Cache-Control: s-maxage=5"]).contains(cookie))
         #expect(try Self.updated([cookie, "Expires: \(date(60))"]).contains(cookie))
-        for stale in ["Expires: 0", "Cache-Control: max-age=0", "Cache-Control: s-maxage=0, max-age=5"] {
+        for stale in [
+            "Expires: 0", "Cache-Control: max-age=0", "Cache-Control: s-maxage=0, max-age=5",
+            "Cache-Control: no-cache, max-age=5",
+        ] {
             #expect(try !Self.updated([cookie, stale]).contains(cookie))
         }
         #expect(try Self.updated([cookie], policy: privatePolicy).contains(cookie))

@@ -137,20 +137,24 @@ struct RecorderTests {
     }
 
     @Test(
-        "goes on behind a list that somebody has edited in its place, shorter or longer, with or without its last line's end"
+        "goes on behind a list that somebody has edited in its place, shorter, longer or as long, with or without its end"
     )
     func edited() throws {
-        for edit in ["# gone\n", "# What was asked for and answered here, in the order of the answers, and more\n"] {
+        let edits = ["# gone\n", "# \(String(repeating: "What was asked for and answered here, ", count: 9))\n", nil]
+        for edit in edits {
             for drop in [0, 1] {
-                let place = folder.at("\(edit.count)\(drop)")
+                let place = folder.at("\(edit?.count ?? 0)\(drop)")
                 let recorder = try Recorder(RecorderOptions(.folder(place)))
                 recorder.record(exchange("http://a.test/1", fields: [("Content-Type", "text/plain")]), "one")
                 recorder.flush()
                 let file = place + "/recording.yaml"
                 let list = try FileReading.contents(of: file, upTo: 1 << 20)
-                let entries = list[(try #require(list.firstIndex(of: 0x0A)) + 1)...].dropLast(drop)
+                let end = try #require(list.firstIndex(of: 0x0A))
+                let entries = list[(end + 1)...].dropLast(drop)
+                // As long as it was, also without its end.
+                let beginning = edit ?? String(repeating: "#", count: end + drop) + "\n"
                 let descriptor = open(file, O_WRONLY | O_TRUNC)
-                let bytes = Array(edit.utf8) + entries
+                let bytes = Array(beginning.utf8) + entries
                 #expect(write(descriptor, bytes, bytes.count) == bytes.count)
                 close(descriptor)
                 recorder.record(exchange("http://a.test/2", fields: [("Content-Type", "text/plain")]), "two")

@@ -62,8 +62,6 @@ public struct RecordingWriter {
     private var names = RecordingNames()
     /// Files by their sizes.
     private var known: [Int: [Known]] = [:]
-    /// Whether the list ends within a line.
-    private var isWithinLine = false
     /// How many entries it has.
     public private(set) var count = 0
 
@@ -143,8 +141,8 @@ public struct RecordingWriter {
         var status = stat()
         guard fstat(files.list, &status) == 0 else { throw .system(SystemError()) }
         guard status.st_size > 0 || files.listSize == 0 else { throw .system(SystemError(ESTALE)) }
-        // Somebody has edited it in its place.
-        if Int(status.st_size) != files.listSize { isWithinLine = files.listEndsWithinLine(Int(status.st_size)) }
+        // As somebody may have left it who has edited it.
+        let isWithinLine = files.listEndsWithinLine(Int(status.st_size))
         guard Int(status.st_size) + lines.count < RecordingReader.sizeLimit else {
             let limit = RecordingReader.sizeLimit
             throw .archive(
@@ -153,7 +151,6 @@ public struct RecordingWriter {
         do throws(SystemError) {
             try RecordingFiles.write(isWithinLine ? [0x0A] + lines : lines, to: files.list)
             try files.noteListSize()
-            isWithinLine = false
         } catch {
             // Without the part of the entry that was written.
             _ = ftruncate(files.list, status.st_size)
@@ -165,7 +162,6 @@ public struct RecordingWriter {
     private mutating func readKnown() throws(RecordingFailure) {
         let limit = RecordingReader.sizeLimit + 1
         guard let bytes = files.contents(Array("recording.yaml".utf8), limit: limit) else { return }
-        isWithinLine = bytes.last.map { $0 != 0x0A } ?? false
         let torn: Int?
         do throws(ArchiveProblem) {
             let reader = try RecordingReader(bytes) { [files] in files.size(Array($0.utf8)) != nil }
@@ -178,7 +174,6 @@ public struct RecordingWriter {
         if let torn {
             // Of a writer that was killed.
             try system { () throws(SystemError) in try files.cutList(at: torn) }
-            isWithinLine = false
         }
         guard RecordingWriter.canGrow(bytes[..<(torn ?? bytes.count)]) else { throw .otherForm }
         try system { () throws(SystemError) in try files.noteListSize() }

@@ -11,6 +11,12 @@ public final class BrowserInterruption: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
+    /// Whether it has been interrupted.
+    public var isInterrupted: Bool {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return descriptor >= 0 && poll(&polled, 1, 0) > 0
+    }
+
     /// Makes every wait end with ``BrowserFailure/Kind/interrupted``, this one and those to come.
     public func interrupt() {
         var one: UInt64 = 1

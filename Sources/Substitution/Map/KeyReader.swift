@@ -193,7 +193,8 @@ struct KeyReader {
         return key
     }
 
-    /// The pattern normalised like a URL: its stars in the host give way to letters meanwhile, one in the port to none.
+    /// The pattern normalised like a URL: its stars in the host give way to letters meanwhile, one in the port to none. The
+    /// letter is one that no number has, so that no address comes about, which would be written in another form.
     private mutating func normalised(
         _ bytes: UnsafeRawBufferPointer, _ marks: Marks, _ scheme: StaticString
     ) throws(KeyError) -> (path: [UInt8], query: [UInt8]) {
@@ -221,11 +222,14 @@ struct KeyReader {
         buffer.clear()
         buffer.writeStaticString(scheme)
         buffer.writeBytes(bytes[..<host.lowerBound])
-        buffer.writeBytes(bytes[host].map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "x") : $0 })
+        buffer.writeBytes(bytes[host].map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "z") : $0 })
         buffer.writeBytes(bytes[end...])
         let uri = try uri()
         var text = uri.withBytes { Array($0) }
         for (offset, byte) in bytes[host].enumerated() where byte == UInt8(ascii: "*") {
+            guard offset < uri.hostRange.count else {
+                throw KeyError("the URL's host is not in a form that can have a star")
+            }
             text[uri.hostRange.lowerBound + offset] = byte
         }
         let query = uri.hasQuery ? Array(text[(uri.pathEnd + 1)...]) : []

@@ -1,5 +1,6 @@
 import Archives
 import Basics
+import CLinux
 import Glibc
 
 /// An archive that is to be written: under another name, until it is whole.
@@ -45,6 +46,9 @@ struct ArchiveOutput {
         let slash = name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex
         scratch = "\(name[..<slash]).\(name[slash...]).\(getpid()).part"
         guard ArchiveOutput.exists(name, nil) else { return }
+        if let status = FileStatus(name), !status.isFile, !status.isFolder {
+            throw CommandFailure(status: .cantCreate, message: "'\(name)' is neither a file nor a folder")
+        }
         guard replaces else {
             throw CommandFailure(status: .cantCreate, message: "'\(name)' exists; --force replaces it")
         }
@@ -81,6 +85,7 @@ struct ArchiveOutput {
     ///
     /// - Throws: ``CommandFailure``; then nothing has changed.
     func write<Result>(_ body: (String) throws(ConversionFailure) -> Result) throws(CommandFailure) -> Result {
+        removeLeftovers()
         ArchiveOutput.remove(scratch)
         let result: Result
         do throws(ConversionFailure) {
@@ -94,11 +99,16 @@ struct ArchiveOutput {
                 throw CommandFailure(status: .dataError, message: "the archive can't be read: \(problem.message)")
             }
         }
+        // Who may read it stays the same.
+        var status = stat()
+        let mode = stat(name, &status) == 0 ? status.st_mode & 0o777 : nil
+        if let mode, !isFolder { chmod(scratch, mode) }
         guard place() else {
             let why = SystemError().text
             ArchiveOutput.remove(scratch)
             throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(why)")
         }
+        if let mode, isFolder { chmod(name, mode) }
         return result
     }
 
@@ -114,18 +124,62 @@ struct ArchiveOutput {
         }
         guard KeptFiles(of: name).link(into: scratch) == nil else { return false }
         // The rules of a recording are written once, and kept.
-        let kept = rename("\(name)/substitutions.yaml", "\(scratch)/substitutions.yaml") == 0
+        let rules = (old: "\(name)/substitutions.yaml", new: "\(scratch)/substitutions.yaml")
+        var areMoved = false
+        if ArchiveOutput.exists(rules.old, nil) {
+            unlink(rules.new)
+            // Where there are no hard links.
+            areMoved = link(rules.old, rules.new) != 0 && rename(rules.old, rules.new) == 0
+        }
+        guard exchange() else {
+            let code = errno
+            if areMoved { rename(rules.new, rules.old) }
+            errno = code
+            return false
+        }
+        return true
+    }
+
+    /// Gives a folder the place of the old one, which is removed.
+    private func exchange() -> Bool {
+        // Both change their names at once, so that there is a whole one at any time. (renameat2(2))
+        let result = linux_exchange(scratch, name)
+        if result == 0 {
+            ArchiveOutput.remove(scratch)
+            return true
+        }
+        guard result == -EINVAL || result == -ENOSYS else {
+            errno = -result
+            return false
+        }
+        // A file system that can't do that.
         let old = "\(scratch).old"
         ArchiveOutput.remove(old)
-        guard rename(name, old) == 0, rename(scratch, name) == 0 else {
+        guard rename(name, old) == 0 else { return false }
+        guard rename(scratch, name) == 0 else {
             let code = errno
             rename(old, name)
-            if kept { rename("\(scratch)/substitutions.yaml", "\(name)/substitutions.yaml") }
             errno = code
             return false
         }
         ArchiveOutput.remove(old)
         return true
+    }
+
+    /// Removes what programs that were killed have left of this archive: it has the number of a process that is gone, and
+    /// nobody has written to it for a minute.
+    private func removeLeftovers() {
+        let folder = LocalFile.folder(of: name)
+        let start = ".\(LocalFile.name(of: name))."
+        for entry in FolderRemoval.names(in: folder) where entry.hasPrefix(start) && entry.hasSuffix(".part") {
+            let number = pid_t(entry.dropFirst(start.count).dropLast(5))
+            guard let number, number > 0, kill(number, 0) != 0, errno == ESRCH else { continue }
+            let path = "\(folder)/\(entry)"
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            let age = Int64(clamping: wallNanoseconds() / 1_000_000_000) - Int64(status.st_mtim.tv_sec)
+            if age > 60 { ArchiveOutput.remove(path) }
+        }
     }
 
     /// Removes what is of no use any more; errno stays as it is.

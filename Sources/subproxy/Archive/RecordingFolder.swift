@@ -38,6 +38,7 @@ enum RecordingFolder {
         let bodies = file("files", in: recording)
         let lists = ["recording.yaml", "substitutions.yaml"]
         guard let status = FileStatus(path) else {
+            let path = LocalFile.place(of: path)
             let isOfLists = lists.contains { $0 == LocalFile.name(of: path) }
             let folder = LocalFile.folder(of: path)
             return isOfLists && top.isSame(as: FileStatus(folder)) || isBelow(bodies, folder)
@@ -58,11 +59,12 @@ enum RecordingFolder {
         return false
     }
 
-    /// Whether a file has a name below a folder too.
+    /// Whether a file has a name below a folder too. Links to folders are not gone into: they may lead back.
     private static func hasName(_ status: FileStatus, below folder: String) -> Bool {
         FolderRemoval.names(in: folder).contains { name in
             let path = file(name, in: folder)
-            return status.isSame(as: FileStatus(path)) || hasName(status, below: path)
+            if status.isSame(as: FileStatus(path)) { return true }
+            return FileStatus(path, followsLinks: false)?.isFolder == true && hasName(status, below: path)
         }
     }
 

@@ -56,15 +56,18 @@ struct KeptFiles {
     /// Whether the rules' texts have the name of a file, or that of a folder that it is in, which ends there.
     private func isNamed(_ name: String) -> Bool {
         let name = Array(name.utf8)
+        guard let first = name.first else { return false }
         let folders = name.indices.filter { name[$0] == UInt8(ascii: "/") }
         return rules.contains { text in
             var rest = text[...]
-            while let start = rest.firstIndex(of: name[0]) {
+            while let start = rest.firstIndex(of: first) {
                 rest = rest[start...]
                 let common = zip(rest, name).prefix { $0 == $1 }.count
                 if common == name.count { return true }
                 // A capture stands for the rest of a name, or of its folder's.
-                if common > folders[0], rest.dropFirst(common).first == UInt8(ascii: "$") { return true }
+                if let top = folders.first, common > top, rest.dropFirst(common).first == UInt8(ascii: "$") {
+                    return true
+                }
                 // `files/a`, or `files/a/`, and nothing of a name behind it; `files` alone may be any word.
                 let isFolder = folders.contains(common - 1) || folders.dropFirst().contains(common)
                 if isFolder, rest.dropFirst(common).first.map(KeptFiles.endsName) ?? true { return true }

@@ -31,7 +31,9 @@ struct ReplayReportText {
         var status = stat()
         var reason: String?
         if stat(file, &status) != 0 {
-            reason = errno == ENOENT ? LocalFile.unwritableReason(folderOf: file) : SystemError().text
+            let error = SystemError()
+            let place = LocalFile.place(of: file)
+            reason = error.code == ENOENT ? LocalFile.unwritableReason(folderOf: place) : error.text
         } else if status.st_mode & S_IFMT == S_IFDIR {
             reason = SystemError(EISDIR).text
         } else if access(file, W_OK) != 0 {
@@ -44,7 +46,8 @@ struct ReplayReportText {
     /// Whether two paths lead to one file, or would.
     private static func isSame(_ path: String, _ other: String) -> Bool {
         guard let first = FileStatus(path), let second = FileStatus(other) else {
-            // One of them is made yet: in the same folder, by the same name.
+            // One of them is not there yet: then it would be in the same folder, by the same name.
+            let (path, other) = (LocalFile.place(of: path), LocalFile.place(of: other))
             guard let folder = FileStatus(LocalFile.folder(of: path)) else { return path == other }
             return folder.isSame(as: FileStatus(LocalFile.folder(of: other)))
                 && LocalFile.name(of: path) == LocalFile.name(of: other)

@@ -111,7 +111,15 @@ struct PageSave {
         let archives = try proxies.completed(selection)
         let conversion = Conversion(
             archives, redaction: kind.isPage ? nil : .ofFields, isKept: { selection.isKept($0, $1) })
-        _ = try output.write { path throws(ConversionFailure) in try conversion.write(kind, to: path, plan) }
+        _ = try output.write { path throws(ConversionFailure) in
+            // What was there stays where somebody has this end.
+            func goOn() throws(ConversionFailure) {
+                if interruption.isInterrupted { throw .writing("it was interrupted") }
+            }
+            try goOn()
+            _ = try conversion.write(kind, to: path, plan)
+            try goOn()
+        }
     }
 
     /// Loads what was written offline.

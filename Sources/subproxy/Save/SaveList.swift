@@ -71,7 +71,7 @@ final class SaveList: Sendable {
         var taken = TakenNames()
         var urls: [(url: String, name: String)] = []
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
-            let text = String(decoding: line, as: UTF8.self).trimmed
+            let text = SaveList.text(of: line).trimmed
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
             let url: String
             do { url = try SaveValue.url(text) } catch {
@@ -89,6 +89,20 @@ final class SaveList: Sendable {
             throw CommandFailure(status: .dataError, message: "the list '\(input)' has no URL")
         }
         return urls
+    }
+
+    /// A line; one that is no UTF-8 with its other bytes percent-encoded.
+    private static func text(of line: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: line, as: UTF8.self) { return text }
+        var bytes: [UInt8] = []
+        for byte in line {
+            guard byte >= 0x80 else {
+                bytes.append(byte)
+                continue
+            }
+            bytes += [UInt8(ascii: "%"), Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 15)]
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     func run() throws -> ExitStatus {

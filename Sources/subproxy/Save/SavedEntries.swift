@@ -55,7 +55,11 @@ struct SavedEntries: Sendable {
             if documents.contains(url), entry.method == "GET" { continue }
             let isNew = index >= captured.recordedBefore && (shown.contains(url) || entry.status < 400)
             let isOwn = url == main || requested.contains(url)
-            if keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && isOwn {
+            // Who asks for the page as it was asked for is led to it.
+            let isLeading =
+                !isPage && isStatic && entry.method == "GET" && (300..<400).contains(entry.status)
+                && end(of: index, recorded).map { Array(table[$0].url) } == main
+            if isLeading || keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && isOwn {
                 kept.insert(index)
             }
         }

@@ -83,7 +83,7 @@ class Browser:
             request['sessionId'] = session
         os.write(self.out, json.dumps(request).encode() + b'\0')
 
-    def call(self, method, session=None, seconds=60, **parameters):
+    def call(self, method, session=None, seconds=300, **parameters):
         self.number += 1
         self.post(self.number, method, session, **parameters)
         deadline = time.monotonic() + seconds
@@ -95,7 +95,7 @@ class Browser:
                 return message['result']
             self.events.append(message)
 
-    def wait(self, event, seconds=60):
+    def wait(self, event, seconds=300):
         deadline = time.monotonic() + seconds
         while not any(e.get('method') == event for e in self.events):
             self.events.append(self.message(deadline))

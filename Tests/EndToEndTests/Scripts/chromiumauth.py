@@ -19,7 +19,7 @@ def load(browser, session, url, options):
     browser.number += 1
     navigation = browser.number
     browser.post(navigation, 'Page.navigate', session, url=url)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         event = browser.message(deadline)
         method, parameters = event.get('method'), event.get('params', {})

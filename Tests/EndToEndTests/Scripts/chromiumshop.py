@@ -59,7 +59,7 @@ def evaluate(browser, session, script):
 
 
 def wait(browser, session, condition, step):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not evaluate(browser, session, f'return Boolean({condition});'):
         if time.monotonic() > deadline:
             raise TimeoutError(step + ': ' + evaluate(browser, session, f'return {SHOWN};'))

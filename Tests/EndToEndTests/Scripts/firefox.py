@@ -62,12 +62,12 @@ class Firefox:
 
     def connect(self, profile):
         """The port that Firefox picked is in a file of its profile."""
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 300
         while True:
             try:
                 with open(os.path.join(profile, 'MarionetteActivePort')) as file:
                     connection = socket.create_connection(('127.0.0.1', int(file.read())), timeout=5)
-                connection.settimeout(90)
+                connection.settimeout(300)
                 return connection
             except (OSError, ValueError):
                 if time.monotonic() > deadline or self.process.poll() is not None:

@@ -227,7 +227,7 @@ def closed_windows(stage):
 def drip(stage):
     with stage.wire(initial=[(INITIAL_WINDOW_SIZE, 0)]) as wire:
         stream = wire.open(path="/big")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             wire.send(window_update(stream, 1))
             time.sleep(0.02)

@@ -304,7 +304,7 @@ class Stage:
         shutil.rmtree(self.folder)
 
 
-def wait(condition, seconds=60, *ignored):
+def wait(condition, seconds=300, *ignored):
     """Waits until something holds; whether it does."""
     deadline = time.monotonic() + seconds
     while True:

@@ -181,7 +181,7 @@ class Closed(Exception):
 class Wire:
     """A connection to `host` in a tunnel that the proxy decrypts."""
 
-    def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=60, receive_buffer=None,
+    def __init__(self, port, host, authority_file, protocols=("h2",), handshake=True, seconds=300, receive_buffer=None,
                  initial=(), is_strict=False, origin_port=443):
         plain = socket.socket()
         if receive_buffer:

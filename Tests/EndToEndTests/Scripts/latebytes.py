@@ -96,7 +96,7 @@ def ask(connection, port, path, method="GET"):
 
 def connect():
     connection = socket.create_connection(("127.0.0.1", proxy_port))
-    connection.settimeout(60)
+    connection.settimeout(300)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
@@ -128,7 +128,7 @@ def accept(listener):
 
 for listener in listeners:
     threading.Thread(target=accept, args=(listener,), daemon=True).start()
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 300
 proxy_port = 0
 while not proxy_port and time.monotonic() < deadline:
     try:

@@ -143,7 +143,7 @@ class FirefoxBrowser(Firefox):
         self.call('WebDriver:Refresh')
 
 
-def wait(condition, seconds=30):
+def wait(condition, seconds=300):
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

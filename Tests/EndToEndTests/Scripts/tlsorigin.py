@@ -188,7 +188,7 @@ def serve(stream, options):
 def connection(raw, context, options):
     if not context:
         return plain(raw, options)
-    raw.settimeout(60)
+    raw.settimeout(300)
     if options.gone:
         raw.recv(65536)
         return raw.close()
@@ -214,7 +214,7 @@ def connection(raw, context, options):
 
 
 def plain(stream, options):
-    stream.settimeout(60)
+    stream.settimeout(300)
     try:
         serve(stream, options)
     except (OSError, EOFError, ValueError):
@@ -227,7 +227,7 @@ def linger(stream):
     try:
         # This leaves TLS too.
         stream.shutdown(socket.SHUT_WR)
-        stream.settimeout(60)
+        stream.settimeout(300)
         while stream.recv(1 << 18):
             pass
     except OSError:

@@ -19,7 +19,7 @@ class Client:
     def __init__(self, options, path):
         self.socket = socket.socket()
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.settimeout(60)
+        self.socket.settimeout(300)
         self.socket.connect(('127.0.0.1', options.proxy))
         self.socket.sendall(f'CONNECT {options.authority} HTTP/1.1\r\nHost: {options.authority}\r\n\r\n'.encode())
         self.head(lambda: self.socket.recv(1), b'200')

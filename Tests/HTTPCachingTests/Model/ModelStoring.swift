@@ -47,7 +47,8 @@ struct ModelStoring {
         if policy.isShared && stored.isAuthorized && !directives.allowAuthorized { refusals.insert("authorization") }
         if stored.selecting.keys.contains("*") { refusals.insert("varyAny") }
         if stored.selecting.count > ModelStored.maximumVary { refusals.insert("varyTooLong") }
-        if policy.isShared && !(isExplicit && stored.lifetime > 0) && response.fields.has("set-cookie") {
+        let isReusable = isExplicit && stored.lifetime > 0 && !directives.isUnlimited("no-cache")
+        if policy.isShared && !isReusable && response.fields.has("set-cookie") {
             // Where Set-Cookie is not among what is kept, or a targeted field speaks, both are right.
             if stored.fields.has("set-cookie") && !directives.isTargeted {
                 refusals.insert("setCookie")

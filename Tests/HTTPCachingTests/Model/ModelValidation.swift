@@ -59,13 +59,15 @@ enum ModelValidation {
         let its304 = ModelStored(
             response: response, ages: response.fields.members("age"), request: request, isAuthorized: false, part: nil,
             policy: policy)
-        let isFresh = isExplicit && its304.lifetime > 0
+        let isReusable =
+            isExplicit && its304.lifetime > 0 && !its.isUnlimited("no-cache")
+            && !stored.directives.isUnlimited("no-cache")
         var news = ModelStored.kept(response.fields, its.unstoredFields(policy), receivedAt: response.receivedAt)
         // What the content can't be read without: only from who speaks of just this content.
         let isSameContent = response.fields.first("etag").map { ModelText.isStrong($0) && $0 == stored.etag } ?? false
         news.removeAll { unchanging.contains($0.name.lowercased()) }
         news.removeAll { !isSameContent && $0.name.lowercased() == "content-encoding" }
-        if policy.isShared && !isFresh { news.removeAll { $0.name.lowercased() == "set-cookie" } }
+        if policy.isShared && !isReusable { news.removeAll { $0.name.lowercased() == "set-cookie" } }
         let replaced = Set(news.map { $0.name.lowercased() })
         // What the newer message names is not kept, whichever directives count in the end.
         let unstored = its.unstoredFields(policy)

@@ -212,6 +212,19 @@ struct LookupTests {
         #expect(try map.line("http://img.a.net/x/y") == nil)
     }
 
+    @Test(
+        "a star between digits and hexadecimal digits of a host makes no address of it",
+        arguments: [
+            ("0*0.0*0.0*0.0*0", "0y0.0y0.0y0.0y0"), ("0*1", "0y1"), ("0*7f.1", "0y7f.1"), ("*", "127.0.0.1"),
+            ("127.*", "127.0.0.1"), ("127.*.1", "127.0.0.1"), ("0*", "0y"), ("1*.2*", "1y.2"),
+            ("2130706433*", "2130706433y"),
+        ])
+    func starInAddress(pattern: String, host: String) throws {
+        let map = try rules("http://\(pattern)/x: x")
+        #expect(try map.answer("http://\(host)/x") == "x")
+        #expect(try map.answer("http://other.test/x") == (pattern == "*" ? "x" : "-"))
+    }
+
     @Test("a star in the port of an IPv6 address matches its digits")
     func starInAddressPort() throws {
         let map = try rules("http://[::1]:1*/x: x")

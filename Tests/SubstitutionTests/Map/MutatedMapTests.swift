@@ -72,6 +72,22 @@ struct MutatedMapTests {
         #expect(loaded > 10)
     }
 
+    @Test("a host of digits, letters of numbers, dots and stars is refused or loaded")
+    func damagedHosts() throws {
+        var generator = PrecedenceModelTests.Generator(state: 11)
+        let alphabet = Array("0017af9x*.".utf8)
+        var loaded = 0
+        for _ in 0..<2000 {
+            let count = Int.random(in: 1...16, using: &generator)
+            let host = (0..<count).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
+            let result = SubstitutionMap.load(
+                text: "substitutions: { \"http://\(String(decoding: host, as: UTF8.self))/\": x/ }")
+            #expect((result.map == nil) == result.hasErrors)
+            if result.map != nil { loaded += 1 }
+        }
+        #expect(loaded > 500)
+    }
+
     @Test("a damaged URL is looked up and resolved")
     func damagedURLs() throws {
         let map = try rules(
