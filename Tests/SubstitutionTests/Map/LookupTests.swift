@@ -216,7 +216,7 @@ struct LookupTests {
         "a star between digits and hexadecimal digits of a host makes no address of it",
         arguments: [
             ("0*0.0*0.0*0.0*0", "0y0.0y0.0y0.0y0"), ("0*1", "0y1"), ("0*7f.1", "0y7f.1"), ("*", "127.0.0.1"),
-            ("127.*", "127.0.0.1"), ("127.*.1", "127.0.0.1"), ("0*", "0y"), ("1*.2*", "1y.2"),
+            ("127.*", "127.0.0.1"), ("127.*.1", "127.0.0.1"), ("0*", "0y"), ("1*.2*", "1y.2y"),
             ("2130706433*", "2130706433y"),
         ])
     func starInAddress(pattern: String, host: String) throws {
