@@ -4,8 +4,8 @@ import HTTPSemantics
 extension StoredResponse {
     /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
     ///
-    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh. A Date
-    /// that the newer response lacks is the time of its receipt.
+    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh, and neither has
+    /// no-cache. A Date that the newer response lacks is the time of its receipt.
     ///
     /// - Parameter request: The request, for a Vary that names others than before; nil where it is known to name the
     ///   same.

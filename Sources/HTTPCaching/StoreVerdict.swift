@@ -40,7 +40,7 @@ public enum StoreRefusal: UInt8, Sendable, CaseIterable, Equatable {
         case .noStore: "no-store"
         case .isPrivate: "private"
         case .authorization: "Authorization"
-        case .setCookie: "Set-Cookie without freshness"
+        case .setCookie: "Set-Cookie without freshness or with no-cache"
         case .varyAny: "Vary *"
         case .varyTooLong: "Vary names too many fields"
         case .status: "status"

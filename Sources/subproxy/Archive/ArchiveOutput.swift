@@ -99,16 +99,11 @@ struct ArchiveOutput {
                 throw CommandFailure(status: .dataError, message: "the archive can't be read: \(problem.message)")
             }
         }
-        // Who may read it stays the same.
-        var status = stat()
-        let mode = stat(name, &status) == 0 ? status.st_mode & 0o777 : nil
-        if let mode, !isFolder { chmod(scratch, mode) }
         guard place() else {
             let why = SystemError().text
             ArchiveOutput.remove(scratch)
             throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(why)")
         }
-        if let mode, isFolder { chmod(name, mode) }
         return result
     }
 
@@ -120,39 +115,56 @@ struct ArchiveOutput {
                 errno = EEXIST
                 return false
             }
+            keepPermissions()
             return rename(scratch, name) == 0
         }
         guard KeptFiles(of: name).link(into: scratch) == nil else { return false }
         // The rules of a recording are written once, and kept.
         let rules = (old: "\(name)/substitutions.yaml", new: "\(scratch)/substitutions.yaml")
-        var areMoved = false
         if ArchiveOutput.exists(rules.old, nil) {
             unlink(rules.new)
-            // Where there are no hard links.
-            areMoved = link(rules.old, rules.new) != 0 && rename(rules.old, rules.new) == 0
+            // Not every file system has hard links.
+            guard link(rules.old, rules.new) == 0 || ArchiveOutput.copy(rules.old, to: rules.new) else { return false }
         }
-        guard exchange() else {
-            let code = errno
-            if areMoved { rename(rules.new, rules.old) }
-            errno = code
+        keepPermissions()
+        return exchange()
+    }
+
+    /// Who may read what is replaced may read the new one, and nobody else. Root alone can give it to another user.
+    private func keepPermissions() {
+        var status = stat()
+        guard stat(name, &status) == 0 else { return }
+        _ = chown(scratch, status.st_uid, status.st_gid)
+        chmod(scratch, status.st_mode & 0o7777)
+    }
+
+    /// - Returns: false with errno where that can't be done.
+    private static func copy(_ path: String, to other: String) -> Bool {
+        var status = stat()
+        do throws(SystemError) {
+            let bytes = try FileReading.contents(of: path, upTo: 64 << 20)
+            guard stat(path, &status) == 0 else { throw SystemError() }
+            let descriptor = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o777)
+            guard descriptor >= 0 else { throw SystemError() }
+            let isWritten = StandardStream(descriptor: descriptor).write(bytes)
+            let failure = SystemError()
+            close(descriptor)
+            guard isWritten else { throw failure }
+            return true
+        } catch {
+            errno = error.code
             return false
         }
-        return true
     }
 
     /// Gives a folder the place of the old one, which is removed.
     private func exchange() -> Bool {
         // Both change their names at once, so that there is a whole one at any time. (renameat2(2))
-        let result = linux_exchange(scratch, name)
-        if result == 0 {
+        if linux_exchange(scratch, name) == 0 {
             ArchiveOutput.remove(scratch)
             return true
         }
-        guard result == -EINVAL || result == -ENOSYS else {
-            errno = -result
-            return false
-        }
-        // A file system that can't do that.
+        // Not every file system can do that.
         let old = "\(scratch).old"
         ArchiveOutput.remove(old)
         guard rename(name, old) == 0 else { return false }
@@ -167,7 +179,7 @@ struct ArchiveOutput {
     }
 
     /// Removes what programs that were killed have left of this archive: it has the number of a process that is gone, and
-    /// nobody has written to it for a minute.
+    /// nobody has written to it for a day, so that it is no other machine's. One beside which the old archive was left stays.
     private func removeLeftovers() {
         let folder = LocalFile.folder(of: name)
         let start = ".\(LocalFile.name(of: name))."
@@ -176,9 +188,9 @@ struct ArchiveOutput {
             guard let number, number > 0, kill(number, 0) != 0, errno == ESRCH else { continue }
             let path = "\(folder)/\(entry)"
             var status = stat()
-            guard lstat(path, &status) == 0 else { continue }
+            guard lstat(path, &status) == 0, !ArchiveOutput.exists("\(path).old", nil) else { continue }
             let age = Int64(clamping: wallNanoseconds() / 1_000_000_000) - Int64(status.st_mtim.tv_sec)
-            if age > 60 { ArchiveOutput.remove(path) }
+            if age > 86_400 { ArchiveOutput.remove(path) }
         }
     }
 

@@ -91,7 +91,7 @@ final class SaveList: Sendable {
         return urls
     }
 
-    /// A line; one that is no UTF-8 with its other bytes percent-encoded.
+    /// A line. Where it is not UTF-8, its bytes that are not ASCII are percent-encoded.
     private static func text(of line: ArraySlice<UInt8>) -> String {
         if let text = String(validating: line, as: UTF8.self) { return text }
         var bytes: [UInt8] = []

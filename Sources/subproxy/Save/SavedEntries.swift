@@ -55,15 +55,18 @@ struct SavedEntries: Sendable {
             if documents.contains(url), entry.method == "GET" { continue }
             let isNew = index >= captured.recordedBefore && (shown.contains(url) || entry.status < 400)
             let isOwn = url == main || requested.contains(url)
-            // Who asks for the page as it was asked for is led to it.
-            let isLeading =
-                !isPage && isStatic && entry.method == "GET" && (300..<400).contains(entry.status)
-                && end(of: index, recorded).map { Array(table[$0].url) } == main
-            if isLeading || keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && isOwn {
+            if keepsAll || isStatic && (captured.answered.contains(index) || isNew) || !isStatic && isOwn {
                 kept.insert(index)
             }
         }
-        guard isPage else { return }
+        guard isPage else {
+            // Who asks for the page as it was asked for is led to it.
+            guard isStatic, let main else { return }
+            for index in SavedEntries.redirects(to: main, recorded) where !documents.contains(Array(table[index].url)) {
+                kept.insert(index)
+            }
+            return
+        }
         for index in kept.sorted() where table[index].method == "GET" && table[index].isUsable {
             guard (300..<400).contains(table[index].status), let end = end(of: index, recorded) else { continue }
             followed.append(Followed(url: Array(table[index].url), index: end))
@@ -91,16 +94,41 @@ struct SavedEntries: Sendable {
         return found
     }
 
+    /// The entries that redirect to a URL, at once or by way of others.
+    private static func redirects(to url: [UInt8], _ recorded: Archive) -> [Int] {
+        let table = recorded.table
+        var found: [Int] = []
+        // Those that lead to each URL.
+        var sources: [[UInt8]: [Int]] = [:]
+        for index in 0..<table.count
+        where table[index].method == "GET" && table[index].isUsable && (300..<400).contains(table[index].status) {
+            if let target = target(of: index, recorded) { sources[target, default: []].append(index) }
+        }
+        var urls = [url]
+        while let url = urls.popLast() {
+            for index in sources.removeValue(forKey: url) ?? [] where !table[index].url.elementsEqual(url) {
+                found.append(index)
+                urls.append(Array(table[index].url))
+            }
+        }
+        return found
+    }
+
+    /// The URL that a redirect leads to.
+    private static func target(of index: Int, _ recorded: Archive) -> [UInt8]? {
+        guard let location = try? recorded.exchange(index).value("location"),
+            let base = try? TargetURI(absolute: ByteBuffer(bytes: Array(recorded.table[index].url))),
+            let target = location.withUnsafeBytes({ URIReference.resolve($0, against: base) })
+        else { return nil }
+        return target.withBytes { Array($0) }
+    }
+
     /// The entry that a redirect leads to in the end.
     private func end(of index: Int, _ recorded: Archive) -> Int? {
         var index = index
         for _ in 0..<20 {
             guard (300..<400).contains(recorded.table[index].status) else { return index }
-            guard let location = try? recorded.exchange(index).value("location"),
-                let base = try? TargetURI(absolute: ByteBuffer(bytes: Array(recorded.table[index].url))),
-                let target = location.withUnsafeBytes({ URIReference.resolve($0, against: base) })
-            else { return nil }
-            let url = target.withBytes { Array($0) }
+            guard let url = SavedEntries.target(of: index, recorded) else { return nil }
             let next = (0..<recorded.table.count).first { candidate in
                 let entry = recorded.table[candidate]
                 return entry.isUsable && entry.method == "GET" && entry.url.elementsEqual(url)
