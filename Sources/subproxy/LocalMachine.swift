@@ -38,6 +38,20 @@ extension LocalFile {
         access(folder(of: path), W_OK | X_OK) == 0 ? nil : SystemError().text
     }
 
+    /// Writes a file that is not there yet.
+    ///
+    /// - Parameter mode: of the file, less the mask. The default is for its owner alone.
+    /// - Returns: false with errno where that can't be done.
+    static func make(_ path: String, _ bytes: [UInt8], mode: mode_t = 0o600) -> Bool {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { return false }
+        let isWritten = StandardStream(descriptor: descriptor).write(bytes)
+        let code = errno
+        close(descriptor)
+        errno = code
+        return isWritten
+    }
+
     /// The folder that a file is in.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

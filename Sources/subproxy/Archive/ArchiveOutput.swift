@@ -144,13 +144,7 @@ struct ArchiveOutput {
         do throws(SystemError) {
             let bytes = try FileReading.contents(of: path, upTo: 64 << 20)
             guard stat(path, &status) == 0 else { throw SystemError() }
-            let descriptor = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o777)
-            guard descriptor >= 0 else { throw SystemError() }
-            let isWritten = StandardStream(descriptor: descriptor).write(bytes)
-            let failure = SystemError()
-            close(descriptor)
-            guard isWritten else { throw failure }
-            return true
+            return LocalFile.make(other, bytes, mode: status.st_mode & 0o777)
         } catch {
             errno = error.code
             return false

@@ -71,13 +71,13 @@ final class SaveList: Sendable {
         var taken = TakenNames()
         var urls: [(url: String, name: String)] = []
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
-            let text = SaveList.text(of: line).trimmed
-            guard !text.isEmpty, !text.hasPrefix("#") else { continue }
+            let text = line.trimmed
+            guard let first = text.first, first != UInt8(ascii: "#") else { continue }
             let url: String
             do { url = try SaveValue.url(text) } catch {
                 throw CommandFailure(
                     status: .dataError,
-                    message: "\(input):\(index + 1): '\(visibleText(of: text.utf8, limit: 100))' \(error)")
+                    message: "\(input):\(index + 1): '\(visibleText(of: text, limit: 100))' \(error)")
             }
             guard seen.insert(url).inserted else { continue }
             var name = String(decoding: names.name(Array(url.utf8), method: "GET", type: []), as: UTF8.self)
@@ -89,20 +89,6 @@ final class SaveList: Sendable {
             throw CommandFailure(status: .dataError, message: "the list '\(input)' has no URL")
         }
         return urls
-    }
-
-    /// A line. Where it is not UTF-8, its bytes that are not ASCII are percent-encoded.
-    private static func text(of line: ArraySlice<UInt8>) -> String {
-        if let text = String(validating: line, as: UTF8.self) { return text }
-        var bytes: [UInt8] = []
-        for byte in line {
-            guard byte >= 0x80 else {
-                bytes.append(byte)
-                continue
-            }
-            bytes += [UInt8(ascii: "%"), Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 15)]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     func run() throws -> ExitStatus {
@@ -204,8 +190,11 @@ private struct TakenNames {
     }
 }
 
-extension String {
-    fileprivate var trimmed: String {
-        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { " \t\r".contains($0) }.reversed())
+extension ArraySlice<UInt8> {
+    /// Without blanks at the ends, and without the carriage return of a line's end.
+    fileprivate var trimmed: Self {
+        var rest = drop { $0 == 0x20 || $0 == 0x09 }
+        while let last = rest.last, last == 0x20 || last == 0x09 || last == 0x0D { rest.removeLast() }
+        return rest
     }
 }

@@ -114,9 +114,12 @@ struct SaveOptions: ParsableArguments {
 /// Reads the values of options of `save`.
 enum SaveValue {
     /// The URL of a page: http or https, with what is no ASCII percent-encoded, and its host as browsers write it.
-    static func url(_ text: String) throws -> String {
+    static func url(_ text: String) throws -> String { try url(text.utf8) }
+
+    /// The same of bytes in any encoding.
+    static func url(_ bytes: some Sequence<UInt8>) throws -> String {
         var encoded = ""
-        for byte in text.utf8 {
+        for byte in bytes {
             if byte > 0x20, byte < 0x7F {
                 encoded.unicodeScalars.append(Unicode.Scalar(byte))
             } else {

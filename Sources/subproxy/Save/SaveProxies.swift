@@ -79,7 +79,7 @@ final class SaveProxies {
                 var bundle = options.originCA.flatMap { CertificateBundle(at: $0) } ?? .system(.ofThisProcess)
                 bundle.add(AuthorityCertificate(authority, in: path + "/ca"))
                 let file = path + "/trusted.pem"
-                guard SaveProxies.write(bundle.pem, to: file) else { throw SystemError() }
+                guard LocalFile.make(file, bundle.pem) else { throw SystemError() }
                 recording.originCAFile = file
             } else {
                 mapped = nil
@@ -124,13 +124,6 @@ final class SaveProxies {
         options.mayBeNone = true
         guard let map = SubstitutionMap.load(files: [], options: options).map else { throw SystemError(EINVAL) }
         return map
-    }
-
-    private static func write(_ bytes: [UInt8], to path: String) -> Bool {
-        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600 as mode_t)
-        guard descriptor >= 0 else { return false }
-        defer { Glibc.close(descriptor) }
-        return StandardStream(descriptor: descriptor).write(bytes)
     }
 
     private static func address(_ server: ProxyServer) -> String? {
@@ -231,7 +224,7 @@ final class SaveProxies {
         archives.append("recorded.warc")
         let map = archives.map { "  - { file: \($0), match: strict, sequence: false }\n" }.joined()
         let path = folder.path + "/page.yaml"
-        guard SaveProxies.write(Array("archives:\n\(map)".utf8), to: path) else { throw unwritable(SystemError().text) }
+        guard LocalFile.make(path, Array("archives:\n\(map)".utf8)) else { throw unwritable(SystemError().text) }
         var options = MapLoadOptions()
         options.archives.isAppended = true
         guard let loaded = SubstitutionMap.load(files: [path], options: options).map else { throw unreadable }

@@ -67,8 +67,8 @@ struct SavedEntries: Sendable {
             }
             return
         }
-        for index in kept.sorted() where table[index].method == "GET" && table[index].isUsable {
-            guard (300..<400).contains(table[index].status), let end = end(of: index, recorded) else { continue }
+        for index in kept.sorted() where SavedEntries.isRedirect(index, recorded) {
+            guard let end = end(of: index, recorded) else { continue }
             followed.append(Followed(url: Array(table[index].url), index: end))
         }
     }
@@ -100,8 +100,7 @@ struct SavedEntries: Sendable {
         var found: [Int] = []
         // Those that lead to each URL.
         var sources: [[UInt8]: [Int]] = [:]
-        for index in 0..<table.count
-        where table[index].method == "GET" && table[index].isUsable && (300..<400).contains(table[index].status) {
+        for index in 0..<table.count where isRedirect(index, recorded) {
             if let target = target(of: index, recorded) { sources[target, default: []].append(index) }
         }
         var urls = [url]
@@ -112,6 +111,11 @@ struct SavedEntries: Sendable {
             }
         }
         return found
+    }
+
+    private static func isRedirect(_ index: Int, _ recorded: Archive) -> Bool {
+        let entry = recorded.table[index]
+        return entry.method == "GET" && entry.isUsable && (300..<400).contains(entry.status)
     }
 
     /// The URL that a redirect leads to.
