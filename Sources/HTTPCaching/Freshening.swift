@@ -4,8 +4,9 @@ import HTTPSemantics
 extension StoredResponse {
     /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
     ///
-    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh, and neither has
-    /// no-cache. A Date that the newer response lacks is the time of its receipt.
+    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh, without no-cache;
+    /// where it isn't taken, the stored one goes too, and so does any where what comes out is not fresh or has no-cache. A
+    /// Date that the newer response lacks is the time of its receipt.
     ///
     /// - Parameter request: The request, for a Vary that names others than before; nil where it is known to name the
     ///   same.
@@ -21,21 +22,29 @@ extension StoredResponse {
             ? own : self.directives
         var unstored = UnstoredNames(newer.fields, own, policy: policy)
         unstored.insertNames(of: ruling, policy: policy)
-        // As for storing: what is validated each time gives no cookie of one client to the next.
-        let mayReuse = lifetime.isGiven && own.noCache != .all && self.directives.noCache != .all
+        var forbidden = UnstoredNames(own, policy: policy)
+        if policy.isShared, !lifetime.isGiven || own.noCache == .all, newer.fields.contains(.setCookie) {
+            unstored.insert(.setCookie)
+            forbidden.insert(.setCookie)
+        }
         let isDateKept = parsedDate != nil && !unstored.recognised.contains(.date)
-        let merged = UpdatingFields.updated(
-            fields, by: newer.fields, without: unstored, forbidden: UnstoredNames(own, policy: policy),
-            isSameContent: hasSameStrongTag(newer.fields), takesCookies: !policy.isShared || mayReuse,
-            replacingDate: isDateKept ? nil : date)
+        var merged = UpdatingFields.updated(
+            fields, by: newer.fields, without: unstored, forbidden: forbidden,
+            isSameContent: hasSameStrongTag(newer.fields), replacingDate: isDateKept ? nil : date)
         // Without directives of its own the stored ones stay, also those of a field that was not kept.
         let hasDirectives = own.isTargeted || newer.fields.contains(.cacheControl)
         let directives = hasDirectives ? ResponseDirectives(merged, policy: policy) : self.directives
         let lastModified = CacheDate.first(.lastModified, in: merged, now: date)
+        let newLifetime = FreshnessLifetime(
+            directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy)
+        // As for storing: what is validated each time gives no cookie of one client to the next.
+        if policy.isShared, merged.contains(.setCookie), !newLifetime.isGiven || directives.noCache == .all {
+            var cookies = UnstoredNames()
+            cookies.insert(.setCookie)
+            merged = StoredFields.kept(merged, without: cookies, replacingDate: nil)
+        }
         return StoredResponse(
-            status: status, reason: reason, fields: merged, directives: directives,
-            lifetime: FreshnessLifetime(
-                directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy),
+            status: status, reason: reason, fields: merged, directives: directives, lifetime: newLifetime,
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
             etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
             isAuthorized: isAuthorized || (request?.isAuthorized ?? false), part: part,

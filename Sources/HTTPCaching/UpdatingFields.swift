@@ -11,13 +11,13 @@ enum UpdatingFields {
     /// - Parameters:
     ///   - newer: The newer response's fields as received.
     ///   - unstored: The fields of the newer response that are not stored.
-    ///   - forbidden: The fields that its directives forbid to store; stored ones of these names are removed.
+    ///   - forbidden: The fields of which nothing may be stored any more, such as those that its directives name; stored
+    ///     ones of these names are removed.
     ///   - isSameContent: Whether the newer response is known to speak of just the content that is held.
-    ///   - takesCookies: Whether Set-Cookie is taken.
     ///   - date: The Date to set where the newer response has none that is valid.
     static func updated(
         _ stored: FieldSection, by newer: FieldSection, without unstored: UnstoredNames, forbidden: UnstoredNames,
-        isSameContent: Bool, takesCookies: Bool, replacingDate date: Int64?
+        isSameContent: Bool, replacingDate date: Int64?
     ) -> FieldSection {
         var excluded = unstored
         // A part's is made anew, and no other one speaks of what is held.
@@ -26,7 +26,6 @@ enum UpdatingFields {
             excluded.insert(.contentEncoding)
             excluded.insertContentDigests()
         }
-        if !takesCookies { excluded.insert(.setCookie) }
         if date != nil { excluded.insert(.date) }
 
         var replaced = FieldNameSet()
@@ -55,6 +54,6 @@ enum UpdatingFields {
         updated(
             stored, by: newer, without: UnstoredNames(ruling, policy: CachePolicy()),
             forbidden: UnstoredNames(ruling, policy: CachePolicy()), isSameContent: false,
-            takesCookies: true, replacingDate: nil)
+            replacingDate: nil)
     }
 }

@@ -45,11 +45,14 @@ extension LocalFile {
     static func make(_ path: String, _ bytes: [UInt8], mode: mode_t = 0o600) -> Bool {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { return false }
-        let isWritten = StandardStream(descriptor: descriptor).write(bytes)
-        let code = errno
-        close(descriptor)
-        errno = code
-        return isWritten
+        guard StandardStream(descriptor: descriptor).write(bytes) else {
+            let code = errno
+            close(descriptor)
+            errno = code
+            return false
+        }
+        // A file system of the network may tell only now that its disk is full.
+        return close(descriptor) == 0
     }
 
     /// The folder that a file is in.

@@ -270,6 +270,9 @@ struct ArchiveCommandTests {
             #expect(try run("archive", "convert", "a.har", name, "--force").status == 0)
             #expect(try ChildProcess.run(["stat", "-c", "%a", folder.at(name)]).output == "700\n")
         }
+        #expect(chmod(folder.at("rec/recording.yaml"), 0o600) == 0)
+        #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 0)
+        #expect(try ChildProcess.run(["stat", "-c", "%a", folder.at("rec/recording.yaml")]).output == "600\n")
         try folder.write("rec/mine.txt", "x")
         #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 73)
         #expect(
@@ -284,17 +287,84 @@ struct ArchiveCommandTests {
         #expect(refused.status == 73 && refused.error == "subproxy: error: 'pipe.har' is neither a file nor a folder\n")
         // No process has so high a number, and there is always one with the number 1.
         let gone = ".b.har.99999999.part"
-        let stays = [".b.har.1.part", ".b.har.x.part", ".c.har.99999999.part"]
-        for name in [gone] + stays {
+        let others = ".b.har.99999997.part"
+        var stays = [".b.har.1.part", ".b.har.x.part", ".c.har.99999999.part"]
+        for name in [gone, others] + stays {
             try folder.write(name, "")
             #expect(try ChildProcess.run(["touch", "-d", "2001-01-01", folder.at(name)]).status == 0)
         }
+        // Root alone can make what is another user's.
+        if chown(folder.at(others), 65_534, 65_534) == 0 { stays.append(others) }
         // This one may be another machine's, on a shared disk.
         let new = ".b.har.99999998.part"
         try folder.write(new, "")
         #expect(try run("archive", "convert", "a.har", "b.har").status == 0)
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(left == (stays + [new, "a.har", "b.har", "pipe.har"]).sorted())
+    }
+
+    @Test("convert is not ended by a time that no clock has had")
+    func impossibleTime() throws {
+        try writeHAR()
+        // A tmpfs keeps such a time as it is.
+        var template = Array("/dev/shm/subproxy-test-XXXXXX".utf8CString)
+        let hasMemory = mkdtemp(&template) != nil
+        let memory =
+            hasMemory
+            ? String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) : folder.path
+        defer { if hasMemory { _ = try? ChildProcess.run(["rm", "-rf", memory]) } }
+        let left = "\(memory)/.b.har.99999999.part"
+        #expect(try ChildProcess.run(["touch", left]).status == 0)
+        let times = [timespec(tv_sec: .min, tv_nsec: 0), timespec(tv_sec: .min, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, left, times, 0) == 0)
+        let made = try run("archive", "convert", "a.har", "\(memory)/b.har")
+        #expect(made.status == 0, "\(made.error)")
+        #expect(access(left, F_OK) != 0)
+    }
+
+    @Test(
+        "convert leaves a folder as it is that comes while it writes, or into which something else comes",
+        arguments: [false, true])
+    func folderMeanwhile(isForced: Bool) throws {
+        try writeHAR("many.har", (0..<2000).map { Self.entry("https://www.example.com/\($0)", "text/plain", "\($0)") })
+        let out = folder.at("out")
+        var isSeen = false
+        for _ in 0..<100 where !isSeen {
+            _ = try ChildProcess.run(["rm", "-rf", out])
+            if isForced { #expect(try run("archive", "convert", "many.har", "out/").status == 0) }
+            let before = Self.number(of: out)
+            let writing = try SubproxyProcess(
+                ["archive", "convert", "many.har", "out/"] + (isForced ? ["--force"] : []), folder: folder.path)
+            let part = folder.at(".out.\(writing.identifier).part")
+            try Wait.until { access(part, F_OK) == 0 || Self.state(of: writing.identifier) == "Z" }
+            writing.send(SIGSTOP)
+            try Wait.until { ["T", "Z"].contains(Self.state(of: writing.identifier)) }
+            // Where it was quicker it has given its folder the name already.
+            isSeen = access(part, F_OK) == 0 && Self.number(of: out) == before
+            if isSeen {
+                mkdir(out, 0o755)
+                try folder.write("out/notes.txt", "mine")
+            }
+            writing.send(SIGCONT)
+            let finished = try writing.finish()
+            #expect(finished.status == (isSeen ? 73 : 0), "\(finished.error)")
+            #expect(access(part, F_OK) != 0)
+        }
+        #expect(isSeen)
+        #expect(try folder.text(of: "out/notes.txt") == "mine")
+    }
+
+    /// The inode's number; nil where nothing is.
+    private static func number(of path: String) -> ino_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_ino : nil
+    }
+
+    /// The letter of a process' state, as in /proc/PID/stat. (proc(5))
+    private static func state(of process: pid_t) -> String? {
+        let text = try? contents("/proc/\(process)/stat")
+        return text.flatMap { String(decoding: $0, as: UTF8.self).components(separatedBy: ") ").last?.prefix(1) }
+            .map(String.init)
     }
 
     @Test("convert has --main, and refuses what it can't write or find")
@@ -311,5 +381,12 @@ struct ArchiveCommandTests {
         let none = try run("archive", "convert", "c.har", "c.webarchive")
         #expect(none.status == 65 && none.error.contains("no HTML with status 200"))
         #expect(try run("archive", "convert", "c.har", "gone/c.har").status == 73)
+        mkdir(folder.at("empty"), 0o755)
+        for name in [".", "empty/.", "empty/.."] {
+            let itself = try run("archive", "convert", "c.har", name, "--force")
+            #expect(itself.status == 73 && itself.error.contains("name a folder within it"), "\(itself.error)")
+        }
+        let long = try run("archive", "convert", "c.har", String(repeating: "n", count: 248) + ".har")
+        #expect(long.status == 73 && long.error.hasSuffix("can't be written: File name too long\n"), "\(long.error)")
     }
 }

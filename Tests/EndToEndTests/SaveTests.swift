@@ -56,8 +56,10 @@ extension EndToEnd {
         }
 
         private func surroundings(_ environment: [String: String] = [:]) -> [String: String] {
-            mkdir(folder.at("tmp"), 0o700)
-            return ["TMPDIR": folder.at("tmp")].merging(environment) { $1 }
+            for name in ["tmp", "home"] { mkdir(folder.at(name), 0o700) }
+            var own = ["TMPDIR": folder.at("tmp"), "HOME": folder.at("home")]
+            for name in ["RUNTIME_DIR", "CACHE_HOME", "CONFIG_HOME", "DATA_HOME"] { own["XDG_\(name)"] = "" }
+            return own.merging(environment) { $1 }
         }
 
         private func report(_ url: String, _ name: String, _ options: [String] = []) throws -> Report {
@@ -101,7 +103,9 @@ extension EndToEnd {
             try others()
             try views(names)
             // What was made meanwhile is gone.
-            #expect(try ChildProcess.run(["ls", folder.at("tmp")]).output == "")
+            for name in ["tmp", "home"] {
+                #expect(try ChildProcess.run(["find", folder.at(name), "-mindepth", "1"]).output == "")
+            }
         }
 
         /// What the frozen documents are.

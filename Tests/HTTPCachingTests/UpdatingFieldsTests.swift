@@ -103,6 +103,35 @@ struct UpdatingFieldsTests {
         #expect(try Self.updated([], old: Self.old + [cookie]).contains(cookie))
     }
 
+    @Test(
+        "The stored Set-Cookie goes where another one came that isn't taken, and where what comes out is validated each time",
+        arguments: [
+            ["Set-Cookie: b=2"], ["Set-Cookie: b=2", "Cache-Control: no-cache, max-age=60"],
+            ["Set-Cookie: b=2", "Cache-Control: max-age=0"], ["Cache-Control: no-cache"], ["Cache-Control: max-age=0"],
+            ["Cache-Control: public"],
+        ])
+    func cookiesOfOthers(_ newer: [String]) throws {
+        let old = Self.old + ["Set-Cookie: a=1"]
+        #expect(try !Self.updated(newer, old: old).contains { $0.hasPrefix("Set-Cookie") })
+        // A cache of one user keeps them.
+        #expect(try Self.updated(newer, old: old, policy: privatePolicy).contains { $0.hasPrefix("Set-Cookie") })
+    }
+
+    @Test("A 304's own directives forbid its Set-Cookie also where the stored ones of a targeted field count")
+    func cookieBesideTargetedField() throws {
+        let policy = CachePolicy(targetedFields: [Array("cdn-cache-control".utf8)])
+        let old = ["Date: \(date(0))", "CDN-Cache-Control: max-age=600", "ETag: \"a\""]
+        let newer = ["Cache-Control: no-cache, max-age=60", "Set-Cookie: b=2"]
+        #expect(try !Self.updated(newer, old: old, policy: policy).contains { $0.hasPrefix("Set-Cookie") })
+    }
+
+    @Test("Expires of a 304 makes no Set-Cookie fresh where the stored max-age counts")
+    func cookieWithUselessExpires() throws {
+        let old = ["Date: \(date(0))", "Cache-Control: max-age=0", "ETag: \"a\""]
+        let newer = ["Expires: \(date(60))", "Set-Cookie: b=2"]
+        #expect(try !Self.updated(newer, old: old).contains { $0.hasPrefix("Set-Cookie") })
+    }
+
     @Test("Updating takes time in proportion to the number of fields")
     func linear() throws {
         let growth = growth(from: 100) { count in

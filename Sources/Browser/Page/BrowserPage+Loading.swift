@@ -41,7 +41,8 @@ extension BrowserPage {
     /// How long a page may go on asking for things after its load event, in milliseconds: 15 s.
     static let restlessTime = 15_000
 
-    /// Loads a URL, until the load event has come and no request was under way for 500 ms.
+    /// Loads a URL, until the load event has come, or the page loads no more without one as where it began a download
+    /// meanwhile, and no request was under way for 500 ms.
     ///
     /// Requests that stay open by their nature (server-sent events, media), and those of which nothing was seen for
     /// 10 s, are not waited for. Nor is a page that is never quiet, once 15 s have passed since its load event.
@@ -95,7 +96,7 @@ extension BrowserPage {
         return current
     }
 
-    /// Waits until the load event of the document that is shown has come, or the document was cut off.
+    /// Waits until the document that is shown is loaded or loads no more, or was cut off.
     private func waitUntilLoaded(until deadline: Deadline) throws(BrowserFailure) -> Bool {
         let isLoaded = try connection.wait(until: deadline) {
             hasCrashed || loadedLoader == loader || network.documents[loader]?.isCutOff == true ? .holds : .waits
@@ -104,7 +105,7 @@ extension BrowserPage {
         return isLoaded
     }
 
-    /// Waits until the load event of the document that is shown has come, and the network is quiet.
+    /// Waits until the document that is shown is loaded or loads no more, and the network is quiet.
     ///
     /// - Returns: false if that is not so in time.
     func waitUntilQuiet(until deadline: Deadline) throws(BrowserFailure) -> Bool {

@@ -29,7 +29,7 @@ public final class BrowserPage {
     var openBlank: () throws(BrowserFailure) -> BrowserPage? = { () throws(BrowserFailure) -> BrowserPage? in nil }
     /// Whether it goes on asking for things, so that it is not waited for again.
     var isRestless = false
-    /// The loader of the document that is shown, and of that whose load event has come.
+    /// The loader of the document that is shown, and of that which is loaded, or loads no more.
     private(set) var loader = ""
     private(set) var loadedLoader = ""
     /// The document's URL without its fragment.
@@ -119,6 +119,9 @@ public final class BrowserPage {
                 return
             }
             loadedLoader = parameters["loaderId"]?.stringValue ?? ""
+        case "Page.frameStoppedLoading":
+            // Also without a load event: where a download began meanwhile, or a script has stopped it.
+            if parameters["frameId"]?.stringValue == target { loadedLoader = loader }
         case "Page.javascriptDialogOpening":
             // To stay on a page for its own sake is the one thing that may not be dismissed.
             let leaves = parameters["type"]?.stringValue == "beforeunload"

@@ -65,14 +65,16 @@ final class BrowserProcess {
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
 
         let arguments = words.map { strdup($0) }
-        let settings = variables(folder).map { strdup($0) }
+        let settings = variables(folder, isShown: socket < 0).map { strdup($0) }
         defer { for text in arguments + settings { free(text) } }
         return posix_spawn(&process, words[0], &actions, &attributes, arguments + [nil], settings + [nil])
     }
 
     /// This process's environment, but that the browser leaves nothing in its user's folders.
-    private static func variables(_ folder: BrowserFolder) -> [String] {
+    private static func variables(_ folder: BrowserFolder, isShown: Bool) -> [String] {
         var set = ["BREAKPAD_DUMP_LOCATION": folder.temporary, "MESA_SHADER_CACHE_DISABLE": "true"]
+        // A window takes its look from the desktop's settings. To read them, dconf makes a file in ~/.cache.
+        if !isShown { set["GSETTINGS_BACKEND"] = "memory" }
         // The socket of its lock stands in TMPDIR, and its path has to fit into sun_path (unix(7)).
         if folder.temporary.utf8.count < 60 { set["TMPDIR"] = folder.temporary }
         var variables = set.map { "\($0)=\($1)" }

@@ -43,8 +43,14 @@ struct ArchiveOutput {
         self.name = name
         self.replaces = replaces
         isFolder = kind.format == .recording
+        // What programs work in is not replaced by another folder under them.
+        if [".", ".."].contains(LocalFile.name(of: name)) {
+            throw CommandFailure(status: .cantCreate, message: "'\(name)' is not replaced; name a folder within it")
+        }
         let slash = name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex
         scratch = "\(name[..<slash]).\(name[slash...]).\(getpid()).part"
+        // A program with this number was killed while the old one had no name. Not every file system exchanges names.
+        if isFolder, !ArchiveOutput.exists(name, nil) { rename(old, name) }
         guard ArchiveOutput.exists(name, nil) else { return }
         if let status = FileStatus(name), !status.isFile, !status.isFolder {
             throw CommandFailure(status: .cantCreate, message: "'\(name)' is neither a file nor a folder")
@@ -62,8 +68,13 @@ struct ArchiveOutput {
     ///
     /// - Throws: ``CommandFailure`` with status 73.
     func checkFolder() throws(CommandFailure) {
-        guard let reason = LocalFile.unwritableReason(folderOf: name) else { return }
+        guard let reason = LocalFile.unwritableReason(folderOf: name) ?? tooLongReason else { return }
         throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(reason)")
+    }
+
+    /// Why it can't have the name that it has until it is whole, which is longer than its own.
+    private var tooLongReason: String? {
+        access(scratch, F_OK) != 0 && errno == ENAMETOOLONG ? SystemError(ENAMETOOLONG).text : nil
     }
 
     private static func exists(_ path: String, _ kind: mode_t?) -> Bool {
@@ -74,9 +85,10 @@ struct ArchiveOutput {
 
     /// Whether a folder has nothing but what a recording has, and what a recorder that was killed leaves in it.
     static func isRecording(_ path: String) -> Bool {
-        guard exists(path, S_IFDIR) else { return false }
+        // What can't be listed may have anything.
+        guard exists(path, S_IFDIR), let names = FolderRemoval.listedNames(in: path) else { return false }
         let known: Set<String> = ["substitutions.yaml", "recording.yaml", "files", ".recording-part"]
-        return FolderRemoval.names(in: path).allSatisfy { known.contains($0) }
+        return names.allSatisfy { known.contains($0) }
     }
 
     // MARK: Writing
@@ -118,6 +130,15 @@ struct ArchiveOutput {
             keepPermissions()
             return rename(scratch, name) == 0
         }
+        // As it was looked at before: meanwhile another one may have come, or something else into it.
+        guard replaces else {
+            errno = EEXIST
+            return false
+        }
+        guard ArchiveOutput.isRecording(name) else {
+            errno = ENOTEMPTY
+            return false
+        }
         guard KeptFiles(of: name).link(into: scratch) == nil else { return false }
         // The rules of a recording are written once, and kept.
         let rules = (old: "\(name)/substitutions.yaml", new: "\(scratch)/substitutions.yaml")
@@ -127,22 +148,40 @@ struct ArchiveOutput {
             guard link(rules.old, rules.new) == 0 || ArchiveOutput.copy(rules.old, to: rules.new) else { return false }
         }
         keepPermissions()
+        keepPermissions(of: "/recording.yaml")
         return exchange()
     }
 
-    /// Who may read what is replaced may read the new one, and nobody else. Root alone can give it to another user.
-    private func keepPermissions() {
-        var status = stat()
-        guard stat(name, &status) == 0 else { return }
-        _ = chown(scratch, status.st_uid, status.st_gid)
-        chmod(scratch, status.st_mode & 0o7777)
+    /// Gives what is written the permissions and the group of what it replaces, and if this is root its owner.
+    ///
+    /// - Parameter part: a name within the folder, with a slash before it.
+    private func keepPermissions(of part: String = "") {
+        var (old, new) = (stat(), stat())
+        guard stat(name + part, &old) == 0 else { return }
+        // By its descriptor, and what this user has just made alone: who may write to the folder, too, could put another
+        // file there, or a link to one.
+        let descriptor = open(scratch + part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard fstat(descriptor, &new) == 0, new.st_uid == geteuid() else { return }
+        let isFolder = new.st_mode & S_IFMT == S_IFDIR
+        guard isFolder || new.st_nlink == 1 else { return }
+        var mode = old.st_mode & (isFolder ? 0o7777 : 0o777)
+        if fchown(descriptor, old.st_uid, old.st_gid) != 0, fchown(descriptor, uid_t.max, old.st_gid) != 0 {
+            // Who is in either group, or in none, may do what both the group and all others might.
+            let common = mode & (mode >> 3) & 0o007
+            mode = mode & ~0o077 | common << 3 | common
+        }
+        fchmod(descriptor, mode)
     }
 
     /// - Returns: false with errno where that can't be done.
     private static func copy(_ path: String, to other: String) -> Bool {
+        let most = 64 << 20
         var status = stat()
         do throws(SystemError) {
-            let bytes = try FileReading.contents(of: path, upTo: 64 << 20)
+            let bytes = try FileReading.contents(of: path, upTo: most + 1)
+            guard bytes.count <= most else { throw SystemError(EFBIG) }
             guard stat(path, &status) == 0 else { throw SystemError() }
             return LocalFile.make(other, bytes, mode: status.st_mode & 0o777)
         } catch {
@@ -155,13 +194,23 @@ struct ArchiveOutput {
     private func exchange() -> Bool {
         // Both change their names at once, so that there is a whole one at any time. (renameat2(2))
         if linux_exchange(scratch, name) == 0 {
+            // What came into it at the last moment is not lost with it.
+            guard ArchiveOutput.isRecording(scratch) else {
+                if linux_exchange(scratch, name) != 0, rename(scratch, name) != 0 { rename(scratch, old) }
+                errno = ENOTEMPTY
+                return false
+            }
             ArchiveOutput.remove(scratch)
             return true
         }
         // Not every file system can do that.
-        let old = "\(scratch).old"
         ArchiveOutput.remove(old)
         guard rename(name, old) == 0 else { return false }
+        guard ArchiveOutput.isRecording(old) else {
+            rename(old, name)
+            errno = ENOTEMPTY
+            return false
+        }
         guard rename(scratch, name) == 0 else {
             let code = errno
             rename(old, name)
@@ -172,8 +221,11 @@ struct ArchiveOutput {
         return true
     }
 
-    /// Removes what programs that were killed have left of this archive: it has the number of a process that is gone, and
-    /// nobody has written to it for a day, so that it is no other machine's. One beside which the old archive was left stays.
+    /// The name that the old one has between two renames.
+    private var old: String { "\(scratch).old" }
+
+    /// Removes what this user's programs that were killed have left of this archive: it has the number of a process that is
+    /// gone, and is a day old, so that it is hardly another machine's. One beside which the old archive was left stays.
     private func removeLeftovers() {
         let folder = LocalFile.folder(of: name)
         let start = ".\(LocalFile.name(of: name))."
@@ -183,8 +235,8 @@ struct ArchiveOutput {
             let path = "\(folder)/\(entry)"
             var status = stat()
             guard lstat(path, &status) == 0, !ArchiveOutput.exists("\(path).old", nil) else { continue }
-            let age = Int64(clamping: wallNanoseconds() / 1_000_000_000) - Int64(status.st_mtim.tv_sec)
-            if age > 86_400 { ArchiveOutput.remove(path) }
+            guard status.st_uid == geteuid(), status.st_mtim.tv_sec < time(nil) - 86_400 else { continue }
+            ArchiveOutput.remove(path)
         }
     }
 

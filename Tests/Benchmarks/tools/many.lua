@@ -1,6 +1,10 @@
 -- Requests in absolute-form for many URLs, each with a Cookie and a Referer of its own, and a query where QUERY is set.
 -- They are made before the load begins, and sent one behind the other: WALK asks for each URL in order, from that number
 -- on, else they are chosen at random, all alike or (ZIPF) the one at rank k as often as 1/k. Every run chooses the same.
+
+-- Where LuaJIT finds no memory near its own code, it tries again for each loop, and takes half a minute to make them.
+if jit then jit.off() end
+
 local count = tonumber(os.getenv("BENCH_COUNT"))
 local target = os.getenv("BENCH_TARGET")
 local prefix, suffix = string.match(target, "^(.-)%d+(%.%w+)$")

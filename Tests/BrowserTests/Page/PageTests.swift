@@ -165,6 +165,18 @@ extension BrowserTests {
             #expect(result.requests.contains { $0.url == site.url("/from-worker") })
         }
 
+        @Test("are waited for no longer than they load where they begin a download meanwhile")
+        func stopped() throws {
+            let site = try Site([
+                "/": Site.Answer("<!doctype html><title>here</title><p>here<script>location = '/download'</script>"),
+                "/download": Site.Answer("bytes", "application/zip", fields: "Content-Disposition: attachment\r\n"),
+            ])
+            let session = try BrowserTests.shared()
+            let result = try PageCapture(url: site.url("/")).capture(in: session)
+            #expect(result.load.url == site.url("/"))
+            #expect(result.page.title == "here")
+        }
+
         @Test(
             "are not loaded where the connection ends within them, whatever their status",
             arguments: [("200 OK", false), ("404 Not Found", true)])

@@ -285,10 +285,16 @@ struct AccessControlTests {
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
             return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         }
-        let known = (0..<3).map { _ in seconds("ann") }.min() ?? 0
-        let unknown = (0..<3).map { _ in seconds("nobody") }.min() ?? 0
+        // The machine adds to each measurement as it likes, and takes nothing away.
+        var (known, unknown) = (Double.infinity, Double.infinity)
+        var isEqual = false
+        for round in 1...100 where !isEqual {
+            known = min(known, seconds("ann"))
+            unknown = min(unknown, seconds("nobody"))
+            isEqual = round >= 3 && unknown > known / 2 && unknown < known * 2
+        }
         #expect(known > 0.005)
-        #expect(unknown > known / 2 && unknown < known * 2, "\(known), \(unknown)")
+        #expect(isEqual, "\(known), \(unknown)")
     }
 
     /// Gives credentials that have to be checked.

@@ -56,6 +56,16 @@ struct CacheValidationTests {
         #expect(try explicit.get().field("Set-Cookie") == "a=b")
     }
 
+    @Test(
+        "the client whose request was validated gets the 304's Set-Cookie, and not the stored one of another client",
+        arguments: ["X: y", "Cache-Control: no-cache, max-age=60", "Cache-Control: max-age=0"])
+    func cookiesOfOthers(_ line: String) throws {
+        let stage = try stage(
+            CacheValidationTests.stored + ["Set-Cookie: id=A"],
+            then: response("304 X", "ETag: \"v1\"", "Set-Cookie: id=B", line))
+        #expect(try stage.get().field("Set-Cookie") == "id=B")
+    }
+
     @Test("a 304 with another ETag is not believed: the origin is asked for a whole response")
     func otherTag() throws {
         let stage = try stage(CacheValidationTests.stored, then: response("304 X", "ETag: \"v2\""))

@@ -59,16 +59,15 @@ enum ModelValidation {
         let its304 = ModelStored(
             response: response, ages: response.fields.members("age"), request: request, isAuthorized: false, part: nil,
             policy: policy)
-        let isReusable =
-            isExplicit && its304.lifetime > 0 && !its.isUnlimited("no-cache")
-            && !stored.directives.isUnlimited("no-cache")
+        let takesCookies = !policy.isShared || isExplicit && its304.lifetime > 0 && !its.isUnlimited("no-cache")
         var news = ModelStored.kept(response.fields, its.unstoredFields(policy), receivedAt: response.receivedAt)
         // What the content can't be read without: only from who speaks of just this content.
         let isSameContent = response.fields.first("etag").map { ModelText.isStrong($0) && $0 == stored.etag } ?? false
         news.removeAll { unchanging.contains($0.name.lowercased()) }
         news.removeAll { !isSameContent && $0.name.lowercased() == "content-encoding" }
-        if policy.isShared && !isReusable { news.removeAll { $0.name.lowercased() == "set-cookie" } }
+        // A cookie that is not taken is somebody else's than the one that is held, which is not to come in its place.
         let replaced = Set(news.map { $0.name.lowercased() })
+        if !takesCookies { news.removeAll { $0.name.lowercased() == "set-cookie" } }
         // What the newer message names is not kept, whichever directives count in the end.
         let unstored = its.unstoredFields(policy)
         var merged = response
@@ -78,11 +77,16 @@ enum ModelValidation {
             return !replaced.contains(name) && !unstored.contains(name)
         }
         merged.fields += news
-        return ModelStored(
+        var result = ModelStored(
             response: merged, ages: response.fields.members("age"), request: request,
             isAuthorized: stored.isAuthorized || request.fields.has("authorization"), part: stored.part,
             directives: hasOwn ? nil : stored.directives,
             policy: policy)
+        let isGiven = ["sMaxAge", "maxAge", "expires"].contains(result.lifetimeSource) && result.lifetime > 0
+        if policy.isShared && (!isGiven || result.directives.isUnlimited("no-cache")) {
+            result.fields.removeAll { $0.name.lowercased() == "set-cookie" }
+        }
+        return result
     }
 
     /// Whether anything of a response may go to others than the one that asked (RFC 9111 §3.5, §5.2.1.5).
