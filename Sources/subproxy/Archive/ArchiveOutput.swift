@@ -121,20 +121,16 @@ struct ArchiveOutput {
 
     /// Gives it its name. (rename(2))
     private func place() -> Bool {
-        guard isFolder, ArchiveOutput.exists(name, nil) else {
-            // What has come there meanwhile is not replaced without being asked to.
-            if !replaces, ArchiveOutput.exists(name, nil) {
-                errno = EEXIST
-                return false
-            }
-            keepPermissions()
-            return rename(scratch, name) == 0
-        }
-        // As it was looked at before: meanwhile another one may have come, or something else into it.
-        guard replaces else {
+        // What has come there meanwhile is not replaced without being asked to.
+        if !replaces, ArchiveOutput.exists(name, nil) {
             errno = EEXIST
             return false
         }
+        guard isFolder, ArchiveOutput.exists(name, nil) else {
+            keepPermissions()
+            return rename(scratch, name) == 0
+        }
+        // Something else may have come into it.
         guard ArchiveOutput.isRecording(name) else {
             errno = ENOTEMPTY
             return false
