@@ -108,7 +108,8 @@ public final class ChildProcess: Sendable {
     /// - Throws: ``Socket/Failure/timedOut`` if a thread goes on.
     public func suspend() throws {
         send(SIGSTOP)
-        try Wait.until { threadStates.allSatisfy { $0.hasPrefix("T") } }
+        // One that has ended meanwhile is a zombie, or gone.
+        try Wait.until { threadStates.allSatisfy { $0.hasPrefix("T") || $0.hasPrefix("Z") } }
     }
 
     /// The state of each of the process's threads, and what else stands behind the name in its stat (proc(5)).

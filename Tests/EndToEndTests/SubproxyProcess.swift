@@ -46,6 +46,12 @@ final class SubproxyProcess {
 
     func send(_ signal: Int32) { process.send(signal) }
 
+    /// The exit status; nil while it runs.
+    var status: Int32? { process.status }
+
+    /// Stops it with SIGSTOP, and waits until it is stopped or has ended.
+    func suspend() throws { try process.suspend() }
+
     /// Waits for the end; what it returns of standard error is what ``errorLine()`` has not.
     func finish() throws -> Finished {
         let status = try process.finish()
