@@ -31,7 +31,7 @@ import Testing
         do throws(Problem) {
             return try session.transaction(.begin, failure: session.problem) { () throws(Problem) in
                 let view: SchemaView
-                do throws(SQLiteError) { view = try session.view(for: DatabaseRule(), looks: true) } catch {
+                do throws(SQLiteError) { view = try session.view(for: DatabaseRule.unhurried, looks: true) } catch {
                     throw session.problem(error)
                 }
                 let resource = try Resource(try ResourcePath(path), in: view)
@@ -45,10 +45,10 @@ import Testing
     @Test func `Reading a schema ends with its request, even where SQLite asks nobody`() throws {
         let views = (1...20).map { "CREATE VIEW v\($0) AS SELECT 1 AS a FROM t;" }
         let stage = try Stage("CREATE TABLE t(a);" + views.joined())
-        stage.session.guardian = Guardian(limits: DatabaseRule().limits, now: monotonicNanoseconds()) { true }
-        #expect(throws: SQLiteError.self) { try stage.session.view(for: DatabaseRule(), looks: true) }
+        stage.session.guardian = Guardian(limits: DatabaseRule.unhurried.limits, now: monotonicNanoseconds()) { true }
+        #expect(throws: SQLiteError.self) { try stage.session.view(for: DatabaseRule.unhurried, looks: true) }
         stage.session.guardian = nil
-        #expect(try stage.session.view(for: DatabaseRule(), looks: true).tables.count == 21)
+        #expect(try stage.session.view(for: DatabaseRule.unhurried, looks: true).tables.count == 21)
     }
 
     @Test func `A database with a flipped byte gives rows or an error, for each page`() throws {
@@ -87,7 +87,7 @@ import Testing
                     "page \(page + 1), byte \(offset): \(statuses)")
                 refused += statuses.contains(502) ? 1 : 0
                 let check = DatabaseCheck(path: path, exists: true, name: "shop.db", seeds: [])
-                var rule = DatabaseRule()
+                var rule = DatabaseRule.unhurried
                 rule.statement = DatabaseRule.Statement(sql: "SELECT a FROM t WHERE b = $1")
                 _ = check.findings(rule.limits) + check.findings(rule)
             }
@@ -101,11 +101,9 @@ import Testing
         "CREATE VIEW v AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n ORDER BY -x",
     ])
     func `A view that doesn't end is ended at the limit of time`(script: String) throws {
-        let stage = try Stage(script)
+        var stage = try Stage(script)
+        stage.rule.limits.time = 1_000_000
         for target in ["v", "v?q=x", "v?_page=1"] {
-            var limits = DatabaseRule.Limits()
-            limits.time = 1_000_000
-            stage.session.guardian = Guardian(limits: limits, now: monotonicNanoseconds()) { false }
             let answer = stage.get(target)
             #expect(answer.status == 503 && answer.body.contains("query took too long"), "\(answer)")
         }
@@ -123,7 +121,7 @@ import Testing
 
     @Test(arguments: multiplyingViews)
     func `A view that takes too long to prepare is ended at the limit of time`(script: String) throws {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.limits.time = 1_000_000
         let answer = try Stage(script, rule: rule).get("v")
         #expect(answer.status == 503 && answer.body.contains("query took too long"), "\(answer)")
@@ -132,7 +130,7 @@ import Testing
     @Test(arguments: multiplyingViews)
     func `A statement of the map that takes too long to prepare is ended too`(script: String) throws {
         let stage = try Stage(script)
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         let statement = DatabaseRule.Statement(sql: "SELECT a FROM v")
         rule.statement = statement
         rule.limits.time = 1_000_000
@@ -150,7 +148,7 @@ import Testing
 
     @Test(arguments: multiplyingViews)
     func `A view that takes too much memory to prepare is ended, and others are read`(script: String) throws {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.limits.time = 3_600_000_000_000
         let stage = try Stage(script + "; CREATE TABLE u(x); INSERT INTO u VALUES (1)", rule: rule)
         var answers: [Int] = []

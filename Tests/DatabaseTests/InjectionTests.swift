@@ -75,7 +75,7 @@ import Testing
 
     @Test(arguments: hostile)
     func `Captures, parameters and members of a rule's statement are bound`(text: String) throws {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(sql: "SELECT $1 AS a, :b AS b, @c AS c", result: .one)
         let stage = try Stage(Stage.shop, rule: rule)
         let json = String(decoding: quoted(text), as: UTF8.self)

@@ -3,12 +3,22 @@ import SQLite
 
 @testable import Database
 
+extension DatabaseRule {
+    /// A rule for tests, which has no limit of time that a busy machine reaches.
+    static var unhurried: DatabaseRule {
+        var rule = DatabaseRule()
+        rule.limits.time = 600_000_000_000
+        rule.limits.wait = 600_000_000_000
+        return rule
+    }
+}
+
 /// A database in memory that is asked as requests ask.
 struct Stage {
     let session: Session
-    var rule = DatabaseRule()
+    var rule = DatabaseRule.unhurried
 
-    init(_ script: String, rule: DatabaseRule = DatabaseRule()) throws {
+    init(_ script: String, rule: DatabaseRule = DatabaseRule.unhurried) throws {
         let connection = try SQLiteConnection("", mode: .memory)
         var rest = script
         while !rest.isEmpty {
@@ -107,7 +117,7 @@ extension Database {
     func ask(
         _ method: DatabaseRequest.Method, _ path: String, _ body: String = ""
     ) async -> (status: Int, body: String, version: UInt64?) {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.writes = .file
         var request = DatabaseRequest(method, rule: rule, path: Array(path.utf8))
         request.body.type = "application/json"

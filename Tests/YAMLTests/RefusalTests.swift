@@ -45,7 +45,7 @@ struct RefusalTests {
         #expect(text(of: error.span, in: [UInt8](source)) == marked)
     }
 
-    @Test("an alias bomb is refused at its first anchor", .timeLimit(.minutes(1)))
+    @Test("an alias bomb is refused at its first anchor")
     func aliasBomb() throws {
         var source = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
         for level in 1...9 {
@@ -66,7 +66,6 @@ struct RefusalTests {
 
     @Test(
         "nesting of any depth is refused at the limit",
-        .timeLimit(.minutes(1)),
         arguments: [
             (String(repeating: "[", count: 100_000), 65, 64),
             (String(repeating: "{a: ", count: 100_000), 257, 64),

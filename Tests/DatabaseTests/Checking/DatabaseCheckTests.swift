@@ -15,7 +15,7 @@ import Testing
 
     /// What is found of a rule with the shop's database.
     private func findings(_ change: (inout DatabaseRule) -> Void) -> [DatabaseCheck.Finding] {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         change(&rule)
         let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(Stage.shop)])
         return check.findings(rule.limits) + check.findings(rule)
@@ -48,7 +48,7 @@ import Testing
             CREATE VIEW v AS SELECT * FROM t;
             """
         func messages(_ table: String, _ columns: [String]) -> [String] {
-            var rule = DatabaseRule()
+            var rule = DatabaseRule.unhurried
             rule.keys = [.init(table: table, columns: columns)]
             let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(script)])
             return (check.findings(rule.limits) + check.findings(rule)).map { "\($0.isError) \($0.message)" }
@@ -85,7 +85,7 @@ import Testing
         let found = findings { $0.statement = DatabaseRule.Statement(sql: sql) }
         #expect(found.map(\.message) == (message.map { [$0] } ?? []))
         if let offset { #expect(found.first?.offset == offset) }
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(sql: sql)
         let served = try Stage(Stage.shop, rule: rule).send(.post, "", "{}")
         #expect((served.status == 502) == (message != nil), "\(served.body)")
@@ -101,7 +101,7 @@ import Testing
             """
         let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(many)])
         func messages(_ sql: String) -> [String] {
-            var rule = DatabaseRule()
+            var rule = DatabaseRule.unhurried
             rule.limits.time = 60_000_000_000
             rule.statement = DatabaseRule.Statement(sql: sql)
             return (check.findings(rule.limits) + check.findings(rule)).map { "\($0.isError) \($0.message)" }
@@ -133,11 +133,11 @@ import Testing
             ("db.json", "{\"t\":[{\"a\":}]}", "db.json:1:12:"),
         ] {
             let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [good, seed(text, name)])
-            let found = check.findings(DatabaseRule.Limits())
+            let found = check.findings(DatabaseRule.unhurried.limits)
             #expect(found.count == 1 && found.first?.isError == true)
             let headline = try #require(found.first?.diagnostic?.headline)
             #expect(headline.hasPrefix(place), "\(headline)")
-            #expect(check.findings(DatabaseRule()).isEmpty)
+            #expect(check.findings(DatabaseRule.unhurried).isEmpty)
         }
     }
 
@@ -145,7 +145,7 @@ import Testing
         let endless =
             "CREATE TABLE t AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n;"
         let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(endless)])
-        var limits = DatabaseRule.Limits()
+        var limits = DatabaseRule.unhurried.limits
         limits.time = 1_000_000
         #expect(
             check.findings(limits).map(\.message) == ["the seeds of shop.db: the query was ended at its limit of time"])
@@ -158,8 +158,10 @@ import Testing
         #expect(write(descriptor, text, text.count) == text.count)
         let check = DatabaseCheck(path: path, exists: true, name: "shop.db", seeds: [])
         #expect(
-            check.findings(DatabaseRule.Limits()).map(\.message) == ["shop.db: file is not a database (SQLITE_NOTADB)"])
-        #expect(check.findings(DatabaseRule()).isEmpty)
+            check.findings(DatabaseRule.unhurried.limits).map(\.message) == [
+                "shop.db: file is not a database (SQLITE_NOTADB)"
+            ])
+        #expect(check.findings(DatabaseRule.unhurried).isEmpty)
     }
 
     // MARK: Nothing is left behind
@@ -201,12 +203,12 @@ import Testing
         #expect(Set(before.keys) == names)
         do {
             let check = DatabaseCheck(path: path, exists: true, name: "shop.db", seeds: [])
-            var rule = DatabaseRule()
+            var rule = DatabaseRule.unhurried
             rule.tables = ["products", "nothing"]
             rule.statement = DatabaseRule.Statement(sql: "SELECT name FROM products WHERE id = $1")
             #expect(check.findings(rule.limits).isEmpty)
             #expect(check.findings(rule).map(\.message) == ["'tables': shop.db has no table 'nothing'"])
-            let request = DatabaseRequest(.get, rule: DatabaseRule(), path: Array("products".utf8))
+            let request = DatabaseRequest(.get, rule: DatabaseRule.unhurried, path: Array("products".utf8))
             let explanation = DatabaseExplanation(request, path: path, exists: true, name: "shop.db", seeds: [])
             #expect(explanation.problem == nil && explanation.plan == ["SCAN products"])
         }

@@ -15,7 +15,7 @@ import Testing
             let connection = try SQLiteConnection(path, mode: .create)
             try Seeding.run([SeedFile(name: "s.sql", bytes: Array(Stage.shop.utf8))], on: connection)
         }
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         change(&rule)
         let end = target.firstIndex(of: "?") ?? target.endIndex
         var request = DatabaseRequest(
@@ -73,7 +73,7 @@ import Testing
     @Test func `Children by several columns are explained without the values that they refer to`() throws {
         let connection = try SQLiteConnection(path, mode: .create)
         try Seeding.run([SeedFile(name: "s.sql", bytes: Array(ReadingTests.uses.utf8))], on: connection)
-        let request = DatabaseRequest(.get, rule: DatabaseRule(), path: Array("words/de/Haus/uses".utf8))
+        let request = DatabaseRequest(.get, rule: DatabaseRule.unhurried, path: Array("words/de/Haus/uses".utf8))
         let explained = DatabaseExplanation(request, path: path, exists: true, name: "shop.db", seeds: [])
         #expect(explained.sql?.contains(#"WHERE "uses"."l"=? AND "uses"."w"=? ORDER BY"#) == true)
         #expect(explained.values == "[null,null,10001]")
@@ -131,7 +131,7 @@ import Testing
     ) throws -> DatabaseExplanation {
         let connection = try SQLiteConnection(path, mode: .create)
         try Seeding.run([SeedFile(name: "s.sql", bytes: Array(script.utf8))], on: connection)
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.writes = .file
         var request = DatabaseRequest(method, rule: rule, path: Array(target.utf8))
         request.body.bytes = Array(body.utf8)

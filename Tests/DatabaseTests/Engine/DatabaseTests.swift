@@ -68,7 +68,7 @@ final class Folder: Sendable {
         _ database: Database, _ method: DatabaseRequest.Method, _ path: String, _ body: String = "",
         writes: DatabaseRule.Writes = .off, change: (inout DatabaseRule) -> Void = { _ in }
     ) async -> (status: Int, body: String, version: UInt64?) {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.writes = writes
         change(&rule)
         let end = path.firstIndex(of: "?") ?? path.endIndex
@@ -339,7 +339,7 @@ final class Folder: Sendable {
         let database = database()
         defer { database.close() }
         #expect(await ask(database, .get, "t/1").status == 200)
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(
             sql: "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT count(*) FROM n")
         (rule.limits.time, rule.limits.wait) = (600_000_000_000, 600_000_000_000)

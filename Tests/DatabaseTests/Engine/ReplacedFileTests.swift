@@ -229,7 +229,7 @@ struct ReplacedFileTests {
         #expect(await database.ask(.get, "t/1").body.contains("before"))
         final class Flag: Sendable { let isSet = Atomic<Bool>(false) }
         let answered = Flag()
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(
             sql: "SELECT a, (SELECT sum(length(a)) FROM filling) AS size FROM t WHERE id = 1")
         // However long the other request waits for a thread.
@@ -291,7 +291,7 @@ struct ReplacedFileTests {
         defer { database.close() }
         try run("PRAGMA wal_checkpoint(TRUNCATE)")
         try make(source, "3", pages: 20)
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(
             sql: """
                 WITH RECURSIVE n(x) AS (

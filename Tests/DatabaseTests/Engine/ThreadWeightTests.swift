@@ -137,7 +137,7 @@ import Testing
         // The thread that reads is made by this one.
         let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
         let lowered = min(19, own + ThreadWeight.step)
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(
             sql: "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT count(*) FROM n")
         rule.limits.time = 60_000_000_000

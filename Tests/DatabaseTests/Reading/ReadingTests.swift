@@ -279,14 +279,14 @@ import Testing
         #expect(stage.get("?_=1").status == 200)
         let refused = stage.get("?x=1")
         #expect(refused.status == 400 && refused.body.contains("'x' is no parameter of the list of tables"))
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.conditionNames = ["x"]
         let stage = try Stage(Stage.shop, rule: rule)
         #expect(stage.get("?x=1").status == 200 && stage.get("?y=1").status == 400)
     }
 
     @Test func `A parameter of the rule's own conditions is let pass, but as a column it is a filter`() throws {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.conditionNames = ["mode", "brand"]
         let stage = try Stage(Stage.shop, rule: rule)
         #expect(stage.get("products?mode=live&brand=fruitco").fields["X-Total-Count"] == "1")
@@ -299,7 +299,7 @@ import Testing
         let stage = try Stage(
             "CREATE VIRTUAL TABLE pragma_fts USING fts5(a); INSERT INTO pragma_fts VALUES ('some words')")
         #expect(stage.get("pragma_fts?q=words").body == #"[{"a":"some words"}]"#)
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(sql: "WITH pragma_x AS (SELECT 1) SELECT count(*) AS n FROM pragma_x")
         #expect(try Stage(Stage.shop, rule: rule).send(.post, "", "{}").body.contains(#""n":1"#))
     }

@@ -38,7 +38,7 @@ import Testing
 
     @Test func `Statements that differ in that alone are two, and so are their parameters and rules`() throws {
         func rule(_ text: String) -> DatabaseRule {
-            var rule = DatabaseRule()
+            var rule = DatabaseRule.unhurried
             rule.statement = DatabaseRule.Statement(sql: text)
             return rule
         }

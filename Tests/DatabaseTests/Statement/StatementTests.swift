@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct StatementTests {
     private func stage(_ sql: String, _ result: DatabaseRule.Statement.Result = .list) throws -> Stage {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.statement = DatabaseRule.Statement(sql: sql, result: result)
         return try Stage(Stage.shop, rule: rule)
     }

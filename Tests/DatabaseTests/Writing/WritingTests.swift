@@ -139,7 +139,7 @@ import Testing
             #expect(stage.send(.post, "plain", rows).status == 400)
             let made = stage.send(.post, "plain", rows) { $0.prefersMinimal = true }
             #expect(made.status == 201 && made.body.isEmpty, "\(made)")
-            stage.rule.limits = DatabaseRule.Limits()
+            stage.rule.limits = DatabaseRule.unhurried.limits
             #expect(stage.get("plain").fields["X-Total-Count"] == "6")
         }
     }
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test func `A row needs a value for a text that is the rule's key`() throws {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.keys = ["p", "d", "g"].map { .init(table: $0, columns: ["code"]) }
         let stage = try Stage(
             """
@@ -299,7 +299,7 @@ import Testing
     }
 
     @Test func `A primary key changes beside a key of the rule's`() throws {
-        var rule = DatabaseRule()
+        var rule = DatabaseRule.unhurried
         rule.keys = [.init(table: "ai", columns: ["b"]), .init(table: "wr", columns: ["b"])]
         let stage = try Stage(
             """
