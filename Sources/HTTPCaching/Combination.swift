@@ -7,8 +7,11 @@ public enum Combination {
     ///
     /// They may where both have the same strong entity tag (RFC 9110 §15.3.7.3), where the sizes of the whole that they
     /// name are not different, and where their ranges meet or overlap. The newer response's fields win by RFC 9111
-    /// §3.2. What is then complete has status 200 and no part.
-    public static func combine(_ held: StoredResponse, with newer: StoredResponse) -> StoredResponse? {
+    /// §3.2, except that Set-Cookie is left out if the combined response would not have been stored with it. What is
+    /// then complete has status 200 and no part.
+    public static func combine(
+        _ held: StoredResponse, with newer: StoredResponse, policy: CachePolicy
+    ) -> StoredResponse? {
         guard isSameRepresentation(held, newer) else { return nil }
         var part: ContentPart?
         if let heldPart = held.part, let newerPart = newer.part {
@@ -18,12 +21,13 @@ public enum Combination {
         let isComplete = part == nil
         let hasDirectives = newer.directives.isTargeted || newer.fields.contains(.cacheControl)
         let saysLifetime = hasDirectives || newer.fields.contains(.expires)
+        let directives = hasDirectives ? newer.directives : held.directives
+        let lifetime = saysLifetime ? newer.lifetime : remainingLifetime(held, at: newer.date)
+        let merged = UpdatingFields.merged(held.fields, with: newer.fields, ruling: directives, policy: policy)
         return StoredResponse(
             status: isComplete ? 200 : 206, reason: isComplete ? ByteBuffer(string: "OK") : newer.reason,
-            fields: UpdatingFields.merged(
-                held.fields, with: newer.fields, ruling: hasDirectives ? newer.directives : held.directives),
-            directives: hasDirectives ? newer.directives : held.directives,
-            lifetime: saysLifetime ? newer.lifetime : remainingLifetime(held, at: newer.date),
+            fields: Sharing.withoutOneUsersCookies(merged, directives, lifetime, policy),
+            directives: directives, lifetime: lifetime,
             correctedInitialAge: newer.correctedInitialAge, receivedAt: newer.receivedAt, date: newer.date,
             etag: newer.etag, lastModified: newer.lastModified ?? held.lastModified,
             selection: newer.fields.contains(.vary) ? newer.selection : held.selection,

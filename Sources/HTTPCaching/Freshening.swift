@@ -23,7 +23,7 @@ extension StoredResponse {
         var unstored = UnstoredNames(newer.fields, own, policy: policy)
         unstored.insertNames(of: ruling, policy: policy)
         var forbidden = UnstoredNames(own, policy: policy)
-        if policy.isShared, !lifetime.isGiven || own.noCache == .all, newer.fields.contains(.setCookie) {
+        if newer.fields.contains(.setCookie), !Sharing.allowsCookies(own, lifetime, policy) {
             unstored.insert(.setCookie)
             forbidden.insert(.setCookie)
         }
@@ -37,12 +37,7 @@ extension StoredResponse {
         let lastModified = CacheDate.first(.lastModified, in: merged, now: date)
         let newLifetime = FreshnessLifetime(
             directives, fields: merged, status: status, date: date, lastModified: lastModified, policy: policy)
-        // As for storing: what is validated each time gives no cookie of one client to the next.
-        if policy.isShared, merged.contains(.setCookie), !newLifetime.isGiven || directives.noCache == .all {
-            var cookies = UnstoredNames()
-            cookies.insert(.setCookie)
-            merged = StoredFields.kept(merged, without: cookies, replacingDate: nil)
-        }
+        merged = Sharing.withoutOneUsersCookies(merged, directives, newLifetime, policy)
         return StoredResponse(
             status: status, reason: reason, fields: merged, directives: directives, lifetime: newLifetime,
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,

@@ -22,6 +22,24 @@ enum Sharing {
         return forbidsOthers(directives, request, policy) ? .authorization : nil
     }
 
+    /// Whether Set-Cookie is for others too: in a shared cache only where the response is fresh by what it says, and
+    /// is not validated each time.
+    static func allowsCookies(
+        _ directives: ResponseDirectives, _ lifetime: FreshnessLifetime, _ policy: CachePolicy
+    ) -> Bool {
+        !policy.isShared || lifetime.isGiven && directives.noCache != .all
+    }
+
+    /// The fields of what was put together of several responses, without a Set-Cookie that is not for others.
+    static func withoutOneUsersCookies(
+        _ fields: FieldSection, _ directives: ResponseDirectives, _ lifetime: FreshnessLifetime, _ policy: CachePolicy
+    ) -> FieldSection {
+        guard fields.contains(.setCookie), !allowsCookies(directives, lifetime, policy) else { return fields }
+        var cookies = UnstoredNames()
+        cookies.insert(.setCookie)
+        return StoredFields.kept(fields, without: cookies, replacingDate: nil)
+    }
+
     /// Whether a response belongs to the user whose credentials the request, or its connection, has: a shared cache
     /// needs a directive of the response itself to give it to others (RFC 9111 §3.5).
     static func forbidsOthers(

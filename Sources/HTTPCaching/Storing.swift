@@ -84,8 +84,8 @@ public enum Storing {
         if request.method == .post, !lifetime.isExplicit { return .notExplicit }
         guard policy.isShared else { return nil }
         // Without freshness it would only be reused after a validation, by whose 304 one client's goes to the next.
-        if response.fields.contains(.setCookie), !lifetime.isGiven || directives.noCache == .all,
-            !unstored.recognised.contains(.setCookie)
+        if response.fields.contains(.setCookie), !unstored.recognised.contains(.setCookie),
+            !Sharing.allowsCookies(directives, lifetime, policy)
         {
             return .setCookie
         }

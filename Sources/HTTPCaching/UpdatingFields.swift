@@ -50,10 +50,11 @@ enum UpdatingFields {
     }
 
     /// The same for two sections that are stored ones already.
-    static func merged(_ stored: FieldSection, with newer: FieldSection, ruling: ResponseDirectives) -> FieldSection {
-        updated(
-            stored, by: newer, without: UnstoredNames(ruling, policy: CachePolicy()),
-            forbidden: UnstoredNames(ruling, policy: CachePolicy()), isSameContent: false,
-            replacingDate: nil)
+    static func merged(
+        _ stored: FieldSection, with newer: FieldSection, ruling: ResponseDirectives, policy: CachePolicy
+    ) -> FieldSection {
+        let unstored = UnstoredNames(ruling, policy: policy)
+        return updated(
+            stored, by: newer, without: unstored, forbidden: unstored, isSameContent: false, replacingDate: nil)
     }
 }

@@ -40,7 +40,7 @@ struct CombinationTests {
         throws
     {
         let combined = Combination.combine(
-            try Self.part(one, of: length), with: try Self.part(other, of: otherLength, at: 5))
+            try Self.part(one, of: length), with: try Self.part(other, of: otherLength, at: 5), policy: CachePolicy())
         #expect(combined?.part == expected)
         #expect(combined?.status == expected.map { _ in 206 })
     }
@@ -48,7 +48,8 @@ struct CombinationTests {
     @Test("What is then everything is a 200")
     func complete() throws {
         let combined = try #require(
-            Combination.combine(try Self.part(5..<10, of: 10), with: try Self.part(0..<5, of: nil, at: 5)))
+            Combination.combine(
+                try Self.part(5..<10, of: 10), with: try Self.part(0..<5, of: nil, at: 5), policy: CachePolicy()))
         #expect(combined.part == nil && combined.status == 200)
         #expect(text(Array(combined.reason.readableBytesView)) == "OK")
         #expect(combined.receivedAt == at(5) && combined.date == epoch + 5)
@@ -57,7 +58,8 @@ struct CombinationTests {
     @Test("A part freshens what is held in full")
     func held() throws {
         let combined = try #require(
-            Combination.combine(try Self.whole(), with: try Self.part(0..<5, of: 10, ["X: new"], at: 5)))
+            Combination.combine(
+                try Self.whole(), with: try Self.part(0..<5, of: 10, ["X: new"], at: 5), policy: CachePolicy()))
         #expect(combined.part == nil && combined.status == 200)
         #expect(lines(combined.fields).contains("X: new"))
     }
@@ -70,9 +72,11 @@ struct CombinationTests {
     @Test("Only parts with the same strong entity tag are combined", arguments: tags)
     func validators(_ one: String?, _ other: String?, _ isCombined: Bool) throws {
         let combined = Combination.combine(
-            try Self.part(0..<10, of: 100, etag: one), with: try Self.part(10..<20, of: 100, etag: other))
+            try Self.part(0..<10, of: 100, etag: one), with: try Self.part(10..<20, of: 100, etag: other),
+            policy: CachePolicy())
         #expect((combined != nil) == isCombined)
-        let full = Combination.combine(try Self.whole(etag: one), with: try Self.part(0..<10, of: 100, etag: other))
+        let full = Combination.combine(
+            try Self.whole(etag: one), with: try Self.part(0..<10, of: 100, etag: other), policy: CachePolicy())
         #expect((full != nil) == isCombined)
     }
 
@@ -80,7 +84,7 @@ struct CombinationTests {
     func fields() throws {
         let older = try Self.part(0..<10, of: 100, ["X: old", "Y: old", "Content-Type: a/b"])
         let newer = try Self.part(10..<20, of: 100, ["X: new", "Cache-Control: max-age=5"], at: 5)
-        let combined = try #require(Combination.combine(older, with: newer))
+        let combined = try #require(Combination.combine(older, with: newer, policy: CachePolicy()))
         let all = lines(combined.fields)
         #expect(all.contains("X: new") && all.contains("Y: old") && all.contains("Content-Type: a/b"))
         #expect(!all.contains("X: old") && all.contains("Date: \(date(5))") && !all.contains("Date: \(date(0))"))
@@ -94,10 +98,11 @@ struct CombinationTests {
             try stored(
                 "ETag: \"a\"", "Last-Modified: \(date(-10_000))", "Content-Range: bytes 10-19/100", status: 206,
                 request: request("Range: bytes=10-19"), at: 20))
-        let byMaxAge = try #require(Combination.combine(try Self.part(0..<10, of: 100), with: newer))
+        let byMaxAge = try #require(
+            Combination.combine(try Self.part(0..<10, of: 100), with: newer, policy: CachePolicy()))
         #expect(byMaxAge.lifetime == FreshnessLifetime(seconds: 60, source: .maxAge))
         let expiring = try Self.part(0..<10, of: 100, ["Expires: \(date(60))"])
-        let byExpires = try #require(Combination.combine(expiring, with: newer))
+        let byExpires = try #require(Combination.combine(expiring, with: newer, policy: CachePolicy()))
         #expect(byExpires.lifetime == FreshnessLifetime(seconds: 40, source: .expires))
     }
 

@@ -136,7 +136,7 @@ struct UpdatingFieldsTests {
     func linear() throws {
         let growth = growth(from: 100) { count in
             let section = fields((0..<count).map { "X-\($0): a" } + ["Link: <a>"])
-            _ = UpdatingFields.merged(section, with: section, ruling: ResponseDirectives())
+            _ = UpdatingFields.merged(section, with: section, ruling: ResponseDirectives(), policy: CachePolicy())
         }
         #expect(growth < 64)
     }

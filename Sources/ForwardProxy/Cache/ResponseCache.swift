@@ -68,7 +68,7 @@ final class ResponseCache: Sendable {
         }
         guard !others.contains(where: { ResponseCache.isPart(stored, of: $0) }) else { return }
         for held in others {
-            guard let combined = Combination.combine(held.metadata, with: stored) else { continue }
+            guard let combined = Combination.combine(held.metadata, with: stored, policy: policy) else { continue }
             let joined = ResponseCache.combine(held, with: stored, content, to: combined)
             return insert(combined, joined, key: key, replacing: others, epoch)
         }

@@ -103,7 +103,7 @@ enum CachingInvariants {
         _ stored: StoredResponse, _ request: CacheRequest, _ response: OriginResponse, _ policy: CachePolicy
     ) throws {
         try require(Selection.select(request, among: [stored, stored]) != nil, "not selected")
-        if let combined = Combination.combine(stored, with: stored) {
+        if let combined = Combination.combine(stored, with: stored, policy: policy) {
             try require(combined.part == stored.part, "combined with itself: \(String(describing: combined.part))")
         }
         let preconditions = Validation.preconditions(stored, request: request.fields)

@@ -47,10 +47,7 @@ extension ModelComparison {
         var new = new
         for held in entries where held.target == new.target && held.model.matches(request) {
             guard held.model.part != nil, new.model.part != nil else { continue }
-            // Whether `private` with field names counts depends on the kind of cache, which combining isn't told.
-            let isLimited = held.model.directives.has("private") || new.model.directives.has("private")
-            guard policy.isShared || !isLimited else { continue }
-            let combined = Combination.combine(held.rules, with: new.rules)
+            let combined = Combination.combine(held.rules, with: new.rules, policy: rulesPolicy)
             let expected = ModelCombination.combined(held.model, new.model, request: request, policy: policy)
             note("combining", held.model)
             note("with", new.model)
@@ -220,6 +217,10 @@ enum ModelCombination {
         }
         let unstored = combined.directives.unstoredFields(policy)
         combined.fields = fields.filter { !unstored.contains($0.name.lowercased()) }
+        let isGiven = ["sMaxAge", "maxAge", "expires"].contains(combined.lifetimeSource) && combined.lifetime > 0
+        if policy.isShared && (!isGiven || combined.directives.isUnlimited("no-cache")) {
+            combined.fields.removeAll { $0.name.lowercased() == "set-cookie" }
+        }
         return combined
     }
 }

@@ -126,9 +126,27 @@ struct NotableSequenceTests {
         let newer = try Self.stored(
             "Cache-Control: max-age=60, no-cache=\"set-cookie\"", "ETag: \"a\"", "Content-Range: bytes 10-19/20",
             status: 206, to: Self.request("Range: bytes=10-19"))
-        let combined = try #require(Combination.combine(held, with: newer))
+        let combined = try #require(Combination.combine(held, with: newer, policy: CachePolicy()))
         #expect(combined.part == nil)
         #expect(Self.value("set-cookie", of: combined) == nil)
+    }
+
+    @Test(
+        "a newer part that is validated each time, or not fresh, takes a held cookie out of the combination",
+        arguments: ["max-age=60, no-cache", "max-age=0", "public"])
+    func combinationWithCookie(directives: String) throws {
+        let held = try Self.stored(
+            "Cache-Control: max-age=60", "ETag: \"a\"", "Set-Cookie: id=1", "Content-Range: bytes 0-9/20", status: 206,
+            to: Self.request("Range: bytes=0-9"))
+        let newer = try Self.stored(
+            "Cache-Control: \(directives)", "ETag: \"a\"", "Content-Range: bytes 10-19/20", status: 206,
+            to: Self.request("Range: bytes=10-19"))
+        let combined = try #require(Combination.combine(held, with: newer, policy: CachePolicy()))
+        #expect(Self.value("set-cookie", of: combined) == nil)
+        var own = CachePolicy()
+        own.mode = .private
+        let ownOne = try #require(Combination.combine(held, with: newer, policy: own))
+        #expect(Self.value("set-cookie", of: ownOne) == "id=1")
     }
 
     @Test("a follower that accepts stale responses shares no less than one that doesn't")
