@@ -102,8 +102,10 @@ final class ArchiveStream: Exchange {
 
     private var portion: Int {
         let most = max(4096, min(128 << 10, loop.proxy.configuration.limits.bodyBytes))
-        return answer.options.rate.map { max(1, min(most, $0 / 10)) } ?? most
+        return min(most, pace?.portion ?? most)
     }
+
+    private var pace: SendingPace? { answer.options.rate.map { SendingPace(rate: $0) } }
 
     private func readNext() {
         guard client != nil, !isReading, turn == nil else { return }
@@ -166,8 +168,9 @@ final class ArchiveStream: Exchange {
             return
         }
         client.flush()
-        if answer.options.rate != nil {
-            timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
+        if let pace {
+            let pause = pace.pause(after: bytes.count)
+            timer = loop.eventLoop.assumeIsolated().scheduleTask(in: pause) { [weak self] in
                 guard let self, let client = self.client else { return }
                 if client.isWritable { readNext() } else { isWaiting = true }
             }

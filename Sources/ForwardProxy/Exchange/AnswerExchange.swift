@@ -14,7 +14,7 @@ final class AnswerExchange: Exchange {
     private var client: (any ExchangeClient)?
     private var pieces: ArraySlice<AnswerPlan.Piece> = []
     private var variant: ReadyRepresentation?
-    private var rate: Int?
+    private var pace: SendingPace?
     private var stream: FileStream?
     private var handle: NIOFileHandle?
     private var timer: Scheduled<Void>?
@@ -87,10 +87,10 @@ final class AnswerExchange: Exchange {
         let plan = AnswerPlan.make(answer, for: request, date: loop.dateStamp())
         variant = plan.variant
         pieces = request.isHead ? [] : plan.pieces[...]
-        rate = answer.options.rate
+        pace = answer.options.rate.map { SendingPace(rate: $0) }
         let isStreamed = plan.variant.body == nil && pieces.contains { if case .range = $0 { true } else { false } }
         if isStreamed, let file = answer.file { return open(file, expecting: plan, answer) }
-        guard rate == nil else {
+        guard pace == nil else {
             client.start(plan.start(isHead: request.isHead))
             return sendNext()
         }
@@ -127,21 +127,22 @@ final class AnswerExchange: Exchange {
     /// - Returns: whether all were sent; else the rest stands first among the pieces and a timer is set.
     private func sendPaced(_ bytes: ByteBuffer) -> Bool {
         guard let client else { return false }
-        guard let rate else {
+        guard let pace else {
             client.send(bytes)
             return true
         }
         var rest = bytes
-        let portion = max(1, rate / 10)
-        guard let slice = rest.readSlice(length: min(portion, rest.readableBytes)) else { return true }
+        guard let slice = rest.readSlice(length: min(pace.portion, rest.readableBytes)) else { return true }
         client.send(slice)
         client.flush()
         guard rest.readableBytes > 0 else { return true }
         pieces[pieces.startIndex] = .bytes(rest)
-        // Below ten bytes a second one byte goes out at a time.
-        let interval = rate >= 10 ? TimeAmount.milliseconds(100) : .milliseconds(Int64(1000 / max(rate, 1)))
-        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: interval) { [weak self] in self?.sendNext() }
+        sendNext(after: pace.pause(after: slice.readableBytes))
         return false
+    }
+
+    private func sendNext(after pause: TimeAmount) {
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: pause) { [weak self] in self?.sendNext() }
     }
 
     // MARK: Files
@@ -182,7 +183,7 @@ final class AnswerExchange: Exchange {
             return sendNext()
         }
         guard client?.needsBytes == false else { return sendBytesFromFile(range, stream) }
-        let portion = rate.map { max(1, $0 / 10) } ?? 1 << 20
+        let portion = pace?.portion ?? 1 << 20
         let count = min(range.count, portion)
         let offset = range.lowerBound
         loop.onFilePool({ () throws(FileStreamError) -> Void in
@@ -197,10 +198,8 @@ final class AnswerExchange: Exchange {
                 guard self.client != nil else { return closeFile() }
                 guard case .success = result else { return abort() }
                 pieces[pieces.startIndex] = .range(offset &+ count..<range.upperBound)
-                guard rate != nil else { return sendNext() }
-                timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
-                    self?.sendNext()
-                }
+                guard let pace else { return sendNext() }
+                sendNext(after: pace.pause(after: count))
             }
             watch(stream, upTo: offset &+ count, sent.futureResult)
             client.send(region, promise: sent)
@@ -210,7 +209,7 @@ final class AnswerExchange: Exchange {
     /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS and observers need
     /// them.
     private func sendBytesFromFile(_ range: Range<Int>, _ stream: FileStream) {
-        let portion = rate.map { max(1, $0 / 10) } ?? 128 << 10
+        let portion = pace?.portion ?? 128 << 10
         loop.onFilePool({ () throws(FileStreamError) -> ByteBuffer in
             try stream.bytes(at: range.lowerBound, maxBytes: min(range.count, portion))
         }) { [self] result in
@@ -221,12 +220,7 @@ final class AnswerExchange: Exchange {
                 pieces[pieces.startIndex] = .range(range.lowerBound &+ bytes.readableBytes..<range.upperBound)
                 client.send(bytes)
                 client.flush()
-                guard rate == nil else {
-                    timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [weak self] in
-                        self?.sendNext()
-                    }
-                    return
-                }
+                if let pace { return sendNext(after: pace.pause(after: bytes.readableBytes)) }
                 if client.isWritable { sendNext() } else { awaitsWritability = true }
             }
         }

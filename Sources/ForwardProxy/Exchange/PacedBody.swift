@@ -7,8 +7,7 @@ import NIOCore
 final class PacedBody {
     private let client: any ExchangeClient
     private let transfer: (any OriginTransport)?
-    private let portion: Int
-    private let interval: TimeAmount
+    private let pace: SendingPace
     private var waiting = CircularBuffer<ByteBuffer>()
     private var timer: Scheduled<Void>?
     private var awaitsWritability = false
@@ -16,12 +15,11 @@ final class PacedBody {
     /// Whether the origin has sent all, or failed.
     private(set) var hasEnded = false
 
-    /// - Parameter rate: bytes a second; below ten one byte goes out at a time.
+    /// - Parameter rate: bytes a second.
     init(rate: Int, client: any ExchangeClient, transfer: (any OriginTransport)?) {
         self.client = client
         self.transfer = transfer
-        portion = max(1, rate / 10)
-        interval = rate >= 10 ? .milliseconds(100) : .milliseconds(Int64(1000 / max(rate, 1)))
+        pace = SendingPace(rate: rate)
     }
 
     func append(_ body: ByteBuffer) {
@@ -61,20 +59,21 @@ final class PacedBody {
             awaitsWritability = true
             return
         }
-        var left = portion
+        var left = pace.portion
         while left > 0, var first = waiting.popFirst() {
             guard let slice = first.readSlice(length: min(left, first.readableBytes)) else { break }
             left &-= slice.readableBytes
             client.send(slice)
             if first.readableBytes > 0 { waiting.prepend(first) }
         }
-        timer = client.loop.eventLoop.assumeIsolated().scheduleTask(in: interval) { [self] in
+        timer = client.loop.eventLoop.assumeIsolated().scheduleTask(in: pace.pause(after: pace.portion &- left)) {
+            [self] in
             timer = nil
             sendNext()
         }
         // May find that the client has gone.
         client.flush()
-        transfer?.acknowledge(portion &- left)
+        transfer?.acknowledge(pace.portion &- left)
         guard waiting.isEmpty, let completion else { return }
         self.completion = nil
         finish(completion)
