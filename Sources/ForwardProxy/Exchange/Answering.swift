@@ -252,7 +252,9 @@ extension LoopContext {
         _ completion: @escaping (Result<Value, Failure>) -> Void
     ) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-        proxy.filePool.submit { [eventLoop, self] _ in
+        proxy.filePool.submit { [eventLoop, self] state in
+            // At the program's end nobody waits for it.
+            guard case .active = state else { return }
             let result: Result<Value, Failure>
             do throws(Failure) {
                 result = .success(try work())

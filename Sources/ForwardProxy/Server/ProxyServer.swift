@@ -166,10 +166,11 @@ public final class ProxyServer: Sendable {
         core.cache?.drop(in: [])
         core.roster.fill([])
         for context in contexts { try? context.eventLoop.submit { context.log.flush() }.wait() }
+        // What it does ends with a task for an event loop.
+        try? core.filePool.syncShutdownGracefully()
         // Ends what would not end, whose lines go to the log still.
         try? group.syncShutdownGracefully()
         core.logSink.close()
-        try? core.filePool.syncShutdownGracefully()
     }
 
     /// Stops accepting, and waits until each connection that has been accepted is in its loop's hands: NIO drops those
