@@ -172,13 +172,13 @@ extension ProxyError {
 
 /// Which tunnels the map in force allows, and which of them are decrypted.
 struct TunnelPolicy: Sendable {
-    /// The ports that the map's rules name; CONNECT may name them too.
+    /// The ports that the map's keys name, and those of https that its rules forward to; CONNECT may name them too.
     let namedPorts: Set<UInt16>
     /// The hosts whose tunnels are decrypted.
     let intercepted: InterceptedHosts
 
     init(_ map: SubstitutionMap, _ configuration: ProxyConfiguration = ProxyConfiguration()) {
-        namedPorts = Set(map.namedHosts().compactMap(\.port))
+        namedPorts = map.forwardedPorts.union(map.namedHosts().compactMap(\.port))
         intercepted = InterceptedHosts(map, also: configuration.decrypted, without: configuration.tunnelled)
     }
 }

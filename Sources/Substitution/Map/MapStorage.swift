@@ -125,6 +125,8 @@ struct MapStorage: Sendable {
     var prefixes = PrefixIndex()
     var authorities = AuthorityIndex()
     var intercepted: [Intercepted] = []
+    /// The ports of https URLs that rules forward to, but for those with a capture in their host or port.
+    var forwardedPorts: Set<UInt16> = []
     /// In the order in which the files that name them were read.
     var archives: [MapArchive] = []
     /// Of each archive the number of its first entry among those of all. An archive may be one of several maps, its

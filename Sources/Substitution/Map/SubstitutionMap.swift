@@ -73,6 +73,9 @@ public final class SubstitutionMap: Sendable {
     /// The hosts to decrypt beside those that https rules name, in lower case, with stars, in the order of the files.
     public var interceptPatterns: [String] { storage.intercepted.map(\.host) }
 
+    /// The ports of https URLs that rules forward to, but for those with a capture in their host or port.
+    public var forwardedPorts: Set<UInt16> { storage.forwardedPorts }
+
     /// One more than the highest number of a rule: how long a table by rules has to be.
     public var ruleIDCount: Int { storage.records.count }
 

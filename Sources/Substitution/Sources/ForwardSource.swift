@@ -21,11 +21,24 @@ struct ForwardSource: SourceKind {
             reader.diagnostics.error("\(expected); for \(scalar) write true", at: scalar.span)
             return nil
         }
-        return reader.url(value, expected) { text throws(KeyError) in
-            guard try SourceURL.parse(text).scheme != .other else {
+        var port: UInt16?
+        let url = reader.url(value, expected) { text throws(KeyError) in
+            let target = try SourceURL.parse(text)
+            guard target.scheme != .other else {
                 throw KeyError("requests are forwarded to http and https URLs only")
             }
+            if target.scheme == .https { port = target.port }
         }
+        if url != nil, let port, let text = value.scalar?.string, !hasCapturedAuthority(text) {
+            reader.builder.storage.forwardedPorts.insert(port)
+        }
+        return url
+    }
+
+    /// Whether a capture is in the host or the port of a URL.
+    private func hasCapturedAuthority(_ url: String) -> Bool {
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count < 3 || parts[2].prefix { $0 != "?" && $0 != "#" }.contains("$")
     }
 
     func note(_ value: YAMLNode, into given: inout GivenOptions) {

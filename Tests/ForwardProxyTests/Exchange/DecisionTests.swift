@@ -21,6 +21,7 @@ struct DecisionTests {
           http://m.test/post: { text: mapped, methods: [POST] }
           assets://post: { text: mapped, methods: [POST] }
           http://m.test/forward: { forward: true }
+          http://m.test/secure: { forward: "https://e.test:9443/" }
           http://m.test/again: { forward: true, when: origin-fails }
           http://m.test/other: { forward: "http://e.test/", when: origin-fails }
           assets://other: { forward: "http://e.test/", when: origin-fails }
@@ -206,7 +207,8 @@ struct DecisionTests {
         arguments: [
             ("GET", other, [], "request"), ("GET", "ftp://o.test/", [], "refuse 501"),
             ("GET", "https://o.test/", [], "request"), ("GET", "https://o.test:4443/", [], "request"),
-            ("GET", "https://o.test:8443/", [], "refuse 403"), ("GET", "http://o.test:8443/", [], "request"),
+            ("GET", "https://o.test:9443/", [], "request"), ("GET", "https://o.test:8443/", [], "refuse 403"),
+            ("GET", "http://o.test:8443/", [], "request"),
             ("GET", other, ["Expect: magic"], "refuse 417"), ("GET", other, ["Expect: 100-continue"], "request"),
             ("GET", other, ["Expect: 100-continue", "Expect: 100-continue"], "refuse 417"),
             ("GET", other, ["Via: 1.1 subproxy-00000007"], "refuse 508"),

@@ -89,6 +89,17 @@ struct SourceTests {
         #expect(try map.answer(url) == expected)
     }
 
+    @Test("the ports of https that 'forward' names are known, but for captures")
+    func forwardedPorts() throws {
+        let map = try rules(
+            "http://h/a: { forward: \"https://o:9443/\" }", "http://h/b: { forward: \"https://[::1]:9444/x:1/\" }",
+            "http://h/c: { forward: \"http://o:9445/\" }", "http://h/d: { forward: true }",
+            "\"http://h/e?port=*\": { forward: \"https://o:$1/\" }",
+            "\"http://h/f/*\": { forward: \"https://$1.o:9446/\" }", "http://h/g: { forward: \"HTTPS://o/\" }",
+            "\"http://h/i/*\": { forward: \"https://o:9447?x=$1\" }")
+        #expect(map.forwardedPorts == [443, 9443, 9444, 9447])
+    }
+
     @Test(
         "stars in a pattern's query capture too, in the order of the key",
         arguments: [
