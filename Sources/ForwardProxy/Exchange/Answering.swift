@@ -48,8 +48,14 @@ extension LoopContext {
             client.fail(.internalError)
         case .refused(let why) where why.isOfURL:
             client.fail(.noUsableURL(rule: rule.position, why).answering(by: rule.options))
-        case .refused:
-            client.fail(.noSuchFile(rule: rule.position).answering(by: rule.options))
+        case .refused(let why):
+            let path = use.uri.withBytes { visibleText(of: $0.prefix(use.uri.pathEnd), limit: 300) }
+            proxy.logger.warning("\(rule.position): \(path): \(why)")
+            guard rule.options.missing == .forward, !bodyIsGone, body == nil else {
+                client.fail(.noSuchFile(rule: rule.position).answering(by: rule.options))
+                return nil
+            }
+            return askOrigin(use, request, client)
         }
         return nil
     }
@@ -135,18 +141,21 @@ extension LoopContext {
     ///
     /// - Parameter body: what has come of the request's.
     func forwardMissing(_ use: RuleUse, _ request: Request, _ body: PassingBody, _ client: any ExchangeClient) {
+        client.resume(request, body) { [self] in askOrigin(use, request, client) }
+    }
+
+    /// Asks the archives, and then the origin, for what a rule has no answer for (`missing: forward`).
+    private func askOrigin(_ use: RuleUse, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
         let asked = AskedRequest(request, use.uri)
-        client.resume(request, body) { [self] in
-            beginReplayed(request, asked, client) { [self] in
-                // An archive that has missed it has taken the rule from the record.
-                noteRule(use.rule.position, on: client)
-                if let error = forwardRefusal(use.rule, request) {
-                    client.fail(error.answering(by: use.rule.options))
-                    return nil
-                }
-                let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
-                return forward(request, asked, to: use.uri, client, plan)
+        return beginReplayed(request, asked, client) { [self] in
+            // An archive that has missed it has taken the rule from the record.
+            noteRule(use.rule.position, on: client)
+            if let error = forwardRefusal(use.rule, request) {
+                client.fail(error.answering(by: use.rule.options))
+                return nil
             }
+            let plan = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: use.rule.position)
+            return forward(request, asked, to: use.uri, client, plan)
         }
     }
 

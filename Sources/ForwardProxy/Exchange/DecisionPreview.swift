@@ -220,6 +220,10 @@ public struct DecisionPreview: Sendable {
         let isOfDatabase = if case .database = answer { true } else { false }
         let isOfTemplate = if case .template = answer { true } else { false }
         switch answer {
+        case .refused(let reason) where !reason.isOfURL && rule.options.missing == .forward:
+            self =
+                DecisionPreview.ifMissing(rule, asked, decider, because: "\(reason)").first
+                ?? DecisionPreview(.internalError)
         case .refused(let reason):
             self.init(reason.isOfURL ? .noUsableURL(rule: rule.position, reason) : .noSuchFile(rule: rule.position))
         case .origin(let target) where rule.options.isInTurn:
@@ -258,7 +262,9 @@ public struct DecisionPreview: Sendable {
         return DecisionPreview(self, sentence, status: isKnown ? status : nil)
     }
 
-    private static func ifMissing(_ rule: Rule, _ asked: AskedRequest, _ decider: Decider) -> [DecisionPreview] {
+    private static func ifMissing(
+        _ rule: Rule, _ asked: AskedRequest, _ decider: Decider, because reason: String = "the file does not exist"
+    ) -> [DecisionPreview] {
         switch rule.options.missing {
         case .error: []
         case .notFound: [DecisionPreview(.noSuchFile(rule: rule.position))]
@@ -268,7 +274,7 @@ public struct DecisionPreview: Sendable {
             [
                 DecisionPreview(
                     asked, to: asked.uri, .bypass, rule.position,
-                    "the file does not exist, so the origin answers (missing: forward)", decider)
+                    "\(reason), so the origin answers (missing: forward)", decider)
             ]
         }
     }

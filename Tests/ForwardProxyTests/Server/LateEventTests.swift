@@ -120,6 +120,30 @@ struct LateEventTests {
         #expect(TestResponse(try socket.receiveAll()).body == "hello")
     }
 
+    @Test(
+        "what no file can be named after goes on to the origin with its body, where a missing file would",
+        arguments: [
+            "@types%2fnode", "a//b", "a%00b",
+        ])
+    func bodyOfUnnameable(_ path: String) throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let request = try connection.readBody(of: request)
+            try connection.respond(body: request.target + " " + String(decoding: request.body, as: UTF8.self))
+            return true
+        }
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/x/: { file: ./, methods: [GET, POST], missing: forward }
+              \(base)/y/: ./
+            """)
+        #expect(try proxy.exchange("POST", "\(base)/x/\(path)", body: "hello").body == "/x/\(path) hello")
+        #expect(try proxy.exchange("GET", "\(base)/y/\(path)").status == 404)
+        let cached = try proxy.exchange("GET", "\(base)/x/\(path)", fields: ["Cache-Control: only-if-cached"])
+        #expect(cached.status == 504 && origin.requests.count == 1)
+    }
+
     @Test("a client that owes the rest of a body after its answer is not waited for for ever")
     func drainingEnds() throws {
         let proxy = try TestProxy("substitutions:\n  http://m.test/x: { text: answer }\n") {
