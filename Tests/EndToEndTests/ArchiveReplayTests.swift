@@ -597,6 +597,13 @@ struct ArchiveReplayTests {
         ])
         #expect(finished.output.lowercased().contains("content-security-policy: upgrade-insecure-requests"))
         #expect(finished.output.contains(#"detail="a.har#1 scheme""#), "\(finished.output) \(finished.error)")
+        // So it is where the map moves it there.
+        let map = try folder.write("m.yaml", "archives: [{ file: a.har, as: { http://a.test/: https://b.test/ } }]\n")
+        let moved = try SubproxyProcess.run([
+            "replay", map, "--ca-dir", "\(folder.path)/ca", "--", "curl", "--silent", "--include", "https://b.test/",
+        ])
+        #expect(moved.output.lowercased().contains("content-security-policy: upgrade-insecure-requests"))
+        #expect(moved.output.contains(#"detail="a.har#1""#), "\(moved.output) \(moved.error)")
     }
 
     @Test("A preflight is answered for the URLs and methods that the archive has")

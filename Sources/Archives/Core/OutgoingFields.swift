@@ -44,7 +44,7 @@ public enum OutgoingFields {
     }
 
     /// The numbers of Content-Range: `bytes 0-99/100`; nil where the field is missing.
-    private static func contentRange(_ exchange: RecordedExchange) -> [Int]? {
+    public static func contentRange(_ exchange: RecordedExchange) -> [Int]? {
         exchange.value("content-range")?.split { !(0x30...0x39).contains($0) }.map { digits in
             digits.prefix(18).reduce(0) { $0 * 10 + Int($1 & 15) }
         }

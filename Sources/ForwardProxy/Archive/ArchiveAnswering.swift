@@ -314,7 +314,11 @@ extension LoopContext {
         if asking.isCrossOrigin {
             fields.removeAll { Array($0.name.prefix(15)).map(\.asciiLowercased).elementsEqual("access-control-".utf8) }
         }
-        if asking.candidates.step.isOtherScheme, asking.asked.uri.scheme == .https, EntryFields.isHTML(fields) {
+        // Where `as` answers https with what was recorded for http, the URL has the right scheme.
+        let wasInsecure = exchange.url.prefix(7).map(\.asciiLowercased).elementsEqual("http://".utf8)
+        if asking.candidates.step.isOtherScheme || wasInsecure, asking.asked.uri.scheme == .https,
+            EntryFields.isHTML(fields)
+        {
             fields.append(RecordedField("Content-Security-Policy", "upgrade-insecure-requests"))
         }
         EntryFields.move(&fields, of: exchange, by: archive.settings)

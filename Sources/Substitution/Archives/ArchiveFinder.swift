@@ -177,11 +177,11 @@ struct ArchiveFinder {
         }
     }
 
-    /// The first of those of the same path that score best; of the other scheme only where the same has none. Where there are
-    /// too many or too long ones, those that come first in the archive are compared.
+    /// The first of those of the same path that score best, with step 5 all of its URL; of the other scheme only where the
+    /// same has none. Where there are too many or too long ones, those that come first in the archive are compared.
     private func best(_ step: Int, _ score: (EntryTable.Entry) -> Int?) -> ArchiveCandidates? {
         let isSecure = ArchiveIndex.isSecure(url)
-        var best: [(number: Int, score: Int)?] = [nil, nil]
+        var best: [(place: Int, score: Int)?] = [nil, nil]
         var left = ArchiveFinder.mostQueryBytes
         forEachOfPath { place in
             let entry = table.found(byURL: place)
@@ -191,23 +191,44 @@ struct ArchiveFinder {
             guard let score = score(entry) else { return true }
             let rank = isOther(entry, isSecure) ? 1 : 0
             if let known = best[rank], known.score >= score { return true }
-            let number = table.index(ofURL: place)
-            if candidates(ArchiveStep(step), [number]) != nil { best[rank] = (number, score) }
+            if candidates(ArchiveStep(step), [table.index(ofURL: place)]) != nil { best[rank] = (place, score) }
             return true
         }
         for rank in 0...1 {
             guard let found = best[rank] else { continue }
-            let step = ArchiveStep(step, isOtherScheme: rank == 1, likeness: step == 5 ? found.score : 0)
-            return candidates(step, [found.number])
+            guard step == 5 else {
+                return candidates(
+                    ArchiveStep(step, isOtherScheme: rank == 1), [table.index(ofURL: found.place)])
+            }
+            return candidates(
+                ArchiveStep(step, isOtherScheme: rank == 1, likeness: found.score), entries(ofURLAt: found.place))
         }
         return nil
+    }
+
+    /// All entries that may answer and have the URL at a place, in the order of the archive.
+    private func entries(ofURLAt place: Int) -> [Int] {
+        let wanted = table.found(byURL: place)
+        var numbers: [Int] = []
+        var looks = 0
+        index.paths.forEach(ArchiveFinder.withURL(wanted) { ArchiveIndex.pathHash($0, pathEnd: $1) }) { place in
+            looks += 1
+            let entry = table.found(byURL: place)
+            let isSame = ArchiveFinder.withURL(entry) { url, _ in
+                ArchiveFinder.withURL(wanted) { other, _ in URLText.equal(url, other) }
+            }
+            if isSame, mayAnswer(entry, place) { add(place, to: &numbers) }
+            return looks < ArchiveFinder.most
+        }
+        if numbers.isEmpty { add(place, to: &numbers) }
+        return numbers
     }
 
     /// Step 6.
     private func bySize() -> ArchiveCandidates? {
         guard let asked = ImageSize(url, pathEnd: pathEnd), let images = index.images else { return nil }
         let isSecure = ArchiveIndex.isSecure(url)
-        var best: [(number: Int, size: Int)?] = [nil, nil]
+        var best: [(place: Int, size: Int)?] = [nil, nil]
         var looks = 0
         images.forEach(asked.hash) { place in
             looks += 1
@@ -221,11 +242,12 @@ struct ArchiveFinder {
             let isBetter =
                 image.size >= asked.size
                 ? known < asked.size || image.size < known : known < asked.size && image.size > known
-            if isBetter { best[rank] = (table.index(ofURL: place), image.size) }
+            if isBetter { best[rank] = (place, image.size) }
             return true
         }
         for rank in 0...1 {
-            if let found = best[rank] { return candidates(ArchiveStep(6, isOtherScheme: rank == 1), [found.number]) }
+            guard let found = best[rank] else { continue }
+            return candidates(ArchiveStep(6, isOtherScheme: rank == 1), entries(ofURLAt: found.place))
         }
         return nil
     }

@@ -4,8 +4,8 @@ import Synchronization
 extension ArchiveCandidates {
     /// The entries that a request may get, the best first in rank: those that are told apart only by whose turn it is.
     ///
-    /// Equal bodies come first, then the fewest fields that differ of those in Vary, then the most equal fields. Empty
-    /// where no body is equal.
+    /// A HEAD gets what was recorded for GET, where that was. Equal bodies come first, then the fewest fields that differ
+    /// of those in Vary, then the most equal fields. Empty where no body is equal.
     public func chosen(for request: ArchiveRequest, _ details: [EntryDetails]) -> [Int] {
         var remaining = details.filter { entry in
             guard table(entry.number).isPartial else { return true }
@@ -13,6 +13,10 @@ extension ArchiveCandidates {
         }
         let whole = remaining.filter { !table($0.number).isPartial }
         if request.range == nil || !whole.isEmpty { remaining = whole }
+        if request.isHead {
+            let ofGET = remaining.filter { table($0.number).method == "GET" }
+            if !ofGET.isEmpty { remaining = ofGET }
+        }
         remaining = withEqualBody(remaining, request)
         guard remaining.count > 1 else { return remaining.map(\.number) }
         func keepBest(_ score: (EntryDetails) -> Int) {

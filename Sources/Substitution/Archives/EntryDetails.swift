@@ -8,7 +8,7 @@ public struct EntryDetails: Sendable {
     let fields: [(name: [UInt8], value: [UInt8])]
     /// The names in Vary, in lower case.
     let vary: [[UInt8]]
-    /// The value of Range, where the response is a part.
+    /// The value of Range, where the response is a part; without a recorded request that of the part itself.
     let range: [UInt8]?
     let body: ComparedBody?
     let isSuccess: Bool
@@ -28,6 +28,9 @@ public struct EntryDetails: Sendable {
         // Some writers leave out the field that tells how a body is to be compared.
         if type.isEmpty { type = exchange.requestType }
         self.fields = fields
+        if exchange.requestFields.isEmpty, let numbers = OutgoingFields.contentRange(exchange), numbers.count > 1 {
+            range = Array("bytes=\(numbers[0])-\(numbers[1])".utf8)
+        }
         self.range = isPartial ? range : nil
         var named: [[UInt8]] = []
         for name in EntryDetails.variedNames(exchange) where named.count < 64 && !named.contains(name) {

@@ -85,6 +85,44 @@ struct ArchiveMatchingTests {
         #expect(try stage.find(url) == found)
     }
 
+    @Test("with nearest as with the same URL, fields and turns tell several responses of one URL apart")
+    func nearestOfSeveral() throws {
+        let vary = [("Vary", "Accept-Language")]
+        func greeting(_ language: String) -> Recorded {
+            Recorded("https://a.example/v?a=1&b=2&c=3").with(fields: [("Accept-Language", language)], answer: vary)
+        }
+        let stage = try ArchiveStage(
+            [
+                greeting("en"), greeting("de"), Recorded("https://a.example/n?a=1&b=2&c=3"),
+                Recorded("https://a.example/n?a=1&b=2&c=4"), Recorded("https://a.example/n?a=1&b=2&c=3"),
+                Recorded("https://a.example/w_400/x.jpg"), Recorded("https://a.example/w_400/x.jpg"),
+            ], "match: nearest")
+        let german = [("Accept-Language", "de")]
+        #expect(try stage.find("https://a.example/v?a=1&b=2&c=9", fields: german) == "#2 nearest 0.67")
+        #expect(try stage.find("https://a.example/n?a=1&b=2&c=9") == "#3, #5 nearest 0.67")
+        #expect(try stage.find("https://a.example/w_300/x.jpg") == "#6, #7 size")
+    }
+
+    @Test("HEAD gets what was recorded for GET, wherever that is, and else what was for HEAD")
+    func head() throws {
+        let stage = try ArchiveStage([
+            Recorded("HEAD", "https://a.example/x"), Recorded("https://a.example/x"), Recorded("https://a.example/x"),
+            Recorded("HEAD", "https://a.example/y"),
+        ])
+        #expect(try stage.find("HEAD", "https://a.example/x") == "#2, #3")
+        #expect(try stage.find("HEAD", "https://a.example/y") == "#4")
+    }
+
+    @Test("A part whose request was not recorded is for requests of that range")
+    func rangeWithoutRequest() throws {
+        let stage = try ArchiveStage([
+            Recorded("https://a.example/v", status: 206).with(answer: [("Content-Range", "bytes 2-4/10")])
+        ])
+        #expect(try stage.find("https://a.example/v", fields: [("Range", "bytes=2-4")]) == "#1")
+        #expect(try stage.find("https://a.example/v", fields: [("Range", "bytes=2-5")]) == "miss not recorded")
+        #expect(try stage.find("https://a.example/v") == "miss not recorded")
+    }
+
     @Test("A parameter that was taken out with its name equals those whose name may be JSON")
     func redactedNames() throws {
         let stage = try ArchiveStage([Recorded("https://a.example/s?REDACTED&b=2")])
