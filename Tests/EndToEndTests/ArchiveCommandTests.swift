@@ -303,6 +303,24 @@ struct ArchiveCommandTests {
         #expect(left == (stays + [new, "a.har", "b.har", "pipe.har"]).sorted())
     }
 
+    @Test("convert doesn't replace what is being recorded", arguments: ["b.har", "rec/"])
+    func recorded(name: String) throws {
+        try writeHAR()
+        #expect(try run("archive", "convert", "a.har", name).status == 0)
+        let file = folder.at(name.hasSuffix("/") ? name + "recording.yaml" : name)
+        let before = try ChildProcess.run(["stat", "-c", "%i", file]).output
+        let descriptor = open(file, O_RDWR | O_CLOEXEC)
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let refused = try run("archive", "convert", "a.har", name, "--force")
+        #expect(refused.status == 73 && refused.error.contains("is being recorded by another program"), "\(refused)")
+        #expect(try ChildProcess.run(["stat", "-c", "%i", file]).output == before)
+        // A program that another test starts just now may have a copy of the descriptor for a moment.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+        let made = try run("archive", "convert", "a.har", name, "--force")
+        #expect(made.status == 0, "\(made.error)")
+    }
+
     @Test("convert is not ended by a time that no clock has had")
     func impossibleTime() throws {
         try writeHAR()
@@ -341,6 +359,10 @@ struct ArchiveCommandTests {
             // Where it was quicker it has given its folder the name already.
             isSeen = access(part, F_OK) == 0 && Self.number(of: out) == before
             if isSeen {
+                // What it replaces may be for fewer than all. It has those permissions when it is whole.
+                if isForced, try Self.size(of: "\(part)/recording.yaml") < Self.size(of: "\(out)/recording.yaml") {
+                    #expect(try ChildProcess.run(["stat", "-c", "%a", part]).output == "700\n")
+                }
                 mkdir(out, 0o755)
                 try folder.write("out/notes.txt", "mine")
             }
@@ -351,6 +373,35 @@ struct ArchiveCommandTests {
         }
         #expect(isSeen)
         #expect(try folder.text(of: "out/notes.txt") == "mine")
+    }
+
+    @Test("convert writes what replaces a file so that nobody else reads it before it has that one's permissions")
+    func privateMeanwhile() throws {
+        try writeHAR("many.har", (0..<2000).map { Self.entry("https://www.example.com/\($0)", "text/plain", "\($0)") })
+        let out = try folder.write("b.har", "")
+        #expect(try run("archive", "convert", "many.har", "b.har", "--force").status == 0)
+        let size = try Self.size(of: out)
+        #expect(chmod(out, 0o640) == 0)
+        var isSeen = false
+        for _ in 0..<100 where !isSeen {
+            let writing = try SubproxyProcess(
+                ["archive", "convert", "many.har", "b.har", "--force"], folder: folder.path)
+            let part = folder.at(".b.har.\(writing.identifier).part")
+            try Wait.until { access(part, F_OK) == 0 || writing.status != nil }
+            try writing.suspend()
+            if access(part, F_OK) == 0, try Self.size(of: part) < size {
+                isSeen = true
+                #expect(try ChildProcess.run(["stat", "-c", "%a", part]).output == "600\n")
+            }
+            writing.send(SIGCONT)
+            #expect(try writing.finish().status == 0)
+            #expect(try ChildProcess.run(["stat", "-c", "%a", out]).output == "640\n")
+        }
+        #expect(isSeen)
+    }
+
+    private static func size(of path: String) throws -> Int {
+        try #require(Int(ChildProcess.run(["stat", "-c", "%s", path]).output.dropLast()))
     }
 
     /// The inode's number; nil where nothing is.

@@ -519,18 +519,20 @@ extension EndToEnd {
         func list() throws {
             try folder.write(
                 "urls.txt",
-                "\u{FEFF}# pages\n\(site.url("/quirks"))\n\n\(site.url("/none"))\n\(site.url("/text"))\n\(site.url("/quirks"))\n"
+                "\u{FEFF}# pages\n\(site.url("/quirks"))\n\n\(site.url("/none/deep/page"))\n\(site.url("/text"))\n\(site.url("/quirks"))\n"
             )
             let options = ["--browser", InstalledProgram.chromium] + (geteuid() == 0 ? ["--no-sandbox"] : [])
             let finished = try SubproxyProcess.run(
                 ["save", "-i", folder.at("urls.txt"), "-o", folder.at("pages"), "--jobs", "2"] + options,
                 environment: surroundings())
             #expect(finished.status == 76)
-            #expect(finished.error.contains("subproxy: error: \(site.url("/none")): status 404"))
+            #expect(finished.error.contains("subproxy: error: \(site.url("/none/deep/page")): status 404"))
             #expect(finished.error.hasSuffix("subproxy: saved 2 of 3 pages to \(folder.at("pages"))/; 1 failed\n"))
             let host = "pages/127.0.0.1_\(site.port)"
             #expect(access(folder.at("\(host)/quirks.mhtml"), F_OK) == 0)
             #expect(access(folder.at("\(host)/text.mhtml"), F_OK) == 0)
+            // Of the page that failed no empty folder is left.
+            #expect(access(folder.at("\(host)/none"), F_OK) != 0)
             // Names that would be one, or a folder of another's file, are told apart.
             try folder.write(
                 "more.txt",

@@ -7,6 +7,8 @@ public struct ConversionPlan: Sendable {
     public var time: Int64
     /// The pages that the entries belong to; of a saved page the first is the document.
     public var pages: [ArchivePage] = []
+    /// Whether nobody else may read the files that are made. (open(2), mode 600)
+    public var isPrivate = false
 
     public init(program: String, version: String, time: Int64) {
         self.program = program
@@ -49,10 +51,10 @@ public struct ArchiveKind: Sendable {
     public static let all: [ArchiveKind] = [
         ArchiveKind(.har, ["har"]) { (path, plan) throws(ConversionFailure) in try HARFileWriter(path, plan) },
         ArchiveKind(.mhtml, ["mhtml", "mht"], isPage: true) { (path, plan) throws(ConversionFailure) in
-            try PageFileWriter(path, PageFileWriter.mhtml(plan))
+            try PageFileWriter(path, plan, PageFileWriter.mhtml(plan))
         },
-        ArchiveKind(.webarchive, ["webarchive"], isPage: true) { (path, _) throws(ConversionFailure) in
-            try PageFileWriter(path, WebarchiveWriter())
+        ArchiveKind(.webarchive, ["webarchive"], isPage: true) { (path, plan) throws(ConversionFailure) in
+            try PageFileWriter(path, plan, WebarchiveWriter())
         },
         ArchiveKind(.warc, ["warc"]) { (path, plan) throws(ConversionFailure) in
             try WARCFileWriter(path, plan, isCompressed: false)
@@ -64,8 +66,8 @@ public struct ArchiveKind: Sendable {
     ]
 
     /// A folder.
-    public static let recording = ArchiveKind(.recording, []) { (path, _) throws(ConversionFailure) in
-        try RecordingFolderWriter(path)
+    public static let recording = ArchiveKind(.recording, []) { (path, plan) throws(ConversionFailure) in
+        try RecordingFolderWriter(path, plan)
     }
 
     private init(

@@ -5,17 +5,21 @@ public struct Conversion: Sendable {
     private let archives: [Archive]
     private let redaction: Redaction?
     private let isKept: @Sendable (_ archive: Int, _ entry: Int) -> Bool
+    private let isInterrupted: @Sendable () -> Bool
 
     /// - Parameters:
     ///   - redaction: what is taken out; nil for nothing.
     ///   - isKept: whether an entry is written; both numbers are from 0. The default is all.
+    ///   - isInterrupted: whether writing is to end; asked before each entry and at the end. The default is false.
     public init(
         _ archives: [Archive], redaction: Redaction?,
-        isKept: @escaping @Sendable (_ archive: Int, _ entry: Int) -> Bool = { _, _ in true }
+        isKept: @escaping @Sendable (_ archive: Int, _ entry: Int) -> Bool = { _, _ in true },
+        isInterrupted: @escaping @Sendable () -> Bool = { false }
     ) {
         self.archives = archives
         self.redaction = redaction
         self.isKept = isKept
+        self.isInterrupted = isInterrupted
     }
 
     /// What was made of it.
@@ -122,7 +126,11 @@ public struct Conversion: Sendable {
         let writer = try kind.begin(path, redacted(plan))
         var losses = ConversionLosses(to: kind.format)
         var problems: [(position: String, problem: ArchiveProblem)] = []
+        func goOn() throws(ConversionFailure) {
+            if isInterrupted() { throw .writing("it was interrupted") }
+        }
         func add(_ archive: Archive, _ index: Int) throws(ConversionFailure) {
+            try goOn()
             let entry: ConvertedEntry
             do throws(ArchiveProblem) {
                 entry = try ConvertedEntry(archive, index, redaction)
@@ -146,6 +154,7 @@ public struct Conversion: Sendable {
             }
         }
         try writer.finish()
+        try goOn()
         return Result(losses: losses.lines, problems: problems)
     }
 

@@ -8,8 +8,11 @@ final class FileSink {
     private var failure: SystemError?
 
     /// Makes the file; what is there already is an error.
-    init(_ path: String) throws(ConversionFailure) {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666 as mode_t)
+    ///
+    /// - Parameter isPrivate: whether nobody else may read it.
+    init(_ path: String, isPrivate: Bool) throws(ConversionFailure) {
+        let mode: mode_t = isPrivate ? 0o600 : 0o666
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else { throw .writing(SystemError().text) }
     }
 

@@ -8,7 +8,7 @@ final class HARFileWriter: ArchiveWriter {
     private var hasBegun = false
 
     init(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) {
-        sink = try FileSink(path)
+        sink = try FileSink(path, isPrivate: plan.isPrivate)
         self.plan = plan
     }
 

@@ -6,8 +6,8 @@ final class PageFileWriter<Writer: SavedPageWriter>: ArchiveWriter {
     private var writer: Writer
     private var hasBegun = false
 
-    init(_ path: String, _ writer: Writer) throws(ConversionFailure) {
-        sink = try FileSink(path)
+    init(_ path: String, _ plan: ConversionPlan, _ writer: Writer) throws(ConversionFailure) {
+        sink = try FileSink(path, isPrivate: plan.isPrivate)
         self.writer = writer
     }
 

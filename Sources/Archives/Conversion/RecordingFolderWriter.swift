@@ -2,9 +2,11 @@
 final class RecordingFolderWriter: ArchiveWriter {
     private var writer: RecordingWriter
 
-    init(_ path: String) throws(ConversionFailure) {
+    init(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) {
+        var options = RecordingOptions()
+        options.isPrivate = plan.isPrivate
         do throws(RecordingFailure) {
-            writer = try RecordingWriter(folder: path)
+            writer = try RecordingWriter(folder: path, options: options)
         } catch {
             throw .writing(error.message)
         }

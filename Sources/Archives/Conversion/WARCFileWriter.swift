@@ -10,7 +10,7 @@ final class WARCFileWriter: ArchiveWriter {
         } catch {
             throw .writing(error.message)
         }
-        sink = try FileSink(path)
+        sink = try FileSink(path, isPrivate: plan.isPrivate)
         self.plan = plan
         sink.write(writer.information(software: "\(plan.program)/\(plan.version)", time: plan.time))
     }

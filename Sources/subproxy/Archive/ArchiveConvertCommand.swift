@@ -54,7 +54,8 @@ struct ArchiveConvertCommand: ProgramCommand {
         let output = try ArchiveOutput(name, kind, replaces: force)
         let archives = try files.dropLast().map { file throws(CommandFailure) in try NamedArchive(file).archive }
         let conversion = Conversion(archives, redaction: redact.isEmpty ? nil : Redaction(names: redact.flatMap { $0 }))
-        let plan = try self.plan(conversion, kind)
+        var plan = try self.plan(conversion, kind)
+        plan.isPrivate = output.isPrivate
         let result = try output.write { path throws(ConversionFailure) in
             try conversion.write(kind, to: path, plan)
         }

@@ -8,7 +8,16 @@ struct ArchiveOutput {
     private let name: String
     private let isFolder: Bool
     private let replaces: Bool
+    private let holdsLock: Bool
     private let scratch: String
+
+    /// Whether nobody else may read the files that are written. A file that replaces another one gets that one's permissions
+    /// when it is whole. The files of a folder keep those that they are made with: they are private where the old list is.
+    var isPrivate: Bool {
+        var status = stat()
+        guard isFolder else { return stat(name, &status) == 0 }
+        return stat("\(name)/recording.yaml", &status) == 0 && status.st_mode & 0o077 == 0
+    }
 
     /// The kind of archive that a name says.
     ///
@@ -35,13 +44,16 @@ struct ArchiveOutput {
         throw CommandFailure(status: .usage, message: "'\(name)': \(why); what is, are \(written)")
     }
 
-    /// - Parameter replaces: whether one that is there is replaced.
-    /// - Throws: ``CommandFailure`` with status 73 where something is there that isn't.
-    init(_ name: String, _ kind: ArchiveKind, replaces: Bool) throws(CommandFailure) {
+    /// - Parameters:
+    ///   - replaces: whether one that is there is replaced.
+    ///   - holdsLock: whether the caller has the lock that recorders have of what is there.
+    /// - Throws: ``CommandFailure`` with status 73 where something is there that isn't replaced, or is recorded just now.
+    init(_ name: String, _ kind: ArchiveKind, replaces: Bool, holdsLock: Bool = false) throws(CommandFailure) {
         var name = name
         while name.count > 1, name.hasSuffix("/") { name.removeLast() }
         self.name = name
         self.replaces = replaces
+        self.holdsLock = holdsLock
         isFolder = kind.format == .recording
         // What programs work in is not replaced by another folder under them.
         if [".", ".."].contains(LocalFile.name(of: name)) {
@@ -62,6 +74,15 @@ struct ArchiveOutput {
             throw CommandFailure(
                 status: .cantCreate, message: "'\(name)' is no recording; only such a folder is replaced")
         }
+        guard !isBeingRecorded else {
+            throw CommandFailure(
+                status: .cantCreate, message: "'\(name)' is being recorded by another program; wait for its end")
+        }
+    }
+
+    /// Whether a recorder appends to what is there: what it records from then on would be lost.
+    private var isBeingRecorded: Bool {
+        !holdsLock && LockedFile.isLocked(isFolder ? "\(name)/recording.yaml" : name)
     }
 
     /// Looks whether the folder that it is to be in is there, and can be written to.
@@ -99,6 +120,7 @@ struct ArchiveOutput {
     func write<Result>(_ body: (String) throws(ConversionFailure) -> Result) throws(CommandFailure) -> Result {
         removeLeftovers()
         ArchiveOutput.remove(scratch)
+        if isFolder, ArchiveOutput.exists(name, nil) { mkdir(scratch, 0o700) }
         let result: Result
         do throws(ConversionFailure) {
             result = try body(scratch)
@@ -124,6 +146,10 @@ struct ArchiveOutput {
         // What has come there meanwhile is not replaced without being asked to.
         if !replaces, ArchiveOutput.exists(name, nil) {
             errno = EEXIST
+            return false
+        }
+        guard !isBeingRecorded else {
+            errno = EBUSY
             return false
         }
         guard isFolder, ArchiveOutput.exists(name, nil) else {

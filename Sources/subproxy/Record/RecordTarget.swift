@@ -189,17 +189,12 @@ struct RecordTarget {
             return
         }
         let archive = try open()
-        var status = stat()
-        // What was for its owner alone stays so: it may have what is taken out elsewhere.
-        let isPrivate = stat(file, &status) == 0 && status.st_mode & 0o077 == 0
-        let mask = umask(0o077)
-        if !isPrivate { umask(mask) }
-        defer { umask(mask) }
-        let output = try ArchiveOutput(path, kind, replaces: true)
+        let output = try ArchiveOutput(path, kind, replaces: true, holdsLock: true)
         let conversion = Conversion([archive], redaction: nil)
         var plan = ConversionPlan(
             program: "subproxy", version: programVersion, time: Int64(clamping: wallNanoseconds() / 1_000_000))
         plan.pages = conversion.pages
+        plan.isPrivate = output.isPrivate
         _ = try output.write { path throws(ConversionFailure) in try conversion.write(kind, to: path, plan) }
     }
 }

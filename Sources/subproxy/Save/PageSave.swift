@@ -18,6 +18,8 @@ struct PageSave {
     let interruption: BrowserInterruption
     var screenshot: SaveScreenshot?
     var progress = SaveProgress(nil)
+    /// Called before anything is written.
+    var willWrite: () throws(CommandFailure) -> Void = {}
 
     /// - Throws: ``CommandFailure``; then nothing was written, but where it is said.
     func run() throws(CommandFailure) -> SavedPage {
@@ -109,17 +111,13 @@ struct PageSave {
         let document = SavedURL.normalForm(Array(result.load.url.utf8)) ?? Array(result.load.url.utf8)
         plan.pages = [ArchivePage(url: document, title: result.page.title.isEmpty ? nil : result.page.title)]
         let archives = try proxies.completed(selection)
+        // What was there stays where somebody has this end.
         let conversion = Conversion(
-            archives, redaction: kind.isPage ? nil : .ofFields, isKept: { selection.isKept($0, $1) })
-        _ = try output.write { path throws(ConversionFailure) in
-            // What was there stays where somebody has this end.
-            func goOn() throws(ConversionFailure) {
-                if interruption.isInterrupted { throw .writing("it was interrupted") }
-            }
-            try goOn()
-            _ = try conversion.write(kind, to: path, plan)
-            try goOn()
-        }
+            archives, redaction: kind.isPage ? nil : .ofFields, isKept: { selection.isKept($0, $1) },
+            isInterrupted: { [interruption] in interruption.isInterrupted })
+        try willWrite()
+        plan.isPrivate = output.isPrivate
+        _ = try output.write { path throws(ConversionFailure) in try conversion.write(kind, to: path, plan) }
     }
 
     /// Loads what was written offline.

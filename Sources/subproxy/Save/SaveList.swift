@@ -37,6 +37,7 @@ final class SaveList: Sendable {
     private let folder: String
     private let signals: SaveSignals
     private let state = Mutex(State())
+    private let folders: Mutex<PageFolders>
 
     /// - Throws: ``CommandFailure`` where the list can't be read, or has a line that is no URL.
     init(command: SaveCommand, input: String, folder: String, signals: SaveSignals) throws {
@@ -45,6 +46,7 @@ final class SaveList: Sendable {
         var folder = folder
         while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
         self.folder = folder
+        folders = Mutex(PageFolders(top: folder))
         executable = try command.executable()
         let format = command.format ?? .mhtml
         _ = try command.kind(of: "page" + format.ending)
@@ -124,11 +126,15 @@ final class SaveList: Sendable {
 
     private func save(_ job: Job, number: Int) {
         do throws(CommandFailure) {
-            try SaveList.makeFolders(of: job.name)
-            let save = PageSave(
+            folders.withLock { $0.enter(job.name) }
+            defer { folders.withLock { $0.leave(job.name) } }
+            try makeFolder(job)
+            var save = PageSave(
                 options: command.options, url: job.url, name: job.name, kind: try command.kind(of: job.name),
                 executable: executable, interruption: signals.interruption,
                 progress: SaveProgress("\(number) of \(jobs.count): "))
+            // Another program that saves there may have removed it meanwhile.
+            save.willWrite = { () throws(CommandFailure) in try self.makeFolder(job) }
             let page = try save.run()
             state.withLock { state in
                 state.saved += 1
@@ -154,15 +160,56 @@ final class SaveList: Sendable {
         }
     }
 
-    /// Makes the folders that a file is to be in.
-    private static func makeFolders(of name: String) throws(CommandFailure) {
-        var path = ""
-        for part in name.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
-            path += part + "/"
-            guard !part.isEmpty, mkdir(path, 0o777) != 0, errno != EEXIST else { continue }
-            throw CommandFailure(
-                status: .cantCreate, message: "the folder '\(path)' can't be made: \(SystemError().text)")
+    /// Makes the folders that a page is to be in.
+    private func makeFolder(_ job: Job) throws(CommandFailure) {
+        let problem = folders.withLock { $0.make(job.name) }
+        guard let (path, error) = problem else { return }
+        throw CommandFailure(status: .cantCreate, message: "the folder '\(path)' can't be made: \(error.text)")
+    }
+}
+
+/// The folders of pages that are being saved. One that was made and has nothing in it is removed with the last page that is
+/// to be in it, but for DIR itself.
+private struct PageFolders {
+    private let top: String
+    private var made: Set<String> = []
+    private var pageCounts: [String: Int] = [:]
+
+    /// - Parameter top: the folder that stays.
+    init(top: String) { self.top = top }
+
+    /// Notes a page that is to be in its folders.
+    mutating func enter(_ name: String) {
+        for path in PageFolders.folders(of: name) { pageCounts[path, default: 0] += 1 }
+    }
+
+    /// Makes the folders of a page's file that are not there.
+    ///
+    /// - Returns: one that can't be made, and why.
+    mutating func make(_ name: String) -> (path: String, error: SystemError)? {
+        for path in PageFolders.folders(of: name) {
+            if mkdir(path, 0o777) == 0 {
+                made.insert(path)
+            } else if errno != EEXIST {
+                return (path, SystemError())
+            }
         }
+        return nil
+    }
+
+    /// Removes the folders of a file that nothing is in, and that no other page is to be in.
+    mutating func leave(_ name: String) {
+        for path in PageFolders.folders(of: name).reversed() {
+            let left = (pageCounts[path] ?? 1) - 1
+            pageCounts[path] = left > 0 ? left : nil
+            guard left <= 0, path.utf8.count > top.utf8.count, made.contains(path), rmdir(path) == 0 else { continue }
+            made.remove(path)
+        }
+    }
+
+    /// Those that a path leads through, the uppermost first.
+    private static func folders(of path: String) -> [String] {
+        path.indices.dropLast().filter { path[$0] == "/" }.map { String(path[..<$0]) }.filter { !$0.isEmpty }
     }
 }
 

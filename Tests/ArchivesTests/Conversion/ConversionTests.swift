@@ -1,5 +1,6 @@
 import HTTPSemantics
 import ProxyTestKit
+import Synchronization
 import Testing
 
 @testable import Archives
@@ -140,6 +141,40 @@ struct ConversionTests {
                 let (back, _) = try convert([two], first, Self.name(number, first))
                 #expect(try entries(back, formats) == entries(one, formats), "\(formats) and back")
             }
+        }
+    }
+
+    @Test("ends before the next entry where it is interrupted, and after the last")
+    func interrupted() throws {
+        let source = try sample()
+        for most in [0, 1, source.table.count] {
+            let asked = Mutex(0)
+            let isInterrupted: @Sendable () -> Bool = {
+                asked.withLock { count in
+                    count += 1
+                    return count > most
+                }
+            }
+            let conversion = Conversion([source], redaction: nil, isInterrupted: isInterrupted)
+            let plan = ConversionPlan(program: "test", version: "1", time: 0)
+            let kind = try #require(ArchiveKind.named("a.warc"))
+            #expect(throws: ConversionFailure.self) { try conversion.write(kind, to: folder.at("\(most).warc"), plan) }
+            #expect(asked.withLock { $0 } == most + 1)
+        }
+    }
+
+    @Test("into files that nobody else may read, where that is asked for")
+    func privateFile() throws {
+        let conversion = Conversion([try sample()], redaction: nil)
+        var plan = ConversionPlan(program: "test", version: "1", time: 0)
+        plan.isPrivate = true
+        for (number, kind) in ArchiveKind.all.enumerated() {
+            plan.pages = kind.isPage ? [try #require(try conversion.document())] : conversion.pages
+            let path = folder.at(Self.name(number, kind))
+            _ = try conversion.write(kind, to: path, plan)
+            let files = try ChildProcess.run(["find", path, "-type", "f", "-printf", "%m\n"]).output
+            #expect(
+                !files.isEmpty && files.split(separator: "\n").allSatisfy { $0 == "600" }, "\(kind.format) \(files)")
         }
     }
 
