@@ -13,7 +13,7 @@ final class AppendedFile {
     private let descriptor: CInt
     private let path: String
     /// What stands behind the last entry.
-    private let tail: [UInt8]
+    private var tail: [UInt8]
     /// The bytes of the file as it was opened.
     let size: Int
     /// Where the next entry is written.
@@ -59,6 +59,21 @@ final class AppendedFile {
 
     /// The last bytes of the file as it was opened, or all of them.
     func last(_ count: Int) -> [UInt8] { read(min(count, size), at: max(0, size - count)) }
+
+    /// So many bytes may stand behind the last entry.
+    static let longestTail = 4096
+
+    /// Takes what stands behind a position for what stands behind the last entry.
+    ///
+    /// - Returns: whether `isTail` says so; else nothing has changed.
+    func keepTail(from position: Int, _ isTail: ([UInt8]) -> Bool) -> Bool {
+        guard position > 0, position < size, size - position <= AppendedFile.longestTail else { return false }
+        let bytes = read(size - position, at: position)
+        guard isTail(bytes) else { return false }
+        tail = bytes
+        end = position
+        return true
+    }
 
     /// The first bytes of the file as it was opened.
     func first(_ count: Int) -> [UInt8] { read(min(count, size), at: 0) }

@@ -30,6 +30,9 @@ public struct RecorderOptions: Sendable {
     /// The program that writes, and its version.
     public var program = "subproxy"
     public var version = ""
+    /// Where the last entry of the HAR that is there ends, in bytes: behind it is appended also where another program has
+    /// written it. The default is nil, for none, or a HAR of this program.
+    public var lastEntryEnd: Int?
     /// Called once, on the writer's thread, when no more can be written.
     public var whenFailed: @Sendable (RecorderFailure) -> Void = { _ in }
 

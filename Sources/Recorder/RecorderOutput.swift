@@ -106,11 +106,21 @@ final class HAROutput: RecorderOutput {
             isEmpty = true
             return
         }
-        guard file.last(HARWriter.end.count) == HARWriter.end else { throw .otherForm }
-        // Before the end stands an entry, or the list's bracket.
-        let before = file.last(HARWriter.end.count + 1).first
-        guard before == UInt8(ascii: "[") || before == UInt8(ascii: "}") else { throw .otherForm }
-        isEmpty = before == UInt8(ascii: "[")
+        if let end = options.lastEntryEnd {
+            isEmpty = false
+            guard file.keepTail(from: end, HARWriter.isEnd) else { throw .otherForm }
+            return
+        }
+        let last = file.last(AppendedFile.longestTail)
+        if let list = HARWriter.emptyListEnd(last) {
+            isEmpty = true
+            guard file.keepTail(from: file.size - last.count + list, HARWriter.isEnd) else { throw .otherForm }
+        } else {
+            isEmpty = false
+            guard last.suffix(HARWriter.end.count + 1).elementsEqual([UInt8(ascii: "}")] + HARWriter.end) else {
+                throw .otherForm
+            }
+        }
     }
 
     func settle() throws(RecorderFailure) { try file.writeGathered() }

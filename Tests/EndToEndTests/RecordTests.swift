@@ -274,6 +274,43 @@ struct RecordTests {
         }
     }
 
+    @Test("What another program's HAR has beside the entries, and in them, stays as it is when it is added to")
+    func otherPrograms() throws {
+        let stage = try Stage()
+        let entry = """
+            {"startedDateTime": "2026-01-02T03:04:05.678Z", "time": 12.5, "_initiator": {"type": "other"},
+              "request": {"method": "GET", "url": "http://other.test/", "httpVersion": "HTTP/2.0", "headers": [],
+                "queryString": [], "cookies": [], "headersSize": -1, "bodySize": 0},
+              "response": {"status": 200, "statusText": "", "httpVersion": "HTTP/2.0", "headers": [], "cookies": [],
+                "content": {"size": 2, "mimeType": "text/plain", "text": "hi"}, "redirectURL": "", "headersSize": -1,
+                "bodySize": 2}, "cache": {}, "timings": {"send": 1, "wait": 2, "receive": 3}}
+            """
+        let start = """
+            { "log": { "version": "1.2", "creator": { "name": "x", "version": "1" }, "comment": "mine",
+              "pages": [ { "id": "p", "pageTimings": { "onLoad": 7 } } ],
+              "entries": [ \(entry)
+            """
+        let whole = start + "\n  ]\n }\n}"
+        try stage.folder.write("r.har", whole)
+        let none = try stage.run("r.har", ["--update"], ["true"])
+        #expect(none.status == 0, "\(none)")
+        #expect(try stage.folder.text(of: "r.har") == whole)
+        let added = try stage.fetch("r.har", ["--update"], "/a")
+        #expect(added.status == 0 && added.output == "200 ", "\(added)")
+        #expect(try stage.folder.text(of: "r.har").hasPrefix(start))
+        #expect(try stage.counts("r.har") == "2 entries, 2 usable")
+        // One that another program may still be writing, and those with more behind the entries.
+        for (text, reason) in [
+            (start, "it is cut short"), (start + "], \"_more\": [] } }", "more behind its entries"),
+            (#"{"log":{"entries":[],"pages":[]}}"#, "more behind its entries"),
+        ] {
+            try stage.folder.write("r.har", text)
+            let refused = try stage.run("r.har", ["--update"], ["true"])
+            #expect(refused.status == 73 && refused.error.contains(reason), "\(refused)")
+            #expect(try stage.folder.text(of: "r.har") == text)
+        }
+    }
+
     // MARK: What is recorded
 
     @Test("The proxy's own fields, pages and answers, and what failed, are not recorded, and are counted")

@@ -127,7 +127,9 @@ struct AppendedFileTests {
             do throws(RecorderFailure) { _ = try Recorder(RecorderOptions(output)).finish() } catch { return error }
             return nil
         }
-        #expect(try failure("a.har", #"{"log":{"entries":[]}}"#) == .otherForm)
+        #expect(try failure("a.har", #"{"log":{"entries":[],"pages":[]}}"#) == .otherForm)
+        #expect(try failure("d.har", #"{"log":{"pages":[]}}"#) == .otherForm)
+        #expect(try failure("e.har", #"{"log":{"entries": [ ] } }"#) == nil)
         #expect(try failure("b.har", "{\"log\":{\"entries\":[1\n]}}\n") == .otherForm)
         #expect(try failure("a.warc.gz", "WARC/1.1\r\n") == .otherForm)
         #expect(try failure("c.har", "") == nil && failure("b.warc", "") == nil)

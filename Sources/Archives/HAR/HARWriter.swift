@@ -25,6 +25,24 @@ public enum HARWriter {
     /// What stands behind the last entry.
     public static let end = Array("\n]}}\n".utf8)
 
+    /// Whether some bytes end the list of entries, the log and the file, and nothing else.
+    public static func isEnd(_ bytes: [UInt8]) -> Bool { bytes.filter { !isBlank($0) }.elementsEqual("]}}".utf8) }
+
+    /// Where the list's bracket ends that is the last of a HAR without entries; nil for another HAR's end.
+    ///
+    /// - Parameter last: the last bytes of the file.
+    public static func emptyListEnd(_ last: [UInt8]) -> Int? {
+        guard let bracket = last.lastIndex(of: UInt8(ascii: "[")), isEnd(Array(last[(bracket + 1)...])) else {
+            return nil
+        }
+        let before = last[..<bracket].filter { !isBlank($0) }
+        return before.suffix(10).elementsEqual(#""entries":"#.utf8) ? bracket + 1 : nil
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+    }
+
     /// What stands before the first entry. The pages' `id` are `page_1` and so on.
     ///
     /// - Parameters:

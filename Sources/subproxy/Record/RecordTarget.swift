@@ -74,6 +74,8 @@ struct RecordTarget {
         let entries: Int
         /// Whether a recorder was killed in the midst of an entry; of the first one, where there are no entries.
         let isTorn: Bool
+        /// Where the last entry of a HAR ends, in bytes; nil for others.
+        var end: Int?
     }
 
     /// What is there; nil where there is nothing, or a recording that was just begun.
@@ -98,8 +100,19 @@ struct RecordTarget {
         }
         guard archive.table.count > 0 else { return nil }
         // A folder's writer mends it by itself.
-        let isTorn = kind.format != .recording && archive.warnings.contains { $0.message.contains("cut short") }
-        return Found(entries: archive.table.count, isTorn: isTorn)
+        let isTorn =
+            kind.format != .recording
+            && archive.warnings.contains { warning in
+                ["cut short", "the file ends too soon"].contains { warning.message.contains($0) }
+            }
+        // In a zip places are others.
+        let isText = archive.format == .har && beginning(4) != [0x50, 0x4B, 3, 4]
+        let end = isText ? Self.end(of: archive.table) : nil
+        return Found(entries: archive.table.count, isTorn: isTorn, end: end)
+    }
+
+    private static func end(of table: EntryTable) -> Int? {
+        (0..<table.count).lazy.map { table[$0].place }.max { $0.offset < $1.offset }.map { $0.offset + $0.length }
     }
 
     private func open() throws(CommandFailure) -> Archive {
@@ -124,6 +137,16 @@ struct RecordTarget {
     private func refusal(_ problem: ArchiveProblem) -> CommandFailure {
         StandardStream.error.writeLine(problem.description(file: file))
         return CommandFailure(status: .dataError, message: "")
+    }
+
+    private func beginning(_ count: Int) -> [UInt8] {
+        (try? FileReading.contents(of: file, upTo: count)).map { Array($0.prefix(count)) } ?? []
+    }
+
+    /// Whether it is a HAR that this program has begun.
+    var isOwnHAR: Bool {
+        let start = Array(#"{"log":{"version":"1.2","creator":{"name":"subproxy","#.utf8)
+        return kind.format == .har && beginning(start.count) == start
     }
 
     /// Whether it is what a recorder of this program has left that was killed before its first entry was written.
@@ -177,12 +200,28 @@ struct RecordTarget {
         }
     }
 
-    /// Writes anew what is there, entry by entry, in the form in which a recorder appends: after a recorder was killed in
-    /// the midst of an entry, and for files of other programs.
-    func rewrite(_ found: Found) throws {
+    /// Brings what is there into the form in which a recorder appends: after a recorder was killed in the midst of an entry,
+    /// and for a WARC of another program. A HAR of this one loses what stands behind its last whole entry; a WARC is written
+    /// anew.
+    func mend(_ found: Found) throws {
         guard found.entries > 0 else {
             // There is nothing to be kept.
             guard truncate(file, 0) == 0 else {
+                throw CommandFailure(
+                    status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
+            }
+            return
+        }
+        if kind.format == .har {
+            // Another program may be about to write the rest.
+            guard isOwnHAR, let end = found.end else {
+                throw CommandFailure(
+                    status: .cantCreate,
+                    message:
+                        "'\(name)' can't be recorded: it is cut short; 'subproxy archive convert' makes a whole one of it"
+                )
+            }
+            guard cut(at: end) else {
                 throw CommandFailure(
                     status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
             }
@@ -196,5 +235,16 @@ struct RecordTarget {
         plan.pages = conversion.pages
         plan.isPrivate = output.isPrivate
         _ = try output.write { path throws(ConversionFailure) in try conversion.write(kind, to: path, plan) }
+    }
+
+    /// Ends a HAR behind an entry.
+    ///
+    /// - Returns: false with errno where that can't be done.
+    private func cut(at end: Int) -> Bool {
+        let descriptor = Glibc.open(file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return ftruncate(descriptor, off_t(end)) == 0
+            && pwrite(descriptor, HARWriter.end, HARWriter.end.count, off_t(end)) == HARWriter.end.count
     }
 }

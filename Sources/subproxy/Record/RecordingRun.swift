@@ -22,35 +22,38 @@ final class RecordingRun: Sendable {
     static func append(
         to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
     ) throws -> RecordingRun {
-        if let found, found.isTorn { try rewrite(target, \.isTorn) }
+        var found = found
+        if let found, found.isTorn { try mend(target, \.isTorn) }
+        func begin() throws(RecorderFailure) -> RecordingRun {
+            try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0, lastEntryEnd: found?.end)
+        }
         do throws(RecorderFailure) {
-            return try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0)
+            return try begin()
         } catch {
-            guard error == .otherForm, found != nil || target.kind.format == .har else {
-                throw failure(error, target)
+            guard error == .otherForm else { throw failure(error, target) }
+            guard found != nil || target.kind.format == .har else { throw failure(error, target) }
+            // Another recorder may have added to a HAR since it was looked at. What one of another program has beside what
+            // is replayed is not lost.
+            let now = target.kind.format == .har ? try target.find() : found
+            if now?.end == found?.end {
+                guard target.kind.format != .har || target.isOwnHAR else { throw failure(error, target) }
+                try mend(target) { _ in true }
             }
-            // Another program's form, or what a recorder has left that was killed.
-            try rewrite(target) { _ in true }
+            found = now
         }
-        do throws(RecorderFailure) {
-            return try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0)
-        } catch {
-            throw failure(error, target)
-        }
+        do throws(RecorderFailure) { return try begin() } catch { throw failure(error, target) }
     }
 
     /// Not while another recorder writes there, whose entries would be lost. What one has written since it was looked at
     /// is looked at anew.
-    private static func rewrite(
+    private static func mend(
         _ target: RecordTarget, _ isNeeded: (RecordTarget.Found) -> Bool
     ) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
         guard lock != nil else { return }
         try withExtendedLifetime(lock) {
-            // Of a HAR without an entry nothing is kept.
-            let found = try target.find() ?? RecordTarget.Found(entries: 0, isTorn: false)
-            if isNeeded(found) { try target.rewrite(found) }
+            if let found = try target.find(), isNeeded(found) { try target.mend(found) }
         }
     }
 
@@ -67,13 +70,21 @@ final class RecordingRun: Sendable {
 
     static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
         let isLink = failure != .busy && target.isLink
-        let reason = isLink ? "it is a symbolic link, through which nothing is written" : failure.message
+        let isHAR = failure == .otherForm && target.kind.format == .har
+        let reason =
+            isLink
+            ? "it is a symbolic link, through which nothing is written"
+            : isHAR
+                ? "it has more behind its entries than a HAR's end; --mode all records anew, and 'subproxy archive convert' "
+                    + "makes one that can be added to"
+                : failure.message
         return CommandFailure(
             status: .cantCreate, message: "'\(isLink ? target.file : target.name)' can't be recorded: \(reason)")
     }
 
     private init(
-        _ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?, oldCount: Int
+        _ target: RecordTarget, _ options: RecordOptions, _ scratch: ScratchRecording?, oldCount: Int,
+        lastEntryEnd: Int? = nil
     ) throws(RecorderFailure) {
         self.target = target
         self.scratch = scratch
@@ -87,6 +98,7 @@ final class RecordingRun: Sendable {
         if let limit = options.bodyLimit { recording.bodyLimit = limit }
         recording.indentsJSON = options.prettyJson
         recording.version = programVersion
+        recording.lastEntryEnd = lastEntryEnd
         let name = target.name
         recording.whenFailed = { failure in
             StandardStream.error.writeLine(
