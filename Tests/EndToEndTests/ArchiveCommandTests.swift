@@ -273,6 +273,17 @@ struct ArchiveCommandTests {
         #expect(chmod(folder.at("rec/recording.yaml"), 0o600) == 0)
         #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 0)
         #expect(try ChildProcess.run(["stat", "-c", "%a", folder.at("rec/recording.yaml")]).output == "600\n")
+        // What was not for all in it is for its owner alone.
+        let files = ["find", folder.at("rec/files"), "-type", "f", "!", "-perm", "600"]
+        #expect(try ChildProcess.run(files).output == "")
+        for (part, mode) in [("recording.yaml", 0o640), ("files", 0o700)] as [(String, mode_t)] {
+            for (name, usual) in [("recording.yaml", 0o644), ("files", 0o755)] as [(String, mode_t)] {
+                #expect(chmod(folder.at("rec/\(name)"), usual) == 0)
+            }
+            #expect(chmod(folder.at("rec/\(part)"), mode) == 0)
+            #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 0)
+            #expect(try ChildProcess.run(files).output == "")
+        }
         try folder.write("rec/mine.txt", "x")
         #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 73)
         #expect(

@@ -12,11 +12,14 @@ struct ArchiveOutput {
     private let scratch: String
 
     /// Whether nobody else may read the files that are written. A file that replaces another one gets that one's permissions
-    /// when it is whole. The files of a folder keep those that they are made with: they are private where the old list is.
+    /// when it is whole. The files of a folder keep those that they are made with: they are private where the old list, or
+    /// its folder of files, is not for all.
     var isPrivate: Bool {
         var status = stat()
         guard isFolder else { return stat(name, &status) == 0 }
-        return stat("\(name)/recording.yaml", &status) == 0 && status.st_mode & 0o077 == 0
+        return [("recording.yaml", mode_t(0o004)), ("files", 0o001)].contains { part, bit in
+            stat("\(name)/\(part)", &status) == 0 && status.st_mode & bit == 0
+        }
     }
 
     /// The kind of archive that a name says.
