@@ -30,7 +30,9 @@ final class AppendedFile {
 
     /// Opens a file, which is made if there is none.
     ///
-    /// - Parameter tail: what stands behind the last entry.
+    /// - Parameters:
+    ///   - isPrivate: whether one that is made is for its owner alone.
+    ///   - tail: what stands behind the last entry.
     init(_ path: String, isPrivate: Bool, tail: [UInt8] = []) throws(RecorderFailure) {
         self.path = path
         self.tail = tail
@@ -47,8 +49,6 @@ final class AppendedFile {
             close(opened)
             throw .system("\(path): \(failure.text)")
         }
-        // What is recorded from here on has all that was sent.
-        if isPrivate { fchmod(opened, 0o600) }
         descriptor = opened
         size = Int(status.st_size)
         end = max(0, size - tail.count)
@@ -56,6 +56,11 @@ final class AppendedFile {
     }
 
     deinit { close(descriptor) }
+
+    /// Makes it a file for its owner alone.
+    func makePrivate() throws(RecorderFailure) {
+        guard fchmod(descriptor, 0o600) == 0 else { throw failure(SystemError()) }
+    }
 
     /// The last bytes of the file as it was opened, or all of them.
     func last(_ count: Int) -> [UInt8] { read(min(count, size), at: max(0, size - count)) }
@@ -97,11 +102,12 @@ final class AppendedFile {
         }
     }
 
-    /// Whether the file is as long as it was left.
+    /// Whether the file is as long as it was left, and ends its list where it did: who writes it anew in its place leaves
+    /// other bytes there.
     private func hasAll() throws(SystemError) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemError() }
-        return Int(status.st_size) >= written
+        return Int(status.st_size) >= written && (written == 0 || tail.isEmpty || read(tail.count, at: end) == tail)
     }
 
     // MARK: Short entries

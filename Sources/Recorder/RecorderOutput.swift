@@ -101,26 +101,29 @@ final class HAROutput: RecorderOutput {
 
     init(_ path: String, _ options: RecorderOptions) throws(RecorderFailure) {
         file = try AppendedFile(path, isPrivate: options.redaction == nil, tail: HARWriter.end)
+        isEmpty = try HAROutput.begin(file, options)
+        // What is recorded from here on has all that was sent.
+        if options.redaction == nil { try file.makePrivate() }
+    }
+
+    /// Finds the end of the list in what is there, or begins the file.
+    ///
+    /// - Returns: whether the list is empty.
+    private static func begin(_ file: AppendedFile, _ options: RecorderOptions) throws(RecorderFailure) -> Bool {
         guard file.size > 0 else {
             try file.begin(HARWriter.beginning(name: options.program, version: options.version))
-            isEmpty = true
-            return
+            return true
         }
         if let end = options.lastEntryEnd {
-            isEmpty = false
             guard file.keepTail(from: end, HARWriter.isEnd) else { throw .otherForm }
-            return
+            return false
         }
-        let last = file.last(AppendedFile.longestTail)
-        if let list = HARWriter.emptyListEnd(last) {
-            isEmpty = true
-            guard file.keepTail(from: file.size - last.count + list, HARWriter.isEnd) else { throw .otherForm }
-        } else {
-            isEmpty = false
-            guard last.suffix(HARWriter.end.count + 1).elementsEqual([UInt8(ascii: "}")] + HARWriter.end) else {
-                throw .otherForm
-            }
+        if file.size <= AppendedFile.longestTail, let list = HARWriter.emptyListEnd(file.first(file.size)) {
+            guard file.keepTail(from: list, HARWriter.isEnd) else { throw .otherForm }
+            return true
         }
+        guard file.last(HARWriter.end.count + 1) == [UInt8(ascii: "}")] + HARWriter.end else { throw .otherForm }
+        return false
     }
 
     func settle() throws(RecorderFailure) { try file.writeGathered() }
@@ -223,6 +226,8 @@ final class WARCOutput: RecorderOutput {
         guard file.size == 0 else {
             let isGzip = file.first(2) == [0x1F, 0x8B]
             if isGzip != isCompressed { throw .otherForm }
+            // What is recorded from here on has all that was sent.
+            if options.redaction == nil { try file.makePrivate() }
             return
         }
         let time = Int64(clamping: wallNanoseconds() / 1_000_000)

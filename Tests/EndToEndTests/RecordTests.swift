@@ -301,8 +301,9 @@ struct RecordTests {
         #expect(try stage.counts("r.har") == "2 entries, 2 usable")
         // One that another program may still be writing, and those with more behind the entries.
         for (text, reason) in [
-            (start, "it is cut short"), (start + "], \"_more\": [] } }", "more behind its entries"),
-            (#"{"log":{"entries":[],"pages":[]}}"#, "more behind its entries"),
+            (start, "it is cut short"), (start + "], \"_more\": [] } }", "no HAR's end right behind its entries"),
+            (#"{"log":{"entries":[],"pages":[]}}"#, "no HAR's end right behind its entries"),
+            (#"{"log":{"entries":[]},"x":{"entries":[]}}"#, "no HAR's end right behind its entries"),
         ] {
             try stage.folder.write("r.har", text)
             let refused = try stage.run("r.har", ["--update"], ["true"])

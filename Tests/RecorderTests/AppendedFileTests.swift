@@ -43,6 +43,19 @@ struct AppendedFileTests {
         #expect(try text() == "[a,b]")
     }
 
+    @Test("is gone where somebody has written it anew in its place, longer too", arguments: ["[ab, cd, ef]", "[]"])
+    func writtenAnew(_ anew: String) throws {
+        try folder.write("f", "[a,b]")
+        let file = try AppendedFile(path, isPrivate: false, tail: Array("]".utf8))
+        #expect(try file.isInPlace())
+        let descriptor = open(path, O_WRONLY | O_TRUNC)
+        #expect(write(descriptor, anew, anew.utf8.count) == anew.utf8.count)
+        close(descriptor)
+        try file.gather { $0 += Array(",c".utf8) }
+        #expect(throws: RecorderFailure.gone) { try file.writeGathered() }
+        #expect(try text() == anew && !file.isInPlace())
+    }
+
     @Test("writes entries that were gathered once they are many")
     func gathering() throws {
         let file = try AppendedFile(path, isPrivate: false)
@@ -103,6 +116,7 @@ struct AppendedFileTests {
         try folder.write("f", "x")
         #expect(chmod(path, 0o644) == 0)
         let file = try AppendedFile(path, isPrivate: true)
+        try file.makePrivate()
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
         #expect(throws: RecorderFailure.busy) { _ = try AppendedFile(path, isPrivate: false) }
@@ -130,6 +144,9 @@ struct AppendedFileTests {
         #expect(try failure("a.har", #"{"log":{"entries":[],"pages":[]}}"#) == .otherForm)
         #expect(try failure("d.har", #"{"log":{"pages":[]}}"#) == .otherForm)
         #expect(try failure("e.har", #"{"log":{"entries": [ ] } }"#) == nil)
+        #expect(try failure("f.har", #"{"log":{},"x":{"entries":[]}}"#) == .otherForm)
+        #expect(try failure("g.har", #"{"log":{"x":{"entries":[]}}}"#) == .otherForm)
+        #expect(try failure("h.har", #"{"\"":"log","log":{"x":["entries",[]],"entries":[]}}"#) == nil)
         #expect(try failure("b.har", "{\"log\":{\"entries\":[1\n]}}\n") == .otherForm)
         #expect(try failure("a.warc.gz", "WARC/1.1\r\n") == .otherForm)
         #expect(try failure("c.har", "") == nil && failure("b.warc", "") == nil)

@@ -28,15 +28,35 @@ public enum HARWriter {
     /// Whether some bytes end the list of entries, the log and the file, and nothing else.
     public static func isEnd(_ bytes: [UInt8]) -> Bool { bytes.filter { !isBlank($0) }.elementsEqual("]}}".utf8) }
 
-    /// Where the list's bracket ends that is the last of a HAR without entries; nil for another HAR's end.
+    /// Where the bracket of the log's list ends that nothing stands behind but the end; nil for another text.
     ///
-    /// - Parameter last: the last bytes of the file.
-    public static func emptyListEnd(_ last: [UInt8]) -> Int? {
-        guard let bracket = last.lastIndex(of: UInt8(ascii: "[")), isEnd(Array(last[(bracket + 1)...])) else {
-            return nil
+    /// - Parameter text: the whole file.
+    public static func emptyListEnd(_ text: [UInt8]) -> Int? {
+        var depth = 0
+        // The last string of the file's object and of the log's: the name of what begins behind it.
+        var names: [ArraySlice<UInt8>] = [[], [], []]
+        var found: Int?
+        var index = 0
+        while index < text.count {
+            switch text[index] {
+            case UInt8(ascii: "\""):
+                let start = index + 1
+                index = start
+                while index < text.count, text[index] != UInt8(ascii: "\"") {
+                    index += text[index] == UInt8(ascii: "\\") ? 2 : 1
+                }
+                if depth < names.count { names[depth] = text[min(start, text.count)..<min(index, text.count)] }
+            case UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "["):
+                let isList = depth == 2 && names[1].elementsEqual("log".utf8) && names[2].elementsEqual("entries".utf8)
+                found = isList ? index + 1 : found
+                depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth = max(0, depth - 1)
+            default: break
+            }
+            index += 1
         }
-        let before = last[..<bracket].filter { !isBlank($0) }
-        return before.suffix(10).elementsEqual(#""entries":"#.utf8) ? bracket + 1 : nil
+        return found.flatMap { isEnd(Array(text[$0...])) ? $0 : nil }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

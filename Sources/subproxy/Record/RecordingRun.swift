@@ -31,15 +31,16 @@ final class RecordingRun: Sendable {
             return try begin()
         } catch {
             guard error == .otherForm else { throw failure(error, target) }
-            guard found != nil || target.kind.format == .har else { throw failure(error, target) }
-            // Another recorder may have added to a HAR since it was looked at. What one of another program has beside what
-            // is replayed is not lost.
-            let now = target.kind.format == .har ? try target.find() : found
-            if now?.end == found?.end {
-                guard target.kind.format != .har || target.isOwnHAR else { throw failure(error, target) }
+            if target.kind.format == .har {
+                // What it has beside what is replayed is not lost. Another recorder may have added to it since it was looked
+                // at.
+                let now = try target.find()
+                guard now?.end != found?.end else { throw failure(error, target) }
+                found = now
+            } else {
+                guard found != nil else { throw failure(error, target) }
                 try mend(target) { _ in true }
             }
-            found = now
         }
         do throws(RecorderFailure) { return try begin() } catch { throw failure(error, target) }
     }
@@ -75,7 +76,7 @@ final class RecordingRun: Sendable {
             isLink
             ? "it is a symbolic link, through which nothing is written"
             : isHAR
-                ? "it has more behind its entries than a HAR's end; --mode all records anew, and 'subproxy archive convert' "
+                ? "it has no HAR's end right behind its entries; --mode all records anew, and 'subproxy archive convert' "
                     + "makes one that can be added to"
                 : failure.message
         return CommandFailure(
