@@ -32,31 +32,28 @@ public enum HARWriter {
     ///
     /// - Parameter text: the whole file.
     public static func emptyListEnd(_ text: [UInt8]) -> Int? {
-        var depth = 0
-        // The last string of the file's object and of the log's: the name of what begins behind it.
-        var names: [ArraySlice<UInt8>] = [[], [], []]
-        var found: Int?
-        var index = 0
-        while index < text.count {
-            switch text[index] {
-            case UInt8(ascii: "\""):
-                let start = index + 1
-                index = start
-                while index < text.count, text[index] != UInt8(ascii: "\"") {
-                    index += text[index] == UInt8(ascii: "\\") ? 2 : 1
-                }
-                if depth < names.count { names[depth] = text[min(start, text.count)..<min(index, text.count)] }
-            case UInt8(ascii: "{"): depth += 1
-            case UInt8(ascii: "["):
-                let isList = depth == 2 && names[1].elementsEqual("log".utf8) && names[2].elementsEqual("entries".utf8)
-                found = isList ? index + 1 : found
-                depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth = max(0, depth - 1)
-            default: break
+        var scanner = JSONScanner(ArchiveBytes(text))
+        do throws(JSONError) {
+            try scanner.beginning()
+            guard try find("log", in: &scanner), try find("entries", in: &scanner), try scanner.enterArray() else {
+                return nil
             }
-            index += 1
+            return isEnd(Array(text[scanner.offset...])) ? scanner.offset : nil
+        } catch {
+            return nil
         }
-        return found.flatMap { isEnd(Array(text[$0...])) ? $0 : nil }
+    }
+
+    /// Enters the object that stands next, and goes to the value of a member.
+    ///
+    /// - Returns: whether there is such an object and such a member.
+    private static func find(_ name: StaticString, in scanner: inout JSONScanner) throws(JSONError) -> Bool {
+        guard try scanner.enterObject() else { return false }
+        while let found = try scanner.nextMember() {
+            if found.equals(name) { return true }
+            try scanner.skipValue()
+        }
+        return false
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -196,12 +196,10 @@ struct ArchiveFinder {
         }
         for rank in 0...1 {
             guard let found = best[rank] else { continue }
-            guard step == 5 else {
-                return candidates(
-                    ArchiveStep(step, isOtherScheme: rank == 1), [table.index(ofURL: found.place)])
-            }
+            let isLikeness = step == 5
             return candidates(
-                ArchiveStep(step, isOtherScheme: rank == 1, likeness: found.score), entries(ofURLAt: found.place))
+                ArchiveStep(step, isOtherScheme: rank == 1, likeness: isLikeness ? found.score : 0),
+                isLikeness ? entries(ofURLAt: found.place) : [table.index(ofURL: found.place)])
         }
         return nil
     }

@@ -143,10 +143,12 @@ struct RecordTarget {
         (try? FileReading.contents(of: file, upTo: count)).map { Array($0.prefix(count)) } ?? []
     }
 
+    /// What a HAR begins with that this program writes.
+    private static let ownStart = #"{"log":{"version":"1.2","creator":{"name":"subproxy","#
+
     /// Whether it is a HAR that this program has begun.
-    var isOwnHAR: Bool {
-        let start = Array(#"{"log":{"version":"1.2","creator":{"name":"subproxy","#.utf8)
-        return kind.format == .har && beginning(start.count) == start
+    private var isOwnHAR: Bool {
+        kind.format == .har && beginning(Self.ownStart.utf8.count).elementsEqual(Self.ownStart.utf8)
     }
 
     /// Whether it is what a recorder of this program has left that was killed before its first entry was written.
@@ -156,7 +158,7 @@ struct RecordTarget {
         switch kind.format {
         case .har:
             let isCut = problem.message.hasSuffix("has no entry that is complete")
-            return isCut && begins(#"{"log":{"version":"1.2","creator":{"name":"subproxy","#)
+            return isCut && begins(Self.ownStart)
         case .warc:
             guard problem.message.hasPrefix("there is no record of a response") else { return false }
             if isCompressed {
