@@ -80,6 +80,8 @@ struct RecordTests {
         let missed = try stage.fetch(name, ["--fail-on-miss", "--report", "report.json"], "/a", "/new")
         #expect(missed.status == 1 && missed.output == "200 504 ")
         #expect(try stage.folder.text(of: "report.json").contains(#""reason":"path""#))
+        let page = try stage.run(name, [], stage.curl + [stage.url("/new")]).output
+        #expect(page.contains("Record it with --update, or map the URL."), "\(page)")
         #expect(stage.targets.count == 2)
         #expect(try stage.counts(name) == "2 entries, 2 usable")
     }
@@ -88,8 +90,10 @@ struct RecordTests {
     func update(name: String) throws {
         let stage = try Stage()
         _ = try stage.fetch(name, ["--mode", "new_episodes"], "/a")
-        let second = try stage.fetch(name, ["--update"], "/a", "/b")
+        // What is added is not missed.
+        let second = try stage.fetch(name, ["--update", "--fail-on-miss", "--report", "report.json"], "/a", "/b")
         #expect(second.status == 0 && second.output == "200 200 ")
+        #expect(try stage.folder.text(of: "report.json").contains(#""misses":[]"#))
         #expect(second.errorLines == ["subproxy: recorded 1 exchange of 1 host (10 bytes) to \(name)"])
         #expect(stage.targets == ["/a", "/b"])
         let third = try stage.fetch(name, ["--mode", "none"], "/b", "/a")
@@ -310,6 +314,52 @@ struct RecordTests {
             #expect(refused.status == 73 && refused.error.contains(reason), "\(refused)")
             #expect(try stage.folder.text(of: "r.har") == text)
         }
+    }
+
+    @Test(
+        "A WARC keeps all its records, of other programs too, when it is added to", arguments: ["r.warc", "r.warc.gz"])
+    func otherRecords(name: String) throws {
+        let stage = try Stage()
+        func record(_ type: String, _ block: String, _ more: String = "") throws -> Data {
+            let text = """
+                WARC/1.1\r\nWARC-Type: \(type)\r\nWARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Target-URI: http://a.test/\r\n\
+                WARC-Record-ID: <urn:uuid:\(UUID().uuidString)>\r\n\(more)Content-Length: \(block.utf8.count)\r\n\r\n\
+                \(block)\r\n\r\n
+                """
+            guard name.hasSuffix("gz") else { return Data(text.utf8) }
+            let path = stage.folder.at("record")
+            try Data(text.utf8).write(to: URL(filePath: path))
+            _ = try ChildProcess.run(["gzip", "-f", path])
+            return try Data(contentsOf: URL(filePath: path + ".gz"))
+        }
+        let response = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + String(repeating: "hi", count: 99)
+        let http = "Content-Type: application/http;msgtype=response\r\n"
+        let whole =
+            try record("warcinfo", "software: other\r\n") + record("response", response, http)
+            + record("metadata", "a: b\r\n") + record("response", response, http + "WARC-Truncated: length\r\n")
+            + record("conversion", "text")
+        let torn = try record("response", response, http)
+        for cut in [torn.count - 20, torn.count / 2, 12, 3] {
+            let url = URL(filePath: stage.folder.at(name))
+            try (whole + torn.prefix(cut)).write(to: url)
+            let none = try stage.run(name, ["--update"], ["true"])
+            #expect(none.status == 0, "\(cut): \(none)")
+            #expect(
+                cut == 3
+                    || none.error.contains("'\(name)' ended in the midst of a record, which is cut off: \(cut) bytes\n"),
+                "\(cut): \(none)")
+            #expect(try Data(contentsOf: url) == whole, "\(cut)")
+            let added = try stage.fetch(name, ["--update"], "/a")
+            #expect(added.status == 0 && added.output == "200 ", "\(cut): \(added)")
+            #expect(try Data(contentsOf: url).starts(with: whole))
+            #expect(try stage.counts(name) == "3 entries, 2 usable")
+        }
+        // What is compressed otherwise than its name says is not written anew.
+        let other = name.hasSuffix("gz") ? "s.warc" : "s.warc.gz"
+        try whole.write(to: URL(filePath: stage.folder.at(other)))
+        let refused = try stage.run(other, ["--update"], ["true"])
+        #expect(refused.status == 73 && refused.error.contains("its name doesn't say so"), "\(refused)")
+        #expect(try Data(contentsOf: URL(filePath: stage.folder.at(other))) == whole)
     }
 
     // MARK: What is recorded

@@ -58,6 +58,8 @@ public struct ArchiveContents: Sendable {
     public var pages: [ArchivePage] = []
     /// Of a page that was saved: what its parts are resolved against, and what is opened first.
     public var document: [UInt8]?
+    /// Of a WARC: where it can be cut behind its last whole record, since damage begins there; else nil.
+    public var tornAt: Int?
     public private(set) var warnings: [ArchiveProblem] = []
     /// Warnings beyond the first thousand.
     public private(set) var furtherWarnings = 0
@@ -131,6 +133,8 @@ public final class Archive: Sendable {
     public let table: EntryTable
     public let pages: [ArchivePage]
     public let document: [UInt8]?
+    /// Of a WARC: where it can be cut behind its last whole record, since damage begins there; else nil.
+    public let tornAt: Int?
     public let warnings: [ArchiveProblem]
     /// Warnings beyond those.
     public let furtherWarnings: Int
@@ -145,6 +149,7 @@ public final class Archive: Sendable {
         table = contents.table
         pages = contents.pages
         document = contents.document
+        tornAt = format == .warc ? contents.tornAt : nil
         warnings = contents.warnings
         furtherWarnings = contents.furtherWarnings
     }

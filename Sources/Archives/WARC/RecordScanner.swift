@@ -42,6 +42,10 @@ final class RecordScanner {
     /// What was decoded and read of damaged members in which the next one was looked for.
     private var readAgain = 0
     private var isOneMemberTold = false
+    /// Where the damage begins behind the last whole record, in the file; nil where nothing is damaged there.
+    private var damagedEnd: Int?
+    /// Where the last whole record begins: in the file, or its member does.
+    private var lastWhole: Int?
 
     init(_ source: RecordSource) { self.source = source }
 
@@ -50,6 +54,13 @@ final class RecordScanner {
         guard !warnings.isEmpty else { return [] }
         defer { warnings = [] }
         return warnings
+    }
+
+    /// Where the file can be cut, so that it has whole records alone, and all of them: behind the last one, where damage
+    /// begins; nil where nothing is damaged there, or the last one is in the same gzip member. To be asked at the end.
+    var tornAt: Int? {
+        guard let damagedEnd, let lastWhole, lastWhole < damagedEnd else { return nil }
+        return damagedEnd
     }
 
     /// Goes to the next record. What is left of the block before is passed over.
@@ -98,6 +109,14 @@ final class RecordScanner {
     func finish() throws(ArchiveProblem) -> Bool {
         guard let block else { return true }
         self.block = nil
+        let damaged = damagedEnd
+        damagedEnd = nil
+        let isWhole = try finish(block)
+        if isWhole { lastWhole = block.offset } else { damagedEnd = damaged ?? damagedEnd }
+        return isWhole
+    }
+
+    private func finish(_ block: Block) throws(ArchiveProblem) -> Bool {
         if source.isCompressed { return try finishInMember(block) }
         guard try source.skip(block.end - source.position) else {
             source.seek(block.start - 1)
@@ -374,6 +393,7 @@ final class RecordScanner {
             throw .error("it is damaged in more than \(RecordScanner.mostDamages) places", at: place)
         }
         warnings.append(.warning(message, at: place))
+        if damagedEnd == nil { damagedEnd = place }
     }
 
     /// Goes to the next place where a record begins. In a compressed file that is in the same member, or else at the

@@ -204,10 +204,16 @@ extension LoopContext {
         _ client: any ExchangeClient
     ) -> ArchivedRequest {
         let isTold = archive.missing != .forward || proxy.configuration.replay != nil
-        let miss = map.archiveMiss(
+        var miss = map.archiveMiss(
             asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates, isTold: isTold)
+        if proxy.configuration.replaysForwarded, [.path, .host].contains(miss.reason) {
+            miss.advice = "Record it with --update, or map the URL."
+        }
         exchangeMetrics.archiveMisses &+= 1
-        proxy.configuration.replay?.noteMiss(asked, miss)
+        // What is forwarded to be added to the recording isn't missed.
+        if miss.missing != .forward || proxy.configuration.recorder == nil {
+            proxy.configuration.replay?.noteMiss(asked, miss)
+        }
         client.record?.rule = ""
         // The map names the host, and not the URL.
         client.record?.isMapped = false

@@ -30,7 +30,7 @@ public struct ArchiveMiss: Sendable, Hashable {
     /// `checkout.har#1: the body was not recorded`.
     public let unusable: String?
     /// What can be done about it.
-    public let advice: String
+    public var advice: String
     /// At most three.
     public let nearest: [Nearest]
     /// What the archive says of it.

@@ -8,7 +8,6 @@ struct ArchiveOutput {
     private let name: String
     private let isFolder: Bool
     private let replaces: Bool
-    private let holdsLock: Bool
     private let scratch: String
 
     /// Whether nobody else may read the files that are written. A file that replaces another one gets that one's permissions
@@ -47,16 +46,13 @@ struct ArchiveOutput {
         throw CommandFailure(status: .usage, message: "'\(name)': \(why); what is, are \(written)")
     }
 
-    /// - Parameters:
-    ///   - replaces: whether one that is there is replaced.
-    ///   - holdsLock: whether the caller has the lock that recorders have of what is there.
+    /// - Parameter replaces: whether one that is there is replaced.
     /// - Throws: ``CommandFailure`` with status 73 where something is there that isn't replaced, or is recorded just now.
-    init(_ name: String, _ kind: ArchiveKind, replaces: Bool, holdsLock: Bool = false) throws(CommandFailure) {
+    init(_ name: String, _ kind: ArchiveKind, replaces: Bool) throws(CommandFailure) {
         var name = name
         while name.count > 1, name.hasSuffix("/") { name.removeLast() }
         self.name = name
         self.replaces = replaces
-        self.holdsLock = holdsLock
         isFolder = kind.format == .recording
         // What programs work in is not replaced by another folder under them.
         if [".", ".."].contains(LocalFile.name(of: name)) {
@@ -84,9 +80,7 @@ struct ArchiveOutput {
     }
 
     /// Whether a recorder appends to what is there: what it records from then on would be lost.
-    private var isBeingRecorded: Bool {
-        !holdsLock && LockedFile.isLocked(isFolder ? "\(name)/recording.yaml" : name)
-    }
+    private var isBeingRecorded: Bool { LockedFile.isLocked(isFolder ? "\(name)/recording.yaml" : name) }
 
     /// Looks whether the folder that it is to be in is there, and can be written to.
     ///

@@ -74,7 +74,7 @@ struct RecordTarget {
         let entries: Int
         /// Whether a recorder was killed in the midst of an entry; of the first one, where there are no entries.
         let isTorn: Bool
-        /// Where the last entry of a HAR ends, in bytes; nil for others.
+        /// Where the last entry of a HAR ends, and of a WARC that is torn the last whole record, in bytes; else nil.
         var end: Int?
     }
 
@@ -99,27 +99,34 @@ struct RecordTarget {
             return Found(entries: 0, isTorn: true)
         }
         guard archive.table.count > 0 else { return nil }
-        // A folder's writer mends it by itself.
-        let isTorn =
-            kind.format != .recording
-            && archive.warnings.contains { warning in
-                ["cut short", "the file ends too soon"].contains { warning.message.contains($0) }
-            }
-        // In a zip places are others.
-        let isText = archive.format == .har && beginning(4) != [0x50, 0x4B, 3, 4]
-        let end = isText ? Self.end(of: archive.table) : nil
-        return Found(entries: archive.table.count, isTorn: isTorn, end: end)
+        switch archive.format {
+        case .har:
+            // In a zip places are others.
+            let end = beginning(4) == [0x50, 0x4B, 3, 4] ? nil : Self.end(of: archive.table)
+            let isTorn = archive.warnings.contains { $0.message.contains("the file ends too soon") }
+            return Found(entries: archive.table.count, isTorn: isTorn, end: end)
+        case .warc:
+            let end = archive.tornAt.flatMap { isBegunRecord(at: $0) ? $0 : nil }
+            return Found(entries: archive.table.count, isTorn: end != nil, end: end)
+        default:
+            // A folder's writer mends it by itself.
+            return Found(entries: archive.table.count, isTorn: false)
+        }
+    }
+
+    /// Whether a record begins there, or a member of gzip, of which more or less is missing.
+    private func isBegunRecord(at offset: Int) -> Bool {
+        let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let mark: [UInt8] = isCompressed ? [0x1F, 0x8B] : Array("WARC/".utf8)
+        var bytes = [UInt8](repeating: 0, count: mark.count)
+        let count = pread(descriptor, &bytes, bytes.count, off_t(offset))
+        return count > 0 && bytes.prefix(count).elementsEqual(mark.prefix(count))
     }
 
     private static func end(of table: EntryTable) -> Int? {
         (0..<table.count).lazy.map { table[$0].place }.max { $0.offset < $1.offset }.map { $0.offset + $0.length }
-    }
-
-    private func open() throws(CommandFailure) -> Archive {
-        switch try read() {
-        case .success(let archive): return archive
-        case .failure(let problem): throw refusal(problem)
-        }
     }
 
     private func read() throws(CommandFailure) -> Result<Archive, ArchiveProblem> {
@@ -202,51 +209,41 @@ struct RecordTarget {
         }
     }
 
-    /// Brings what is there into the form in which a recorder appends: after a recorder was killed in the midst of an entry,
-    /// and for a WARC of another program. A HAR of this one loses what stands behind its last whole entry; a WARC is written
-    /// anew.
-    func mend(_ found: Found) throws {
-        guard found.entries > 0 else {
-            // There is nothing to be kept.
-            guard truncate(file, 0) == 0 else {
-                throw CommandFailure(
-                    status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
-            }
-            return
+    /// Cuts off what a recorder has left that was killed in the midst of an entry: what stands behind the last whole entry
+    /// of a HAR of this program, or the last whole record of a WARC. All that is whole stays as it is.
+    func mend(_ found: Found) throws(CommandFailure) {
+        let end = found.entries > 0 ? found.end : 0
+        // Another program may be about to write the rest.
+        guard let end, found.entries == 0 || kind.format != .har || isOwnHAR else {
+            throw CommandFailure(
+                status: .cantCreate,
+                message:
+                    "'\(name)' can't be recorded: it is cut short; 'subproxy archive convert' makes a whole one of it"
+            )
         }
-        if kind.format == .har {
-            // Another program may be about to write the rest.
-            guard isOwnHAR, let end = found.end else {
-                throw CommandFailure(
-                    status: .cantCreate,
-                    message:
-                        "'\(name)' can't be recorded: it is cut short; 'subproxy archive convert' makes a whole one of it"
-                )
-            }
-            guard cut(at: end) else {
-                throw CommandFailure(
-                    status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
-            }
-            return
+        let tail = found.entries > 0 && kind.format == .har ? HARWriter.end : []
+        guard let count = cut(at: end, tail) else {
+            throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
         }
-        let archive = try open()
-        let output = try ArchiveOutput(path, kind, replaces: true, holdsLock: true)
-        let conversion = Conversion([archive], redaction: nil)
-        var plan = ConversionPlan(
-            program: "subproxy", version: programVersion, time: Int64(clamping: wallNanoseconds() / 1_000_000))
-        plan.pages = conversion.pages
-        plan.isPrivate = output.isPrivate
-        _ = try output.write { path throws(ConversionFailure) in try conversion.write(kind, to: path, plan) }
+        // What was cut off in its first entry is begun anew.
+        guard found.entries > 0 else { return }
+        let what = kind.format == .har ? "an entry" : "a record"
+        StandardStream.error.writeLine(
+            "subproxy: '\(name)' ended in the midst of \(what), which is cut off: \(RecordingText.bytes(count))")
     }
 
-    /// Ends a HAR behind an entry.
+    /// Ends the file at a position.
     ///
-    /// - Returns: false with errno where that can't be done.
-    private func cut(at end: Int) -> Bool {
+    /// - Parameter tail: what is written there.
+    /// - Returns: how many bytes were cut off; nil with errno where that can't be done.
+    private func cut(at end: Int, _ tail: [UInt8]) -> Int? {
         let descriptor = Glibc.open(file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return ftruncate(descriptor, off_t(end)) == 0
-            && pwrite(descriptor, HARWriter.end, HARWriter.end.count, off_t(end)) == HARWriter.end.count
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, ftruncate(descriptor, off_t(end)) == 0,
+            pwrite(descriptor, tail, tail.count, off_t(end)) == tail.count
+        else { return nil }
+        return max(0, Int(status.st_size) - end)
     }
 }

@@ -23,38 +23,30 @@ final class RecordingRun: Sendable {
         to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
     ) throws -> RecordingRun {
         var found = found
-        if let found, found.isTorn { try mend(target, \.isTorn) }
+        if let found, found.isTorn { try mend(target) }
         func begin() throws(RecorderFailure) -> RecordingRun {
             try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0, lastEntryEnd: found?.end)
         }
         do throws(RecorderFailure) {
             return try begin()
         } catch {
-            guard error == .otherForm else { throw failure(error, target) }
-            if target.kind.format == .har {
-                // What it has beside what is replayed is not lost. Another recorder may have added to it since it was looked
-                // at.
-                let now = try target.find()
-                guard now?.end != found?.end else { throw failure(error, target) }
-                found = now
-            } else {
-                guard found != nil else { throw failure(error, target) }
-                try mend(target) { _ in true }
-            }
+            guard error == .otherForm, target.kind.format == .har else { throw failure(error, target) }
+            // Another recorder may have added to it since it was looked at.
+            let now = try target.find()
+            guard now?.end != found?.end else { throw failure(error, target) }
+            found = now
         }
         do throws(RecorderFailure) { return try begin() } catch { throw failure(error, target) }
     }
 
     /// Not while another recorder writes there, whose entries would be lost. What one has written since it was looked at
     /// is looked at anew.
-    private static func mend(
-        _ target: RecordTarget, _ isNeeded: (RecordTarget.Found) -> Bool
-    ) throws {
+    private static func mend(_ target: RecordTarget) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
         guard lock != nil else { return }
         try withExtendedLifetime(lock) {
-            if let found = try target.find(), isNeeded(found) { try target.mend(found) }
+            if let found = try target.find(), found.isTorn { try target.mend(found) }
         }
     }
 
@@ -71,16 +63,26 @@ final class RecordingRun: Sendable {
 
     static func failure(_ failure: RecorderFailure, _ target: RecordTarget) -> CommandFailure {
         let isLink = failure != .busy && target.isLink
-        let isHAR = failure == .otherForm && target.kind.format == .har
         let reason =
             isLink
             ? "it is a symbolic link, through which nothing is written"
-            : isHAR
-                ? "it has no HAR's end right behind its entries; --mode all records anew, and 'subproxy archive convert' "
-                    + "makes one that can be added to"
-                : failure.message
+            : failure == .otherForm ? otherForm(target) : failure.message
         return CommandFailure(
             status: .cantCreate, message: "'\(isLink ? target.file : target.name)' can't be recorded: \(reason)")
+    }
+
+    /// Why nothing can be appended to what is there, and what can be done.
+    private static func otherForm(_ target: RecordTarget) -> String {
+        switch target.kind.format {
+        case .har:
+            "it has no HAR's end right behind its entries; --mode all records anew, and 'subproxy archive convert' "
+                + "makes one that can be added to"
+        case .warc:
+            "it is compressed and its name doesn't say so, or the other way round; name it .warc.gz if it is, else .warc"
+        default:
+            "its recording.yaml is not in the form in which entries are appended; end it with a whole entry, without "
+                + "'...' and '[]'"
+        }
     }
 
     private init(

@@ -28,9 +28,16 @@ struct WARCDamageTests {
         // The empty lines behind a record may be missing.
         #expect(urls(read) == (cut < 4 ? [1, 2, 3] : [1, 2]))
         #expect(read.warnings.count == (cut < 4 ? 0 : 1))
+        let whole = text().records[..<2]
+        #expect(read.archive.tornAt == (cut < 4 ? nil : whole.reduce(0) { $0 + $1.count }))
         let compressed = try text().compressed()
         let torn = try ReadArchive(Array(compressed.dropLast(min(cut, 60))), name: "a.warc.gz")
         #expect(urls(torn).starts(with: [1, 2]) && torn.warnings.count == 1)
+        let member = try whole.reduce(0) { try $0 + gzip($1).count }
+        #expect(urls(torn) == [1, 2] ? torn.archive.tornAt == member : torn.archive.tornAt == nil)
+        // What is damaged has the whole records, too.
+        let shared = try gzip(text().records.flatMap { $0 })
+        #expect(try ReadArchive(Array(shared.dropLast(10)), name: "a.warc.gz").archive.tornAt == nil)
     }
 
     @Test(
@@ -52,7 +59,7 @@ struct WARCDamageTests {
         records[1] = Array(changed.utf8)
         let plain = try ReadArchive(records.flatMap { $0 }, name: "a.warc")
         #expect(urls(plain) == numbers)
-        #expect(plain.warnings.count == 1)
+        #expect(plain.warnings.count == 1 && plain.archive.tornAt == nil)
         let compressed = try ReadArchive(try records.flatMap { try gzip($0) }, name: "a.warc.gz")
         #expect(urls(compressed).contains(1) && urls(compressed).contains(3))
         #expect(!compressed.warnings.isEmpty)
