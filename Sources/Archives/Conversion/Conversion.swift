@@ -98,9 +98,10 @@ public struct Conversion: Sendable {
     /// The pages of all archives, each once.
     public var pages: [ArchivePage] {
         var pages: [ArchivePage] = []
+        var urls: Set<[UInt8]> = []
         for archive in archives {
             let document = archive.pages.isEmpty ? archive.document.map { [ArchivePage(url: $0)] } ?? [] : archive.pages
-            for page in document where !pages.contains(where: { $0.url == page.url }) { pages.append(page) }
+            for page in document where urls.insert(page.url).inserted { pages.append(page) }
         }
         return pages
     }
@@ -137,7 +138,11 @@ public struct Conversion: Sendable {
             } catch {
                 throw .reading(error)
             }
-            guard losses.keeps(entry.exchange, url: entry.url, isUsable: entry.isWhole) else { return }
+            guard
+                losses.keeps(
+                    entry.exchange, url: entry.url, isUsable: entry.isWhole, isCut: entry.cut != nil,
+                    isRepeated: entry.isRepeated)
+            else { return }
             guard let problem = try writer.append(entry) else { return }
             let name = archive.name.split(separator: "/").last ?? ""
             problems.append((name + archive.table.number(index), problem))
@@ -161,7 +166,11 @@ public struct Conversion: Sendable {
     private func redacted(_ plan: ConversionPlan) -> ConversionPlan {
         guard let redaction else { return plan }
         var plan = plan
-        plan.pages = plan.pages.map { page in ArchivePage(url: redaction.url(page.url), title: page.title) }
+        plan.pages = plan.pages.map { page in
+            // Some browsers write the URL there.
+            let title = page.title.map { String(decoding: redaction.text(Array($0.utf8)), as: UTF8.self) }
+            return ArchivePage(url: redaction.url(page.url), title: title)
+        }
         return plan
     }
 }

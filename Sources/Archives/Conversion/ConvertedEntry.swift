@@ -79,6 +79,19 @@ public struct ConvertedEntry: Sendable {
     /// Whether it can answer, and not with a part alone; at the URL that it has here.
     public var isWhole: Bool { (entry.isUsable || archive.table.portableURLs[index] != nil) && !entry.isPartial }
 
+    /// Whether it never answers, since an earlier entry of a saved page has its URL.
+    var isRepeated: Bool { entry.unusable == .repeated && archive.table.portableURLs[index] == nil }
+
+    /// Why the response is not whole, where nothing else that is written of it says so: then that has to be.
+    var cut: Unusable? {
+        guard !exchange.body.isMissing else { return nil }
+        return switch entry.unusable {
+        case .failed where exchange.status > 0: .failed
+        case .bodyNotRecorded, .bodyTruncated: .bodyTruncated
+        default: nil
+        }
+    }
+
     /// Opens the body with the codings that ``exchange`` tells. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.
@@ -98,12 +111,12 @@ public struct ConvertedEntry: Sendable {
         return MemoryStream(kept)
     }
 
-    /// Opens the body without content codings. Does I/O.
+    /// Opens the body without content codings, but for those of a part, which can't be undone. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read or decoded.
     public func openDecodedBody() throws(ArchiveProblem) -> any BodyStream {
         try ContentDecoder.stream(
-            try openBody(), codings: exchange.body.codings, storedBytes: exchange.body.storedBytes,
+            try openBody(), codings: OutgoingFields.removableCodings(exchange), storedBytes: exchange.body.storedBytes,
             limits: archive.limits)
     }
 

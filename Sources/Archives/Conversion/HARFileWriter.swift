@@ -6,10 +6,13 @@ final class HARFileWriter: ArchiveWriter {
     /// The page that entries belong to, as a number from 1; 0 for none.
     private var page = 0
     private var hasBegun = false
+    /// The number of the first page of each URL, from 1.
+    private let pages: [[UInt8]: Int]
 
     init(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) {
         sink = try FileSink(path, isPrivate: plan.isPrivate)
         self.plan = plan
+        pages = Dictionary(plan.pages.enumerated().map { ($1.url, $0 + 1) }) { first, _ in first }
     }
 
     private func begin(_ time: Int64?) {
@@ -22,23 +25,23 @@ final class HARFileWriter: ArchiveWriter {
 
     func append(_ entry: ConvertedEntry) throws(ConversionFailure) -> ArchiveProblem? {
         begin(entry.exchange.time)
-        if let index = plan.pages.firstIndex(where: { $0.url == entry.exchange.url || $0.url == entry.url }) {
-            page = max(page, index + 1)
-        }
+        let found = [entry.exchange.url, entry.url].compactMap { pages[$0] }.min()
+        if let found { page = max(page, found) }
         var exchange = entry.exchange
         var probe = HARBodyProbe()
         var problem: ArchiveProblem?
         do throws(ArchiveProblem) {
             do throws(ArchiveProblem) {
                 try entry.forEachPiece { probe.add($0) }
-                if !exchange.body.codings.isEmpty { exchange.removeCodings() }
+                if !OutgoingFields.removableCodings(exchange).isEmpty { exchange.removeCodings() }
             } catch {
                 // As it came, with its coding.
                 problem = error
                 probe = HARBodyProbe()
                 try entry.openBody().forEachPiece { probe.add($0) }
             }
-            try write(exchange, probe, problem == nil ? try entry.openDecodedBody() : try entry.openBody())
+            let body = problem == nil ? try entry.openDecodedBody() : try entry.openBody()
+            try write(exchange, probe, body, error: entry.cut?.words)
         } catch {
             throw .reading(error)
         }
@@ -47,12 +50,13 @@ final class HARFileWriter: ArchiveWriter {
     }
 
     private func write(
-        _ exchange: RecordedExchange, _ probe: HARBodyProbe, _ body: any BodyStream
+        _ exchange: RecordedExchange, _ probe: HARBodyProbe, _ body: any BodyStream, error: String?
     ) throws(ArchiveProblem) {
         if count > 0 { sink.write(HARWriter.separator) }
         count += 1
         var details = HARDetails()
         if page > 0 { details.page = "page_\(page)" }
+        details.error = error
         var writer = HAREntryWriter(exchange, probe, details: details)
         sink.write(writer.begin())
         var bytes: [UInt8] = []

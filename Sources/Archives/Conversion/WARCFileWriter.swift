@@ -18,7 +18,8 @@ final class WARCFileWriter: ArchiveWriter {
     func append(_ entry: ConvertedEntry) throws(ConversionFailure) -> ArchiveProblem? {
         do throws(ArchiveProblem) {
             try writer.append(
-                entry.exchange, time: plan.time, body: { () throws(ArchiveProblem) in try entry.openBody() },
+                entry.exchange, time: plan.time, isTruncated: entry.cut != nil,
+                body: { () throws(ArchiveProblem) in try entry.openBody() },
                 to: { [sink] bytes throws(ArchiveProblem) in sink.write(copy bytes) })
         } catch {
             throw .reading(error)

@@ -19,25 +19,37 @@ public struct ConversionLosses: Sendable {
     /// - Parameters:
     ///   - url: in the map's normal form.
     ///   - isUsable: whether the entry can answer.
+    ///   - isCut: whether the response failed or ended too soon, which only some formats can say.
+    ///   - isRepeated: whether it never answers, since an earlier entry has its URL. The default of both is false.
     /// - Returns: Whether it is written at all.
-    public mutating func keeps(_ exchange: RecordedExchange, url: some Sequence<UInt8>, isUsable: Bool) -> Bool {
+    public mutating func keeps(
+        _ exchange: RecordedExchange, url: some Sequence<UInt8>, isUsable: Bool, isCut: Bool = false,
+        isRepeated: Bool = false
+    ) -> Bool {
+        guard !isRepeated else {
+            // Elsewhere it would be the next one in turn.
+            count(.repeated)
+            return false
+        }
         switch format {
         case .mhtml, .webarchive: break
         case .har, .recording:
             // A recording has a method and a status that its reader takes.
-            guard format == .har || (exchange.hasMethod && (0...999).contains(exchange.status)) else {
+            guard format == .har || (exchange.hasMethod && (0...999).contains(exchange.status) && !isCut) else {
                 count(.unusable)
                 return false
             }
-            if !exchange.body.codings.isEmpty { count(.coding) }
+            if !OutgoingFields.removableCodings(exchange).isEmpty { count(.coding) }
             if format == .recording, exchange.time != nil { count(.time) }
             return true
         case .warc, .wacz:
             // A record is a message.
             let isMessage = !exchange.url.isEmpty && exchange.hasMethod && (100...999).contains(exchange.status)
             let hasBody = !exchange.body.isMissing || exchange.method == "HEAD" || exchange.status == 304
-            if !(isMessage && hasBody) { count(.unusable) }
-            return isMessage && hasBody
+            // Of a response without content nothing can be truncated.
+            let isKept = isMessage && hasBody && !(isCut && WARCIndex.needsNoBody(exchange.status))
+            if !isKept { count(.unusable) }
+            return isKept
         }
         if let kind = dropped(exchange, isUsable) {
             count(kind)
@@ -48,7 +60,11 @@ public struct ConversionLosses: Sendable {
             return false
         }
         if exchange.status != 200 { count(.status) }
-        if exchange.fields.contains(where: { !$0.isNamed("Content-Type") }) { count(.fields) }
+        if exchange.fields.contains(where: { !$0.isNamed("Content-Type") })
+            || format == .mhtml && MHTMLWriter.isMultipart(exchange)
+        {
+            count(.fields)
+        }
         if exchange.requestBody != nil { count(.requestBody) }
         return true
     }

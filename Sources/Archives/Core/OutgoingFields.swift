@@ -45,9 +45,18 @@ public enum OutgoingFields {
 
     /// The numbers of Content-Range: `bytes 0-99/100`; nil where the field is missing.
     public static func contentRange(_ exchange: RecordedExchange) -> [Int]? {
-        exchange.value("content-range")?.split { !(0x30...0x39).contains($0) }.map { digits in
+        exchange.value("content-range").map(numbers)
+    }
+
+    private static func numbers(_ contentRange: [UInt8]) -> [Int] {
+        contentRange.split { !(0x30...0x39).contains($0) }.map { digits in
             digits.prefix(18).reduce(0) { $0 * 10 + Int($1 & 15) }
         }
+    }
+
+    /// Whether a status and a Content-Range are those of a part that does not begin where the whole does.
+    static func isFromWithin(_ status: Int?, _ contentRange: [UInt8]?) -> Bool {
+        status == 206 && (contentRange.flatMap { numbers($0).first } ?? 0) > 0
     }
 
     // MARK: What is never sent

@@ -23,7 +23,10 @@ enum HARResponseRules {
         }
         let codings = ContentDecoder.codings(of: fields)
         guard !codings.isEmpty else { return (fields, []) }
-        if begins(start, as: codings) { return (fields, codings) }
+        // Of a part from within a coding can't be told, nor can it be undone.
+        if begins(start, as: codings) || OutgoingFields.isFromWithin(response.status, response.fields.contentRange) {
+            return (fields, codings)
+        }
         fields.removeAll {
             $0.isNamed("content-encoding") || $0.isNamed("content-md5") || $0.isNamed("digest")
                 || $0.isNamed("content-digest") || $0.isNamed("repr-digest")

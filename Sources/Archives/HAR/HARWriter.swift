@@ -11,6 +11,8 @@ public struct HARDetails: Sendable {
     public var serverAddress: String?
     /// The page that it belongs to, by its `id`.
     public var page: String?
+    /// Why the response is not whole, for `_error`; nil where it is.
+    public var error: String?
 
     public init() {}
 }
@@ -107,6 +109,8 @@ public struct HARBodyProbe: Sendable {
     private(set) var start: [UInt8] = []
     private var pending: [UInt8] = []
     private var isValid = true
+    /// Whether it has an ESC, as texts in ISO-2022-JP do, whose bytes are all ASCII.
+    private(set) var hasEscape = false
 
     public init() {}
 
@@ -131,6 +135,7 @@ public struct HARBodyProbe: Sendable {
         count += bytes.count
         if start.count < HARBodyProbe.startCount { start += bytes.prefix(HARBodyProbe.startCount - start.count) }
         guard isValid else { return }
+        hasEscape = hasEscape || bytes.contains(0x1B)
         let text = pending.isEmpty ? bytes : pending + bytes
         // A character may go on in the next piece: at most three bytes of it are here.
         var whole = text.count
@@ -167,7 +172,7 @@ public struct HAREntryWriter: Sendable {
         if exchange.body.isMissing || probe.count == 0 || exchange.method == "HEAD" {
             form = .none
         } else {
-            form = probe.isUTF8 && HAREntryWriter.isText(exchange) ? .text : .base64
+            form = probe.isUTF8 && !probe.hasEscape && HAREntryWriter.isText(exchange) ? .text : .base64
         }
     }
 
@@ -249,6 +254,10 @@ public struct HAREntryWriter: Sendable {
         if let address = details.serverAddress {
             json.raw(#","serverIPAddress":"#)
             json.string(address)
+        }
+        if let error = details.error {
+            json.raw(#","_error":"#)
+            json.string(error)
         }
         json.raw("}")
         bytes += json.bytes

@@ -25,11 +25,18 @@ public struct MHTMLWriter: SavedPageWriter {
 
     public mutating func add(_ exchange: RecordedExchange, size: Int) -> [UInt8] {
         var bytes = Array("\r\n--".utf8) + boundary + [0x0D, 0x0A]
-        if let type = exchange.value("Content-Type"), !type.isEmpty {
+        if MHTMLWriter.isMultipart(exchange) {
+            bytes += Array("Content-Type: application/octet-stream\r\n".utf8)
+        } else if let type = exchange.value("Content-Type"), !type.isEmpty {
             bytes += Array("Content-Type: ".utf8) + type.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 } + [0x0D, 0x0A]
         }
         bytes += Array("Content-Transfer-Encoding: binary\r\nContent-Location: ".utf8)
         return bytes + RecordedURL.repaired(exchange.url) + Array("\r\n\r\n".utf8)
+    }
+
+    /// Whether a response is multipart: within a message its parts would be those of the page.
+    static func isMultipart(_ exchange: RecordedExchange) -> Bool {
+        exchange.value("Content-Type").map { MIMEType($0).isMultipart } ?? false
     }
 
     public mutating func endBody() -> [UInt8] { [] }

@@ -1,6 +1,9 @@
 /// Writes JSON with a member or element a line, indented by two blanks.
 enum JSONIndentation {
-    /// - Returns: nil for what is no JSON, or nests too deeply.
+    /// A text gets so many times as long at the most, beyond a few kilobytes: brackets in brackets have long lines of blanks.
+    private static let mostTimes = 8
+
+    /// - Returns: nil for what is no JSON, nests too deeply, or would be far longer.
     static func indented(_ json: [UInt8]) -> [UInt8]? {
         var scanner = JSONScanner(ArchiveBytes(json))
         do throws(JSONError) {
@@ -14,7 +17,8 @@ enum JSONIndentation {
     }
 
     /// What is JSON is known to be so: strings and brackets are all that counts.
-    private static func lines(_ json: [UInt8]) -> [UInt8] {
+    private static func lines(_ json: [UInt8]) -> [UInt8]? {
+        let most = mostTimes * json.count + 16_384
         var result: [UInt8] = []
         result.reserveCapacity(json.count * 2)
         var depth = 0
@@ -27,6 +31,7 @@ enum JSONIndentation {
             result += repeatElement(0x20, count: 2 * max(depth, 0))
         }
         while index < json.count {
+            guard result.count <= most else { return nil }
             let byte = json[index]
             index += 1
             switch byte {

@@ -234,7 +234,8 @@ struct RecordingReader: ArchiveReader {
         return exchange
     }
 
-    /// A coding is believed where the body begins as it does, or it has no mark to begin with.
+    /// A coding is believed where the body begins as it does, or it has no mark to begin with, and of a part from within,
+    /// where it can't be told.
     private func readCodings(
         _ entry: RecordingEntryReader.Entry, _ exchange: inout RecordedExchange
     ) throws(ArchiveProblem) {
@@ -244,6 +245,10 @@ struct RecordingReader: ArchiveReader {
             }
         }.filter { !$0.isEmpty && $0 != "identity" }
         guard !codings.isEmpty else { return }
+        guard !OutgoingFields.isFromWithin(exchange) else {
+            exchange.body.codings = codings
+            return
+        }
         var start: [UInt8] = []
         var stream = try body(entry)
         while start.count < 4, try stream.read(4, into: &start) {}

@@ -135,6 +135,9 @@ public struct Redaction: Sendable {
 
     // MARK: URLs and fields
 
+    /// A text, such as a page's title, in which URLs may stand, without what ``url(_:)`` takes out of them.
+    public func text(_ text: [UInt8]) -> [UInt8] { parameters.redactedURLs(withoutUsers(text)) }
+
     /// A URL without its user information, and without the values of some parameters in its query, and in its fragment,
     /// where a redirect may have one.
     public func url(_ url: [UInt8]) -> [UInt8] { changed(url) ?? url }
@@ -206,16 +209,42 @@ public struct Redaction: Sendable {
         guard Redaction.mayHaveURL(field) else { return field }
         let isURL = field.isNamed("location") || field.isNamed("content-location") || field.isNamed("referer")
         return RecordedField(
-            field.name, isURL ? url(field.value) : parameters.redactedURLs(withoutUsers(field.value)))
+            field.name, isURL ? url(field.value) : text(field.value))
     }
 
     private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name) }
 
-    /// A cookie with its name and attributes (RFC 6265 §4.1.1).
+    /// A cookie with its name and attributes (RFC 6265 §4.1.1). Some programs write all cookies of a response as one value,
+    /// with commas or line ends between: each of them keeps its name.
     private static func cookie(_ value: [UInt8]) -> [UInt8] {
         let pair = value.prefix { $0 != UInt8(ascii: ";") }
         let name = pair.firstIndex(of: UInt8(ascii: "=")).map { Array(pair[...$0]) } ?? []
-        return name + mark + Array(value[pair.endIndex...])
+        return name + mark + attributes(value[pair.endIndex...])
+    }
+
+    /// The attributes of a cookie, without the value of another cookie that follows one of them.
+    private static func attributes(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        for piece in text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).dropFirst() {
+            result.append(UInt8(ascii: ";"))
+            let value = otherValue(piece)
+            result += value.map { piece[..<$0] + mark } ?? piece
+        }
+        return result
+    }
+
+    /// Where the value of another cookie begins in an attribute: behind a comma or a line end and a name, or behind a line
+    /// end alone, as a cookie may have no name. The comma in a date has no name behind it.
+    private static func otherValue(_ attribute: ArraySlice<UInt8>) -> Int? {
+        for (index, byte) in zip(attribute.indices, attribute) {
+            let isLineEnd = byte == 0x0A || byte == 0x0D
+            guard byte == UInt8(ascii: ",") || isLineEnd else { continue }
+            let rest = attribute[(index + 1)...].drop { $0 <= 0x20 }
+            let name = rest.prefix { $0.isMember(of: .token) }
+            if rest[name.endIndex...].first == UInt8(ascii: "=") { return name.endIndex + 1 }
+            if isLineEnd, !rest.isEmpty { return rest.startIndex }
+        }
+        return nil
     }
 
     // MARK: Bodies

@@ -46,8 +46,10 @@ public struct WARCWriter<Randomness: RandomNumberGenerator> {
     ///     does not have any more; of its URL, characters that no URL has are percent-encoded.
     ///   - time: Unix milliseconds, where the exchange has none.
     ///   - digests: those of this exchange, and of all of its body.
+    ///   - isTruncated: whether the response ended too soon. The default is false.
     public mutating func begin(
-        _ exchange: RecordedExchange, time: Int64, _ digests: WARCDigests, into bytes: inout [UInt8]
+        _ exchange: RecordedExchange, time: Int64, _ digests: WARCDigests, isTruncated: Bool = false,
+        into bytes: inout [UInt8]
     ) {
         var exchange = exchange
         exchange.url = RecordedURL.repaired(exchange.url)
@@ -60,6 +62,7 @@ public struct WARCWriter<Randomness: RandomNumberGenerator> {
         record.add("Content-Type: application/http;msgtype=response")
         record.add("WARC-Block-Digest: ", digests.block.text)
         record.add("WARC-Payload-Digest: ", digests.payload.text)
+        if isTruncated { record.add("WARC-Truncated: unspecified") }
         put(record.bytes(contentLength: digests.head.count + digests.count), into: &bytes)
         put(digests.head, into: &bytes)
     }
@@ -80,17 +83,19 @@ public struct WARCWriter<Randomness: RandomNumberGenerator> {
     /// - Parameters:
     ///   - exchange: as for ``begin(_:time:_:into:)``.
     ///   - time: Unix milliseconds, where the exchange has none.
+    ///   - isTruncated: whether the response ended too soon. The default is false.
     ///   - body: opens the response's body: it is read twice, since its digest stands before it.
     ///   - sink: takes the bytes, in parts that belong together.
     /// - Throws: ``ArchiveProblem`` where the body can't be read, or what `sink` throws as one.
     public mutating func append(
-        _ exchange: RecordedExchange, time: Int64, body: () throws(ArchiveProblem) -> any BodyStream,
+        _ exchange: RecordedExchange, time: Int64, isTruncated: Bool = false,
+        body: () throws(ArchiveProblem) -> any BodyStream,
         to sink: (borrowing [UInt8]) throws(ArchiveProblem) -> Void
     ) throws(ArchiveProblem) {
         var digests = WARCDigests(exchange)
         try body().forEachPiece { piece throws(ArchiveProblem) in piece.withUnsafeBytes { digests.update($0) } }
         var bytes: [UInt8] = []
-        begin(exchange, time: time, digests, into: &bytes)
+        begin(exchange, time: time, digests, isTruncated: isTruncated, into: &bytes)
         var written = 0
         try body().forEachPiece { piece throws(ArchiveProblem) in
             written += piece.count

@@ -188,7 +188,9 @@ struct SaveScreenshot {
     /// - Throws: ``BrowserFailure`` where the file can't be written.
     func write(_ picture: [UInt8]) throws(BrowserFailure) {
         let scratch = "\(file).\(getpid()).part"
-        let descriptor = open(scratch, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666 as mode_t)
+        // What a program left that was killed, or somebody put there, is not written into, nor through.
+        unlink(scratch)
+        let descriptor = open(scratch, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666 as mode_t)
         guard descriptor >= 0 else { throw refusal(SystemError()) }
         let isWritten = StandardStream(descriptor: descriptor).write(picture)
         let failure = SystemError()

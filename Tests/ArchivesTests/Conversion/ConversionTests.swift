@@ -1,3 +1,4 @@
+import Basics
 import HTTPSemantics
 import ProxyTestKit
 import Synchronization
@@ -283,6 +284,125 @@ struct ConversionTests {
             let made = try convert([source], kind, "refused.\(name)")
             #expect(made.archive.urls == ["http://a.example/4"])
             #expect(made.result.losses.first == "lost: 3 entries that can't answer")
+        }
+    }
+
+    @Test("has what failed or was cut off as such where the format can say so, and else not at all")
+    func cut() throws {
+        let part = #""size":1,"mimeType":"text/plain","text":"a""#
+        let source = try HARSample.open(
+            HARSample.har(
+                HARSample.entry(url: "http://a.example/1", content: part, more: #","_error":"net::ERR_ABORTED""#),
+                HARSample.entry(
+                    url: "http://a.example/2", status: "302", content: part, more: #","_error":"net::ERR_ABORTED""#),
+                HARSample.entry(url: "http://a.example/1", content: part)))
+        let kinds = try ["a.har", "a.warc", "a"].map { try #require(ArchiveKind.named($0)) }
+        let found: [[Unusable?]] = [[.failed, .failed, nil], [.bodyTruncated, nil], [nil]]
+        var warc: Archive?
+        for (number, kind) in kinds.enumerated() {
+            let made = try convert([source], kind, Self.name(number, kind))
+            let table = made.archive.table
+            #expect((0..<table.count).map { table[$0].unusable } == found[number])
+            let lost = 3 - table.count
+            let words = lost == 1 ? "1 entry" : "\(lost) entries"
+            #expect(
+                made.result.losses.first { $0.contains("answer") }
+                    == (lost == 0 ? nil : "lost: \(words) that can't answer"))
+            if kind.format == .warc { warc = made.archive }
+        }
+        // What says so has no body to be taken for a whole one.
+        for (number, kind) in kinds.enumerated() {
+            let made = try convert([try #require(warc)], kind, "again-" + Self.name(number, kind))
+            let table = made.archive.table
+            let isRecord = kind.format == .warc
+            #expect((0..<table.count).map { table[$0].unusable } == (isRecord ? [nil] : [.bodyNotRecorded, nil]))
+            #expect(made.result.losses.contains("lost: 1 entry that can't answer") == isRecord)
+        }
+    }
+
+    @Test("leaves out of a saved page what never answers there, since an earlier part has its URL")
+    func repeated() throws {
+        let text = """
+            MIME-Version: 1.0\r
+            Content-Type: multipart/related; boundary=b\r
+            \r
+            --b\r
+            Content-Type: text/html\r
+            Content-Location: http://a.example/\r
+            \r
+            FIRST\r
+            --b\r
+            Content-Type: text/html\r
+            Content-Location: http://a.example/\r
+            \r
+            SECOND\r
+            --b--\r
+
+            """
+        let source = try openArchive(Array(text.utf8), "a.mhtml")
+        for (number, kind) in ArchiveKind.all.filter({ !$0.isPage }).enumerated() {
+            let made = try convert([source], kind, "repeated-" + Self.name(number, kind))
+            #expect(made.archive.urls == ["http://a.example/"])
+            #expect(try made.archive.text(0) == "FIRST")
+            #expect(made.result.losses.contains("lost: 1 entry whose URL an earlier one has"))
+        }
+    }
+
+    @Test("takes credentials out of the titles of pages, which may be their URLs")
+    func titles() throws {
+        let page =
+            #"{"startedDateTime":"2026-11-23T04:05:06.789Z","id":"p","title":"https://a.example/?token=SECRET&x=1","#
+            + #""pageTimings":{}}"#
+        let entry = HARSample.entry(
+            url: "https://a.example/?token=SECRET&x=1", content: #""size":1,"mimeType":"text/html","text":"a""#,
+            more: #","pageref":"p""#)
+        let source = try HARSample.open(
+            #"{"log":{"version":"1.2","creator":{},"pages":[\#(page)],"entries":[\#(entry)]}}"#)
+        #expect(source.pages.first?.title == "https://a.example/?token=SECRET&x=1")
+        for (number, kind) in ArchiveKind.all.enumerated() where kind.format != .recording {
+            let name = "title-" + Self.name(number, kind)
+            let made = try convert([source], kind, name, Redaction(names: ["default"])).archive
+            if kind.format == .har { #expect(made.pages.first?.title == "https://a.example/?token=REDACTED&x=1") }
+            if name.hasSuffix("gz") { continue }
+            let bytes = try FileReading.contents(of: folder.at(name), upTo: 1 << 20)
+            #expect(String(decoding: bytes, as: UTF8.self).contains("REDACTED"))
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("SECRET"))
+        }
+    }
+
+    @Test("has a response in several parts as one of bytes in MHTML, whose parts they would be else")
+    func multipart() throws {
+        var writer = try WARCWriter(isCompressed: false, randomness: SeededGenerator(seed: 1))
+        let body = "--x\r\nContent-Type: text/plain\r\n\r\none\r\n--x--\r\n"
+        var bytes = try writer.records(
+            Self.exchange("https://a.example/", "text/html"), time: 0, body: Array("<p>".utf8))
+        for (path, type) in [("1", "multipart/x-mixed-replace"), ("2", "Multipart/Mixed; boundary=x")] {
+            bytes += try writer.records(
+                Self.exchange("https://a.example/\(path)", type), time: 0, body: Array(body.utf8))
+        }
+        let kind = try #require(ArchiveKind.named("a.mhtml"))
+        let made = try convert([try openArchive(bytes, "a.warc")], kind, "parts.mhtml")
+        #expect(made.archive.urls == ["https://a.example/", "https://a.example/1", "https://a.example/2"])
+        for entry in 1...2 {
+            #expect(try made.archive.field("content-type", entry) == "application/octet-stream")
+            #expect(try made.archive.text(entry) == body)
+        }
+        #expect(made.result.losses == ["lost: the fields of 2 entries"])
+    }
+
+    @Test("keeps the coding of a part from within, which can't be told nor undone")
+    func codedPart() throws {
+        var writer = try WARCWriter(isCompressed: false, randomness: SeededGenerator(seed: 1))
+        let part = Self.exchange(
+            "https://a.example/", "text/plain", status: 206,
+            fields: [("Content-Encoding", "gzip"), ("Content-Range", "bytes 20-23/99")])
+        let source = try openArchive(try writer.records(part, time: 0, body: [0xAB, 0xCD, 0xEF, 1]), "a.warc")
+        for (number, kind) in ArchiveKind.all.filter({ !$0.isPage }).enumerated() {
+            let made = try convert([source], kind, "part-" + Self.name(number, kind))
+            #expect(try made.archive.field("content-encoding", 0) == "gzip", "\(kind.format)")
+            var stream = try made.archive.openBody(0)
+            #expect(try stream.readAll(limit: 99) == [0xAB, 0xCD, 0xEF, 1])
+            #expect(made.result.problems.isEmpty && !made.result.losses.contains { $0.contains("coded") })
         }
     }
 

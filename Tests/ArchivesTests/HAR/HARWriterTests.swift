@@ -42,6 +42,8 @@ struct HARWriterTests {
             ("text/html; charset=utf-8", "a\"\\\n\u{1}ü😀\u{2028}", "text"), ("application/json", "{}", "text"),
             ("text/html; charset=iso-8859-1", "a", "base64"), ("image/png", "a", "base64"), (nil, "a", "base64"),
             ("application/x-www-form-urlencoded", "a=b", "text"),
+            // ISO-2022-JP, whose bytes are all ASCII.
+            ("text/html", "\u{1B}$B$\"\u{1B}(B", "base64"),
         ] as [(String?, String, String)])
     func forms(_ type: String?, _ body: String, _ form: String) throws {
         var exchange = RecordedExchange()

@@ -371,6 +371,19 @@ struct RecordingTests {
         #expect(try archive.text(1) == #"{"a":"#)
     }
 
+    @Test("have JSON as it came where indenting it would make it far longer")
+    func deepIndentation() throws {
+        var options = RecordingOptions()
+        options.indentsJSON = true
+        var writer = try RecordingWriter(folder: path, options: options)
+        let deep =
+            String(repeating: "[", count: 40) + String(repeating: "1,", count: 3000) + "1"
+            + String(repeating: "]", count: 40)
+        try append(
+            &writer, Self.exchange("https://a.example/a", fields: [("Content-Type", "application/json")]), deep)
+        #expect(try openRecording(path).text(0) == deep)
+    }
+
     @Test("are read as people write them")
     func byHand() throws {
         try folder.write("a.json", "[1]")
