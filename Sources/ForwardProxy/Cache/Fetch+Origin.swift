@@ -156,6 +156,7 @@ extension Fetch {
 
     /// Serves the stored response, where that is allowed, although the origin was asked for a newer one.
     private func standIn(_ selected: StoredEntry, after failure: OriginFailure) -> Bool {
+        guard let selected = current(selected) else { return false }
         let permission = Reuse.standIn(
             selected.metadata, for: cacheRequest, after: failure, at: loop.cacheInstant(), policy: cache.policy)
         guard let permission else { return false }
@@ -164,6 +165,15 @@ extension Fetch {
         flight?.fail(selected, failure)
         serve(selected, .standIn(permission, failure))
         return true
+    }
+
+    /// What stands for a stored response that was selected before the origin was asked: itself, also where it was evicted
+    /// meanwhile; the one that has replaced it; or nil where it was made invalid, or the new one is not for the request.
+    private func current(_ selected: StoredEntry) -> StoredEntry? {
+        if selected.isCurrent { return selected }
+        let entries = cache.store.entries(for: key)
+        let isReplaced = !entries.isEmpty || epoch != cache.store.epoch(for: key)
+        return isReplaced ? entries.first { $0.metadata.selection.matches(cacheRequest) } : selected
     }
 
     private func serve(_ entry: StoredEntry, _ use: StoredUse) {

@@ -135,10 +135,19 @@ public final class ResponseStore<Metadata: StoreMetadata>: Sendable {
 
     /// Notes that the content of an entry is being sent, so that it counts against the budget until ``letGo(_:)`` also
     /// where the entry is given up meanwhile. For content that takes a client some time; the rest is not worth it.
-    public func hold(_ entry: Entry) { entry.beginHold() }
+    /// One that was given up already counts from here on.
+    public func hold(_ entry: Entry) {
+        let bytes = entry.beginHold()
+        guard bytes > 0 else { return }
+        ledger.holdInAnyCase(bytes)
+        ledger.noteLingering(bytes)
+    }
 
     /// The content was sent, or is not wanted any more: once for each ``hold(_:)``.
-    public func letGo(_ entry: Entry) { if entry.endHold() { ledger.giveBackLingering(entry.cost) } }
+    public func letGo(_ entry: Entry) {
+        let bytes = entry.endHold()
+        if bytes > 0 { ledger.giveBackLingering(bytes) }
+    }
 
     /// Gives up an entry; nothing happens where it isn't current.
     public func remove(_ entry: Entry) {

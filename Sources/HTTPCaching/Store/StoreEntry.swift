@@ -18,9 +18,8 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// current.
     private let slotNumber = Atomic<Int>(-1)
 
-    /// How many are sending the content, with ``unlinked`` once the store has given the entry up meanwhile.
-    private let holders = Atomic<Int>(0)
-    private static var unlinked: Int { 1 << 62 }
+    /// Who is sending the content: of all entries that have it, as an update makes another one.
+    private let holders: ContentHolders
 
     public let key: StoreKey
     /// The content in order, without empty segments; a content of up to `StoredContent.joinLimit` is one segment.
@@ -38,10 +37,11 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// capacity of their storage, which NIO rounds up to a power of two: segments should be made with a power of two
     /// and filled.
     public convenience init(key: StoreKey, metadata: Metadata, segments: [ByteBuffer]) {
-        self.init(key: key, metadata: metadata, joined: StoredContent.joined(segments))
+        self.init(key: key, metadata: metadata, joined: StoredContent.joined(segments), holders: ContentHolders())
     }
 
-    private init(key: StoreKey, metadata: Metadata, joined segments: [ByteBuffer]) {
+    private init(key: StoreKey, metadata: Metadata, joined segments: [ByteBuffer], holders: ContentHolders) {
+        self.holders = holders
         self.key = key
         self.metadata = metadata
         self.segments = segments
@@ -66,21 +66,23 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     @discardableResult
     public func markReady() -> Bool { residence.markReady() }
 
-    var isHeld: Bool { holders.load(ordering: .relaxed) & ~Self.unlinked != 0 }
+    var isHeld: Bool { holders.areThere }
 
-    /// Somebody begins to send the content.
-    func beginHold() { holders.add(1, ordering: .relaxed) }
+    /// Somebody begins to send the content. Returns the bytes that are in memory again for that, since the store had given
+    /// the content up already and nobody was sending it; else 0.
+    func beginHold() -> Int { holders.add(cost: cost) }
 
-    /// Somebody has sent the content. Returns true for the last one, if the store has given the entry up meanwhile.
-    func endHold() -> Bool { holders.subtract(1, ordering: .acquiringAndReleasing).newValue == Self.unlinked }
+    /// Somebody has sent the content. Returns the bytes that are given up with it: those of what the store has given up
+    /// meanwhile for the last one, else 0.
+    func endHold() -> Int { holders.remove() }
 
-    /// Called when the store gives the entry up. Returns whether the content stays because somebody sends it.
-    func unlinkHeld() -> Bool {
-        holders.add(Self.unlinked, ordering: .acquiringAndReleasing).oldValue & ~Self.unlinked != 0
+    /// Called when the store gives the content up. Returns whether it stays because somebody sends it.
+    func unlinkHeld() -> Bool { holders.unlink(cost: cost) }
+
+    /// An entry with the same key and content, which no store holds: it takes the place of this one, or is for one client.
+    public func with(_ metadata: Metadata) -> StoreEntry {
+        StoreEntry(key: key, metadata: metadata, joined: segments, holders: holders)
     }
-
-    /// An entry with the same key and content, which no store holds.
-    public func with(_ metadata: Metadata) -> StoreEntry { StoreEntry(key: key, metadata: metadata, joined: segments) }
 
     var slot: Int {
         get { slotNumber.load(ordering: .relaxed) }

@@ -135,6 +135,32 @@ struct CacheStaleTests {
         }
     }
 
+    @Test("nothing stands in that was made invalid, or replaced, while the origin was asked", arguments: [true, false])
+    func overtaken(isReplaced: Bool) throws {
+        let gate = Gate()
+        let stage = try CacheStage { request, number in
+            if request.method == "POST" { return response("200 OK", body: "changed") }
+            if request.field("X-Wish") == "wait" {
+                gate.pass()
+                return response("503 Ill", body: "ill")
+            }
+            return response(
+                "200 OK", "Cache-Control: max-age=5, stale-if-error=100", "ETag: \"v\(number)\"", body: "\(number)")
+        }
+        #expect(try stage.get().body == "1")
+        stage.clock.advance(seconds: 6)
+        let waiting = try stage.begin("/", "X-Wish: wait", "Cache-Control: max-age=0")
+        try gate.awaitArrivals()
+        if isReplaced {
+            #expect(try stage.get("/", "Cache-Control: no-cache").body == "3")
+        } else {
+            #expect(try stage.get("/", method: "POST", body: "x").body == "changed")
+        }
+        gate.open()
+        let answer = TestResponse(try waiting.receiveAll())
+        #expect(answer.status == (isReplaced ? 200 : 503) && answer.body == (isReplaced ? "3" : "ill"))
+    }
+
     @Test("an origin that closes in the middle of its head has closed without a response")
     func partOfHead() throws {
         let origin = try ScriptedOrigin { request, connection in

@@ -50,6 +50,43 @@ struct HeldEntryTests {
         #expect(store.insert(LabelledEntry("large", size: 32 << 10)))
     }
 
+    @Test("What was given up before it is sent counts while it is, and once", arguments: [false, true])
+    func late(isHeldBefore: Bool) {
+        let entry = LabelledEntry("a", size: 16 << 10)
+        #expect(store.insert(entry))
+        if isHeldBefore { store.hold(entry) }
+        store.remove(entry)
+        for _ in 0..<3 {
+            store.hold(entry)
+            store.hold(entry)
+            #expect(store.statistics.bytes == entry.cost)
+            store.letGo(entry)
+            store.letGo(entry)
+            #expect(store.statistics.bytes == (isHeldBefore ? entry.cost : 0))
+        }
+        if isHeldBefore { store.letGo(entry) }
+        #expect(store.statistics.bytes == 0)
+        // Nothing was given back twice: not more fits than before.
+        #expect(store.insert(LabelledEntry("b", size: 32 << 10)))
+        #expect(store.insert(LabelledEntry("c", size: 32 << 10)))
+        #expect(store.statistics.bytes <= store.budget && store.numbers("b").isEmpty)
+    }
+
+    @Test("An entry with other metadata in its place has its content's clients too", arguments: [true, false])
+    func updated(isGivenUpFirst: Bool) throws {
+        let entry = LabelledEntry("a", number: 1, size: 16 << 10)
+        #expect(store.insert(entry))
+        store.hold(entry)
+        let updated = try #require(store.update(entry, metadata: entry.metadata))
+        #expect(updated.isHeld)
+        if isGivenUpFirst { store.remove(updated) }
+        #expect(store.statistics.bytes == updated.cost)
+        store.letGo(entry)
+        #expect(store.statistics.bytes == (isGivenUpFirst ? 0 : updated.cost))
+        store.remove(updated)
+        #expect(store.statistics.bytes == 0)
+    }
+
     @Test("A replaced entry that is being sent counts beside its successor")
     func replaced() {
         let first = LabelledEntry("a", number: 1, size: 8 << 10)
