@@ -5,8 +5,8 @@ import Synchronization
 /// Which entries of archives each client has had, so that requests that are repeated get the recorded responses in turn;
 /// shared by all event loops.
 ///
-/// Of the clients the last ``capacity`` are kept, and of the entries that they had ``entryCapacity`` in all. Who is
-/// dropped begins anew.
+/// Of the clients the last ``capacity`` are kept, and of the entries that they had ``entryCapacity`` in all. Where there are
+/// more, one goes of the network that has most clients, the one that was here longest ago. Who is gone begins anew.
 final class ClientSequences: Sendable {
     fileprivate struct Key: Hashable {
         let archive: UInt64
@@ -20,12 +20,14 @@ final class ClientSequences: Sendable {
         /// Entries with methods that change something.
         var changes: [UInt64: Set<Int>] = [:]
         var lastUse: UInt64 = 0
+        let network: Int
     }
 
     fileprivate struct State {
         var clients: [TurnClient: History] = [:]
         var entryCount = 0
         var uses: UInt64 = 0
+        var networks = NetworkCounts()
     }
 
     static let capacity = 1000
@@ -43,7 +45,7 @@ final class ClientSequences: Sendable {
         let generation = archive.generation
         return state.withLock { state in
             state.uses &+= 1
-            var history = state.clients.removeValue(forKey: client) ?? History()
+            var history = state.clients.removeValue(forKey: client) ?? History(network: state.networks.add(client))
             history.lastUse = state.uses
             let lastChange = ClientSequences.lastChange(chosen, archive, history.changes[generation])
             let open = candidates.inState(chosen, lastChange: lastChange)
@@ -77,10 +79,7 @@ final class ClientSequences: Sendable {
 
     /// Begins a client anew.
     func reset(_ client: TurnClient) {
-        state.withLock { state in
-            guard let history = state.clients.removeValue(forKey: client) else { return }
-            state.entryCount -= history.had.count
-        }
+        state.withLock { $0.remove(client) }
     }
 
     /// How many clients are kept, and entries of theirs.
@@ -88,15 +87,24 @@ final class ClientSequences: Sendable {
 }
 
 extension ClientSequences.State {
-    /// Drops the clients that were here longest ago.
+    fileprivate mutating func remove(_ client: TurnClient) {
+        guard let history = clients.removeValue(forKey: client) else { return }
+        entryCount -= history.had.count
+        networks.remove(client, of: history.network)
+    }
+
+    /// Drops clients of the networks that have most, and of these the ones that were here longest ago.
     fileprivate mutating func makeRoom(keeping client: TurnClient) {
         while clients.count > ClientSequences.capacity
             || (entryCount > ClientSequences.entryCapacity && clients.count > 1)
         {
+            let crowded = networks.crowded
             let others = clients.lazy.filter { $0.key != client }
-            guard let oldest = others.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
-            entryCount -= oldest.value.had.count
-            clients[oldest.key] = nil
+            let oldest =
+                others.filter { crowded.contains($0.value.network) }.min { $0.value.lastUse < $1.value.lastUse }
+                ?? others.min { $0.value.lastUse < $1.value.lastUse }
+            guard let oldest else { return }
+            remove(oldest.key)
         }
     }
 }

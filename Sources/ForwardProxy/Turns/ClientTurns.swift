@@ -50,7 +50,6 @@ final class ClientTurns: Sendable {
         var turns: [UInt64: Int] = [:]
         var lastUse: UInt64
         let network: Int
-
     }
 
     fileprivate struct State {
@@ -58,10 +57,7 @@ final class ClientTurns: Sendable {
         /// How many turns all of them have together.
         var turnCount = 0
         var uses: UInt64 = 0
-        /// The numbers of networks, and how many clients each number has.
-        var networks: [FailedAttempts.Client: Int] = [:]
-        var counts: [Int] = []
-        var freeNumbers: [Int] = []
+        var networks = NetworkCounts()
     }
 
     static let capacity = 1000
@@ -120,19 +116,7 @@ final class ClientTurns: Sendable {
 extension ClientTurns.State {
     fileprivate mutating func add(_ client: TurnClient) {
         if clients.count >= ClientTurns.capacity { makeRoom() }
-        let network = FailedAttempts.Client(client.address)
-        let number: Int
-        if let known = networks[network] {
-            number = known
-        } else if let free = freeNumbers.popLast() {
-            number = free
-        } else {
-            number = counts.count
-            counts.append(0)
-        }
-        networks[network] = number
-        counts[number] += 1
-        clients[client] = ClientTurns.Entry(lastUse: uses, network: number)
+        clients[client] = ClientTurns.Entry(lastUse: uses, network: networks.add(client))
     }
 
     /// Counts a turn more, and makes room for it.
@@ -144,17 +128,14 @@ extension ClientTurns.State {
     fileprivate mutating func remove(_ client: TurnClient) {
         guard let entry = clients.removeValue(forKey: client) else { return }
         turnCount -= entry.turns.count
-        counts[entry.network] -= 1
-        guard counts[entry.network] == 0 else { return }
-        networks[FailedAttempts.Client(client.address)] = nil
-        freeNumbers.append(entry.network)
+        networks.remove(client, of: entry.network)
     }
 
     /// Drops the client that was here longest ago, of those networks that have most.
     private mutating func makeRoom() {
-        let most = counts.max() ?? 0
-        let crowded = clients.lazy.filter { [counts] in counts[$0.value.network] == most }
-        guard let oldest = crowded.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return }
-        remove(oldest)
+        let crowded = networks.crowded
+        let oldest = clients.lazy.filter { crowded.contains($0.value.network) }
+            .min { $0.value.lastUse < $1.value.lastUse }
+        if let oldest { remove(oldest.key) }
     }
 }
