@@ -142,6 +142,7 @@ struct SessionListCommand: ProgramCommand {
         object.add("saved", session.saved)
         object.add("current", session.current)
         object.add("count", session.entries.count)
+        object.add("url", session.entries[session.current].url)
         object.add("title", session.entries[session.current].title)
         return object.text
     }

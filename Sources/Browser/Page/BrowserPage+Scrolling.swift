@@ -76,11 +76,14 @@ extension BrowserPage {
 
     /// Waits until the page has seen that it was scrolled, however slowly it is drawn.
     ///
-    /// - Parameter isShowing: false once it has not seen it in time: then it isn't waited for again.
+    /// - Parameter isShowing: false once it has not seen it in time: then it isn't waited for, until it has seen one.
     private func waitUntilShown(
         _ script: IsolatedScript, _ isShowing: inout Bool, until deadline: Deadline, within limit: Deadline
     ) throws(BrowserFailure) {
-        guard isShowing else { return }
+        guard isShowing else {
+            isShowing = try script.call("isShown", until: limit).boolValue == true
+            return
+        }
         let frames = Deadline(milliseconds: BrowserPage.frameTime).orEarlier(deadline)
         while try script.call("isShown", until: limit).boolValue == false {
             guard !frames.isOver else {

@@ -17,7 +17,8 @@ extension ProxyError {
         ProxyError(
             status: answer.status,
             type: answer.status < 500 ? "http_request_error" : "proxy_internal_error",
-            failure: "\(rule): \(answer.reason)", advice: "See the template's 'sql' in the map.")
+            failure: "\(rule): \(answer.reason)", advice: "See the template's 'sql' in the map.",
+            isRefusal: answer.status < 500)
     }
 
     static func rowsMissing(_ database: String, rule: String) -> ProxyError {
