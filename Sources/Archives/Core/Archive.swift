@@ -58,8 +58,8 @@ public struct ArchiveContents: Sendable {
     public var pages: [ArchivePage] = []
     /// Of a page that was saved: what its parts are resolved against, and what is opened first.
     public var document: [UInt8]?
-    /// Of a WARC: where it can be cut behind its last whole record, since damage begins there; else nil.
-    public var tornAt: Int?
+    /// Of the last WARC file that was read; else `whole`.
+    public var end = WARCEnd.whole
     public private(set) var warnings: [ArchiveProblem] = []
     /// Warnings beyond the first thousand.
     public private(set) var furtherWarnings = 0
@@ -133,8 +133,8 @@ public final class Archive: Sendable {
     public let table: EntryTable
     public let pages: [ArchivePage]
     public let document: [UInt8]?
-    /// Of a WARC: where it can be cut behind its last whole record, since damage begins there; else nil.
-    public let tornAt: Int?
+    /// Of a WARC; else `whole`.
+    public let end: WARCEnd
     public let warnings: [ArchiveProblem]
     /// Warnings beyond those.
     public let furtherWarnings: Int
@@ -149,7 +149,7 @@ public final class Archive: Sendable {
         table = contents.table
         pages = contents.pages
         document = contents.document
-        tornAt = format == .warc ? contents.tornAt : nil
+        end = format == .warc ? contents.end : .whole
         warnings = contents.warnings
         furtherWarnings = contents.furtherWarnings
     }

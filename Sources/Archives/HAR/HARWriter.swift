@@ -172,8 +172,15 @@ public struct HAREntryWriter: Sendable {
         if exchange.body.isMissing || probe.count == 0 || exchange.method == "HEAD" {
             form = .none
         } else {
-            form = probe.isUTF8 && !probe.hasEscape && HAREntryWriter.isText(exchange) ? .text : .base64
+            let isText = probe.isUTF8 && HAREntryWriter.isText(exchange)
+            form = isText && !(probe.hasEscape && HAREntryWriter.isWithoutCharset(exchange)) ? .text : .base64
         }
+    }
+
+    /// Whether the type says no charset: then the body may be in one whose bytes are ASCII.
+    private static func isWithoutCharset(_ exchange: RecordedExchange) -> Bool {
+        let type = exchange.value("content-type").flatMap { $0.withUnsafeBytes { MediaType($0) } }
+        return type?.parameter("charset") == nil
     }
 
     /// Whether the body is of a type that people read. A charset that isn't UTF-8 would be lost: a string of JSON has

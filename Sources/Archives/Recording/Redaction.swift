@@ -215,7 +215,7 @@ public struct Redaction: Sendable {
     private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name) }
 
     /// A cookie with its name and attributes (RFC 6265 §4.1.1). Some programs write all cookies of a response as one value,
-    /// with commas or line ends between: each of them keeps its name.
+    /// with commas or line ends between: the values of all of them go.
     private static func cookie(_ value: [UInt8]) -> [UInt8] {
         let pair = value.prefix { $0 != UInt8(ascii: ";") }
         let name = pair.firstIndex(of: UInt8(ascii: "=")).map { Array(pair[...$0]) } ?? []
@@ -240,7 +240,7 @@ public struct Redaction: Sendable {
             let isLineEnd = byte == 0x0A || byte == 0x0D
             guard byte == UInt8(ascii: ",") || isLineEnd else { continue }
             let rest = attribute[(index + 1)...].drop { $0 <= 0x20 }
-            let name = rest.prefix { $0.isMember(of: .token) }
+            let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") && $0 != 0x0A && $0 != 0x0D }
             if rest[name.endIndex...].first == UInt8(ascii: "=") { return name.endIndex + 1 }
             if isLineEnd, !rest.isEmpty { return rest.startIndex }
         }

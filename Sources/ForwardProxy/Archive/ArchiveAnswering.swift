@@ -206,7 +206,8 @@ extension LoopContext {
         let isTold = archive.missing != .forward || proxy.configuration.replay != nil
         var miss = map.archiveMiss(
             asked.uri, method: asked.method, of: archive, hasCandidates: hasCandidates, isTold: isTold)
-        if proxy.configuration.replaysForwarded, [.path, .host].contains(miss.reason) {
+        let isOfRecord = proxy.configuration.replaysForwarded && proxy.configuration.recorder == nil
+        if isOfRecord, [.path, .host].contains(miss.reason) {
             miss.advice = "Record it with --update, or map the URL."
         }
         exchangeMetrics.archiveMisses &+= 1

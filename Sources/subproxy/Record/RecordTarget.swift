@@ -72,6 +72,8 @@ struct RecordTarget {
     /// A recording that is there.
     struct Found {
         let entries: Int
+        /// What it is, whatever its name says.
+        let format: ArchiveFormat
         /// Whether a recorder was killed in the midst of an entry; of the first one, where there are no entries.
         let isTorn: Bool
         /// Where the last entry of a HAR ends, and of a WARC that is torn the last whole record, in bytes; else nil.
@@ -96,7 +98,7 @@ struct RecordTarget {
         case .success(let opened): archive = opened
         case .failure(let problem):
             guard isCutInFirstEntry(problem) else { throw refusal(problem) }
-            return Found(entries: 0, isTorn: true)
+            return Found(entries: 0, format: kind.format, isTorn: true)
         }
         guard archive.table.count > 0 else { return nil }
         switch archive.format {
@@ -104,25 +106,17 @@ struct RecordTarget {
             // In a zip places are others.
             let end = beginning(4) == [0x50, 0x4B, 3, 4] ? nil : Self.end(of: archive.table)
             let isTorn = archive.warnings.contains { $0.message.contains("the file ends too soon") }
-            return Found(entries: archive.table.count, isTorn: isTorn, end: end)
+            return Found(entries: archive.table.count, format: archive.format, isTorn: isTorn, end: end)
         case .warc:
-            let end = archive.tornAt.flatMap { isBegunRecord(at: $0) ? $0 : nil }
-            return Found(entries: archive.table.count, isTorn: end != nil, end: end)
+            guard case .torn(let end, let isSure) = archive.end else {
+                return Found(entries: archive.table.count, format: archive.format, isTorn: false)
+            }
+            return Found(
+                entries: archive.table.count, format: archive.format, isTorn: true, end: isSure ? end : nil)
         default:
             // A folder's writer mends it by itself.
-            return Found(entries: archive.table.count, isTorn: false)
+            return Found(entries: archive.table.count, format: archive.format, isTorn: false)
         }
-    }
-
-    /// Whether a record begins there, or a member of gzip, of which more or less is missing.
-    private func isBegunRecord(at offset: Int) -> Bool {
-        let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        let mark: [UInt8] = isCompressed ? [0x1F, 0x8B] : Array("WARC/".utf8)
-        var bytes = [UInt8](repeating: 0, count: mark.count)
-        let count = pread(descriptor, &bytes, bytes.count, off_t(offset))
-        return count > 0 && bytes.prefix(count).elementsEqual(mark.prefix(count))
     }
 
     private static func end(of table: EntryTable) -> Int? {
@@ -160,22 +154,26 @@ struct RecordTarget {
 
     /// Whether it is what a recorder of this program has left that was killed before its first entry was written.
     private func isCutInFirstEntry(_ problem: ArchiveProblem) -> Bool {
-        guard var bytes = try? FileReading.contents(of: file, upTo: 4096) else { return false }
-        func begins(_ text: String) -> Bool { bytes.starts(with: text.utf8.prefix(bytes.count)) }
         switch kind.format {
         case .har:
+            guard let bytes = try? FileReading.contents(of: file, upTo: 4096) else { return false }
             let isCut = problem.message.hasSuffix("has no entry that is complete")
-            return isCut && begins(Self.ownStart)
-        case .warc:
-            guard problem.message.hasPrefix("there is no record of a response") else { return false }
-            if isCompressed {
-                guard bytes.starts(with: [0x1F, 0x8B].prefix(bytes.count)) else { return false }
-                bytes = Self.decodedBeginning(bytes).bytes
-            }
-            let isOurs = String(decoding: bytes, as: UTF8.self).contains("software: subproxy/")
-            return begins("WARC/1.1\r\nWARC-Type: warcinfo\r\n") && (isOurs || bytes.count < 400)
+            return isCut && bytes.starts(with: Self.ownStart.utf8.prefix(bytes.count))
+        case .warc: return problem.message.hasPrefix("there is no record of a response") && isOwnWARC
         default: return false
         }
+    }
+
+    /// Whether it is a WARC that this program has begun, or may have.
+    private var isOwnWARC: Bool {
+        guard kind.format == .warc, var bytes = try? FileReading.contents(of: file, upTo: 4096) else { return false }
+        if isCompressed {
+            guard bytes.starts(with: [0x1F, 0x8B].prefix(bytes.count)) else { return false }
+            bytes = Self.decodedBeginning(bytes).bytes
+        }
+        let isOurs = String(decoding: bytes.prefix(1024), as: UTF8.self).contains("software: subproxy/")
+        return bytes.starts(with: "WARC/1.1\r\nWARC-Type: warcinfo\r\n".utf8.prefix(bytes.count))
+            && (isOurs || bytes.count < 400)
     }
 
     /// As much as there is of what begins a compressed file, and whether it came to an end.

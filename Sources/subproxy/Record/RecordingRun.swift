@@ -23,6 +23,11 @@ final class RecordingRun: Sendable {
         to target: RecordTarget, _ options: RecordOptions, found: RecordTarget.Found?
     ) throws -> RecordingRun {
         var found = found
+        if let found, found.format != target.kind.format {
+            throw CommandFailure(
+                status: .cantCreate,
+                message: "'\(target.name)' can't be recorded: it is another format than its name says; rename it")
+        }
         if let found, found.isTorn { try mend(target) }
         func begin() throws(RecorderFailure) -> RecordingRun {
             try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0, lastEntryEnd: found?.end)

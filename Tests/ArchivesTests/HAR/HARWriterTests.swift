@@ -43,7 +43,7 @@ struct HARWriterTests {
             ("text/html; charset=iso-8859-1", "a", "base64"), ("image/png", "a", "base64"), (nil, "a", "base64"),
             ("application/x-www-form-urlencoded", "a=b", "text"),
             // ISO-2022-JP, whose bytes are all ASCII.
-            ("text/html", "\u{1B}$B$\"\u{1B}(B", "base64"),
+            ("text/html", "\u{1B}$B$\"\u{1B}(B", "base64"), ("text/plain; charset=utf-8", "\u{1B}[1mü", "text"),
         ] as [(String?, String, String)])
     func forms(_ type: String?, _ body: String, _ form: String) throws {
         var exchange = RecordedExchange()

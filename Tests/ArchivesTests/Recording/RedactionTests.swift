@@ -47,9 +47,10 @@ struct RedactionTests {
             // Several in one value, as some programs write them.
             (
                 "Set-Cookie", "a=1; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT, sid=2; Path=/x,b = 3;Secure",
-                "a=REDACTED; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT, sid=REDACTED; Path=/x,b = 3;Secure"
+                "a=REDACTED; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT, sid=REDACTED; Path=/x,b =REDACTED;Secure"
             ),
             ("Set-Cookie", "a=1; Secure\nb=2; Path=/\n3", "a=REDACTED; Secure\nb=REDACTED; Path=/\nREDACTED"),
+            ("Set-Cookie", "a=1; Path=/, prefs[sid]=2", "a=REDACTED; Path=/, prefs[sid]=REDACTED"),
             ("Set-Cookie", "a=1, b=2", "a=REDACTED"), ("Set-Cookie", "a=1; Path=/, c; x", "a=REDACTED; Path=/, c; x"),
             ("X-API-Key", "k", "REDACTED"), ("Content-Type", "text/html", "text/html"),
             ("Location", "/next?code=1&token=x", "/next?code=1&token=REDACTED"), ("X-Session", "1", "1"),
