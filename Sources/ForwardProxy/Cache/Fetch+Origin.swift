@@ -167,13 +167,14 @@ extension Fetch {
         return true
     }
 
-    /// What stands for a stored response that was selected before the origin was asked: itself, also where it was evicted
-    /// meanwhile; the one that has replaced it; or nil where it was made invalid, or the new one is not for the request.
+    /// What stands for a stored response that was selected before the origin was asked: itself, the one that has replaced it,
+    /// or nil where it was made invalid meanwhile (RFC 9111 §4.4). One that was given up for another reason is as good as
+    /// before.
     private func current(_ selected: StoredEntry) -> StoredEntry? {
         if selected.isCurrent { return selected }
         let entries = cache.store.entries(for: key)
-        let isReplaced = !entries.isEmpty || epoch != cache.store.epoch(for: key)
-        return isReplaced ? entries.first { $0.metadata.selection.matches(cacheRequest) } : selected
+        if let index = Selection.select(cacheRequest, among: entries.map(\.metadata)) { return entries[index] }
+        return epoch == cache.store.epoch(for: key) ? selected : nil
     }
 
     private func serve(_ entry: StoredEntry, _ use: StoredUse) {

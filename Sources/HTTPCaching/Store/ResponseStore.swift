@@ -11,8 +11,8 @@ import Synchronization
 /// ## Budget
 /// What is stored and what is reserved never exceed the budget together. One atomic number counts both for all shards:
 /// it is raised before an entry is linked, where it can be, and lowered when an entry is unlinked. So the shards have
-/// no shares of the budget that one could exhaust while another has room. An entry that was given up while it is still
-/// being sent is no longer counted, and is freed by its last reader.
+/// no shares of the budget that one could exhaust while another has room. Content that was given up and is still being
+/// sent, for which ``hold(_:)`` was called, is counted until its last reader has it; that alone may exceed the budget.
 ///
 /// ## Eviction
 /// S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023), counted in bytes since

@@ -92,7 +92,7 @@ final class StoreLedger: Sendable {
 
     var smallBytes: Int { small.load(ordering: .relaxed) }
 
-    /// Bytes stored and bytes reserved; together never above the limit.
+    /// Bytes stored and bytes reserved: together above the limit only for what is being sent and was given up.
     var statistics: StoreStatistics {
         let held = held.load(ordering: .relaxed)
         let reserved = reserved.load(ordering: .relaxed)

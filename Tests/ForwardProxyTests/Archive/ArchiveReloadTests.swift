@@ -1,4 +1,5 @@
 import Glibc
+import HTTPSemantics
 import ProxyTestKit
 import Substitution
 import Testing
@@ -102,5 +103,26 @@ struct ArchiveReloadTests {
         try reload(proxy)
         #expect(try answered() == [1])
         #expect(report.answers("exact") == 5)
+    }
+
+    @Test("Who asks under many names has nobody else's sequence begin anew")
+    func crowd() throws {
+        let poll = ["one", "two", "three"].map { Self.entry("http://a.test/poll", $0) }
+        let proxy = try TestProxy("archives: [a.har]\n", files: ["a.har": Self.har(poll[0], poll[1], poll[2])])
+        let found = proxy.server.map.findArchived(
+            try TargetURI("http://a.test/poll"), method: RequestMethod(.get), hasBody: false, hasRange: false)
+        guard case .found(let candidates) = found else {
+            Issue.record("not found")
+            return
+        }
+        let sequences = ClientSequences()
+        func take(_ address: String, _ user: String? = nil) -> Int {
+            let client = TurnClient(address: address, user: user.map { Array($0.utf8) })
+            return sequences.take([0, 1, 2], of: candidates, for: client, counts: true)
+        }
+        #expect(take("192.0.2.1") == 0)
+        for number in 0..<ClientSequences.capacity + 200 { #expect(take("198.51.100.1", "\(number)") == 0) }
+        #expect(sequences.counts.clients == ClientSequences.capacity)
+        #expect(take("192.0.2.1") == 1 && take("198.51.100.1", "1100") == 1 && take("198.51.100.1", "0") == 0)
     }
 }
