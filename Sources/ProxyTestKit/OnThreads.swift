@@ -8,6 +8,8 @@ public import Testing
 /// As many run at once as keep the processors busy: where all of two hundred begin at once, each with processes of its
 /// own, none of them gets far within the time that others wait for it.
 public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
+    fileprivate let turns: TestTurns
+
     /// Suites give it to their tests.
     public var isRecursive: Bool { true }
 
@@ -18,8 +20,8 @@ public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         try await withTaskExecutorPreference(ThreadExecutor.shared) {
-            await TestTurns.shared.begin()
-            defer { TestTurns.shared.end() }
+            await turns.begin()
+            defer { turns.end() }
             try await function()
         }
     }
@@ -28,6 +30,8 @@ public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
 /// Lets so many tests run at once, and the others wait, first come, first served.
 final class TestTurns: Sendable {
     static let shared = TestTurns(4 * max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))))
+    /// For tests that start browsers, each of which has many processes. They don't wait for the others' turns.
+    static let browsers = TestTurns(max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))))
 
     private struct State {
         var free: Int
@@ -64,7 +68,10 @@ final class TestTurns: Sendable {
 
 extension Trait where Self == OnThreads {
     /// Runs each test on a thread of its own.
-    public static var onThreads: OnThreads { OnThreads() }
+    public static var onThreads: OnThreads { OnThreads(turns: .shared) }
+
+    /// Runs each test on a thread of its own, beside others, but as many with browsers at once as there are processors.
+    public static var withBrowsers: OnThreads { OnThreads(turns: .browsers) }
 }
 
 /// Runs each job on a new thread.

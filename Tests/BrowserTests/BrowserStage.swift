@@ -7,7 +7,7 @@ import Testing
 @testable import Browser
 
 /// Tests with a browser, one at a time: all but those that end it have the same.
-@Suite("A browser", .serialized, .onThreads, .program(InstalledProgram.chromium, of: "chromium"))
+@Suite("A browser", .serialized, .withBrowsers, .program(InstalledProgram.chromium, of: "chromium"))
 enum BrowserTests {
     static var options: BrowserOptions {
         var options = BrowserOptions(executable: InstalledProgram.chromium)

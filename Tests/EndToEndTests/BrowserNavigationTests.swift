@@ -2,7 +2,7 @@ import Foundation
 import ProxyTestKit
 import Testing
 
-extension EndToEnd {
+extension InBrowsers {
     /// Loads that are vetoed or sent elsewhere, in a browser: the recipes of docs/map.md.
     @Suite("Navigations", .program(InstalledProgram.chromium, of: "chromium"))
     struct BrowserNavigations {

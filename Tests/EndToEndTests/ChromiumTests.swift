@@ -2,7 +2,7 @@ import Foundation
 import ProxyTestKit
 import Testing
 
-extension EndToEnd {
+extension InBrowsers {
     /// A browser with the proxy set: the page is the origin's, what the map names is the map's.
     @Suite("Chromium", .program(InstalledProgram.chromium, of: "chromium"))
     struct Chromium {

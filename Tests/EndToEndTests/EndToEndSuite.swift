@@ -14,6 +14,13 @@ enum EndToEnd {
     static let mebibyte = 1 << 20
 }
 
+/// The built program with browsers, which wait much of their time: beside each other and beside other tests, since none
+/// measures what the program takes.
+@Suite("In browsers", .withBrowsers)
+enum InBrowsers {
+    static let scripts = EndToEnd.scripts
+}
+
 /// A folder with a map and its files, and the program that serves it.
 final class ServedMap {
     let folder: TemporaryFolder

@@ -22,7 +22,7 @@ extension EndToEnd {
 
         private func makeProxy() throws -> DecryptingProxy {
             try DecryptingProxy(
-                Self.rules, files: ["index.html": Chromium.page, "sub.js": Chromium.script],
+                Self.rules, files: ["index.html": InBrowsers.Chromium.page, "sub.js": InBrowsers.Chromium.script],
                 workshop: try CertificateWorkshop(), wrapper: Self.nowhere)
         }
 
@@ -102,7 +102,7 @@ extension EndToEnd {
         func chromium() throws {
             let proxy = try makeProxy()
             let folder = proxy.served.folder.path
-            try Chromium.makeFiles(in: folder)
+            try InBrowsers.Chromium.makeFiles(in: folder)
             _ = try run(proxy, proxy.curl(["https://shop.test/text"]))
             // The user's store of certificates, at both of the places where Chromium looks for it.
             for store in ["\(folder)/home/.pki/nssdb", "\(folder)/home/.local/share/pki/nssdb"] {
@@ -128,7 +128,7 @@ extension EndToEnd {
                     "http_proxy": "", "https_proxy": "", "no_proxy": "", "HOME": "\(folder)/home", "XDG_DATA_HOME": "",
                 ])
             try #require(browser.status == 0, "\(browser.error)")
-            let loads = try JSONDecoder().decode(Chromium.Loads.self, from: Data(browser.outputBytes))
+            let loads = try JSONDecoder().decode(InBrowsers.Chromium.Loads.self, from: Data(browser.outputBytes))
             for load in [loads.visit, loads.reload, loads.hardReload] {
                 #expect(load.script == "substituted script")
                 #expect(load.image == [64, 48])

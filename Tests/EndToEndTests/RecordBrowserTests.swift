@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 /// A team's test in a browser, recorded and replayed.
-extension EndToEnd {
+extension InBrowsers {
     @Suite(
         "Recording a browser's test", .program(InstalledProgram.chromium, of: "chromium"),
         .program(InstalledProgram.toolsPython, of: "make setup-test"))

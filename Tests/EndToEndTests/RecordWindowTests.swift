@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 /// The window of `record --page` and `replay --open`, on a display of the test's own.
-extension EndToEnd {
+extension InBrowsers {
     @Suite(
         "A window", .program(InstalledProgram.chromium, of: "chromium"), .program(VirtualDisplay.program, of: "xvfb"))
     struct RecordWindow {

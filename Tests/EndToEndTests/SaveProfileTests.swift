@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 /// `save --user-data-dir`: a page behind a login, with a profile of Chromium that has logged in.
-extension EndToEnd {
+extension InBrowsers {
     @Suite("Saving with a profile", .program(InstalledProgram.chromium, of: "chromium"))
     struct SaveProfile {
         private let folder = TemporaryFolder()

@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 /// The built program with Chromium, and other programs that read what it saves.
-extension EndToEnd {
+extension InBrowsers {
     @Suite("Saving", .program(InstalledProgram.chromium, of: "chromium"))
     struct Saving {
         /// The report of `--json`.
@@ -52,7 +52,8 @@ extension EndToEnd {
         private func arguments(_ url: String, _ name: String, _ options: [String]) -> [String] {
             ["save", url, "-o", name.hasPrefix("/") ? name : folder.at(name), "--browser", InstalledProgram.chromium]
                 + ["--resolve", "other.test:\(site.port):127.0.0.1"] + (geteuid() == 0 ? ["--no-sandbox"] : [])
-                + options
+                // However busy the machine is.
+                + (options.contains("--timeout") ? [] : ["--timeout", "900s"]) + options
         }
 
         private func surroundings(_ environment: [String: String] = [:]) -> [String: String] {

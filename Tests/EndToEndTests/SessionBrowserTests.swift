@@ -2,7 +2,7 @@ import Foundation
 import ProxyTestKit
 import Testing
 
-extension EndToEnd {
+extension InBrowsers {
     /// Sessions that browsers restore, as their users do: by the button, and by the address.
     @Suite("Sessions in browsers")
     struct SessionBrowsers {

@@ -15,6 +15,8 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
+# Milliseconds: no wait ends since the machine is busy.
+PATIENCE = 600_000
 IMAGES = """() => {
   const images = [...document.images], roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot);
   for (const root of roots) if (root) images.push(...root.querySelectorAll('img'));
@@ -37,12 +39,13 @@ def look(playwright, chromium, view, pictures):
     if view.get("hosts"):
         arguments.append("--host-resolver-rules=" + ",".join(f"MAP {host} 127.0.0.1" for host in view["hosts"]))
     proxy = {"server": "http://" + view["proxy"], "bypass": "<-loopback>"} if view.get("proxy") else None
-    browser = playwright.chromium.launch(executable_path=chromium, args=arguments, proxy=proxy)
+    browser = playwright.chromium.launch(executable_path=chromium, args=arguments, proxy=proxy, timeout=PATIENCE)
     try:
         context = browser.new_context(viewport={"width": 1280, "height": 800}, ignore_https_errors=True)
         if view.get("har"):
             context.route_from_har(view["har"], not_found="abort")
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         failed = []
         page.on("requestfailed", lambda request: failed.append(request.url))
         page.goto(view["url"], wait_until="load")

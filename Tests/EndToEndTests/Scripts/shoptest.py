@@ -46,6 +46,8 @@ function word() {
   });
 }
 </script>"""
+# Milliseconds: no wait ends since the machine is busy.
+PATIENCE = 600_000
 
 
 class Shop(http.server.BaseHTTPRequestHandler):
@@ -140,8 +142,9 @@ def test(url):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=os.environ["CHROMIUM"], args=["--no-sandbox", "--disable-gpu"],
-            proxy={"server": os.environ["http_proxy"], "bypass": "<-loopback>"})
+            proxy={"server": os.environ["http_proxy"], "bypass": "<-loopback>"}, timeout=PATIENCE)
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.add_init_script(f"window.SEED = {seed}")
         page.goto(url + "/login")
         page.fill("[name=user]", "ann")
