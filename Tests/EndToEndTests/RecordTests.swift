@@ -353,6 +353,14 @@ struct RecordTests {
             #expect(try Data(contentsOf: url).starts(with: whole))
             #expect(try stage.counts(name) == "3 entries, 2 usable")
         }
+        // What is missing behind the last whole record is written.
+        for cut in 1...4 {
+            let url = URL(filePath: stage.folder.at(name))
+            try whole.dropLast(cut).write(to: url)
+            let ended = try stage.run(name, ["--update"], ["true"])
+            #expect(ended.status == 0 && ended.error.contains("lacked the end of its last record"), "\(cut): \(ended)")
+            #expect(try Data(contentsOf: url) == whole, "\(cut)")
+        }
         // What can't be cut without losing something, or is something else, stays as it is.
         let shared = try ChildProcess.run(
             ["sh", "-c", "case $1 in *gz) zcat \"$1\" | gzip;; *) cat \"$1\";; esac", "sh", stage.folder.at(name)])
@@ -363,7 +371,7 @@ struct RecordTests {
                 String(decoding: torn, as: UTF8.self).replacing("\r\nContent-Length: ", with: "\r\nContent-Length: 9")
                     .utf8)
         for text in [
-            isCompressed ? Data(shared.outputBytes.dropLast(4)) : nested + whole,
+            isCompressed ? Data(shared.outputBytes.dropLast(30)) : nested + whole,
             Data("{\"log\":{\"entries\":[\n{".utf8),
         ] {
             let url = URL(filePath: stage.folder.at(name))
@@ -372,12 +380,23 @@ struct RecordTests {
             #expect([65, 73].contains(refused.status), "\(refused)")
             #expect(try Data(contentsOf: url) == text)
         }
-        let har =
-            #"{"log":{"entries":[{"request":{"method":"GET","url":"http://a.test/"},"response":{"status":200}}]}}"#
-        try stage.folder.write(name, har)
-        let misnamed = try stage.run(name, ["--update"], ["true"])
-        #expect(misnamed.status == 73 && misnamed.error.contains("rename it"), "\(misnamed)")
-        #expect(try stage.folder.text(of: name) == har)
+        let entry = #"{"request":{"method":"GET","url":"http://a.test/"},"response":{"status":200}}"#
+        for har in [#"{"log":{"entries":[\#(entry)]}}"#, #"{"log":{"entries":[]}}"#] {
+            try stage.folder.write(name, har)
+            let misnamed = try stage.run(name, ["--update"], ["true"])
+            #expect(misnamed.status == 73 && misnamed.error.contains("rename it"), "\(misnamed)")
+            #expect(try stage.folder.text(of: name) == har)
+        }
+        // Nothing can be read of it, and nothing is thrown away.
+        if isCompressed {
+            let damaged = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]) + Data(repeating: 0xFF, count: 5000)
+            try damaged.write(to: URL(filePath: stage.folder.at(name)))
+            for options in [[], ["--update"]] {
+                let unread = try stage.run(name, options, ["true"])
+                #expect(unread.status == 65, "\(unread)")
+                #expect(try Data(contentsOf: URL(filePath: stage.folder.at(name))) == damaged)
+            }
+        }
         // What is compressed otherwise than its name says is not written anew.
         let other = name.hasSuffix("gz") ? "s.warc" : "s.warc.gz"
         try whole.write(to: URL(filePath: stage.folder.at(other)))

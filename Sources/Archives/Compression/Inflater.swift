@@ -93,10 +93,13 @@ final class Inflater: Decompressor {
 
     /// Of gzip: some writers leave the checksum and the length at the end out, or cut them. What there is of them has to
     /// be right.
-    var isWhole: Bool {
-        guard let check else { return false }
+    var isWhole: Bool { missingEnd != nil }
+
+    /// What is missing of the checksum and the length, where nothing else is.
+    var missingEnd: [UInt8]? {
+        guard let check else { return nil }
         // Behind the last block zlib takes what is missing, and gives no byte. Before 1.2.12 it compares the length.
-        return (1...8).contains { missing in
+        let missing = (1...8).first { missing in
             guard check.agrees(missing: missing), let copy = try? Inflater(copying: self) else { return false }
             copy.check = nil
             var room: UInt8 = 0
@@ -107,6 +110,7 @@ final class Inflater: Decompressor {
             }
             return step.state == .complete && step.produced == 0 && step.consumed == missing
         }
+        return missing.map { count in withUnsafeBytes(of: check.expected.littleEndian) { Array($0[(8 - count)...]) } }
     }
 }
 

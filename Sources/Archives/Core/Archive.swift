@@ -58,8 +58,6 @@ public struct ArchiveContents: Sendable {
     public var pages: [ArchivePage] = []
     /// Of a page that was saved: what its parts are resolved against, and what is opened first.
     public var document: [UInt8]?
-    /// Of the last WARC file that was read; else `whole`.
-    public var end = WARCEnd.whole
     public private(set) var warnings: [ArchiveProblem] = []
     /// Warnings beyond the first thousand.
     public private(set) var furtherWarnings = 0
@@ -133,8 +131,6 @@ public final class Archive: Sendable {
     public let table: EntryTable
     public let pages: [ArchivePage]
     public let document: [UInt8]?
-    /// Of a WARC; else `whole`.
-    public let end: WARCEnd
     public let warnings: [ArchiveProblem]
     /// Warnings beyond those.
     public let furtherWarnings: Int
@@ -149,7 +145,6 @@ public final class Archive: Sendable {
         table = contents.table
         pages = contents.pages
         document = contents.document
-        end = format == .warc ? contents.end : .whole
         warnings = contents.warnings
         furtherWarnings = contents.furtherWarnings
     }

@@ -16,7 +16,6 @@ final class RecordScanner {
     private struct Block {
         /// Where its record begins, as for ``Record``.
         var offset: Int
-        var inner: Int
         /// Of the source's positions.
         var start: Int
         var end: Int
@@ -43,12 +42,6 @@ final class RecordScanner {
     /// What was decoded and read of damaged members in which the next one was looked for.
     private var readAgain = 0
     private var isOneMemberTold = false
-    /// The first record, or member, within which the file ended, as for ``Record``.
-    private var unended: (offset: Int, inner: Int)?
-    /// The first whole record, the last one, and the one before that.
-    private var firstWhole: Int?
-    private var lastWhole = (offset: -1, inner: 0)
-    private var wholeBefore = (offset: -1, inner: 0)
 
     init(_ source: RecordSource) { self.source = source }
 
@@ -58,20 +51,6 @@ final class RecordScanner {
         defer { warnings = [] }
         return warnings
     }
-
-    /// How the file ends. To be asked at its end.
-    var end: WARCEnd {
-        guard let unended else { return .whole }
-        let isBehindAll = firstWhole.map { $0 < unended.offset } ?? false && lastWhole.offset < unended.offset
-        // In a member of several records, all of these would go.
-        return .torn(at: unended.offset, isSure: isBehindAll && unended.inner == 0)
-    }
-
-    /// Notes that the file ended within what begins at a place.
-    private func noteEnd(_ offset: Int, _ inner: Int) { unended = unended ?? (offset, inner) }
-
-    /// Whether a compressed file ended within the member that is read.
-    private var isMemberTorn: Bool { source.isCompressed && source.damage == RecordSource.cutShort }
 
     /// Goes to the next record. What is left of the block before is passed over.
     ///
@@ -94,7 +73,7 @@ final class RecordScanner {
                 try find(isAtLine: true)
                 continue
             }
-            block = Block(offset: start.offset, inner: start.inner, start: source.position, end: blockEnd)
+            block = Block(offset: start.offset, start: source.position, end: blockEnd)
             return Record(head: head, offset: start.offset, inner: start.inner)
         }
     }
@@ -119,20 +98,9 @@ final class RecordScanner {
     func finish() throws(ArchiveProblem) -> Bool {
         guard let block else { return true }
         self.block = nil
-        let isWhole = try finish(block)
-        if isWhole {
-            firstWhole = firstWhole ?? block.offset
-            wholeBefore = lastWhole
-            lastWhole = (block.offset, block.inner)
-        }
-        return isWhole
-    }
-
-    private func finish(_ block: Block) throws(ArchiveProblem) -> Bool {
         if source.isCompressed { return try finishInMember(block) }
         guard try source.skip(block.end - source.position) else {
             source.seek(block.start - 1)
-            noteEnd(block.offset, 0)
             try passDamage("the record is cut short", at: block.offset)
             return false
         }
@@ -192,7 +160,6 @@ final class RecordScanner {
         guard isThere else {
             let isLast = source.filePosition >= source.range.upperBound
             let words = "the record is cut short" + (isLast ? "" : " (\(source.damage ?? "its member ends before it"))")
-            if isMemberTorn { noteEnd(block.offset, block.inner) }
             knownEnd = (block.offset, source.position, words)
             note(block, upTo: source.position)
             try count(words, at: block.offset)
@@ -256,7 +223,6 @@ final class RecordScanner {
     private func isWhole(_ block: Block) throws(ArchiveProblem) -> Bool {
         guard let damage = source.lastDamage, damage.member == block.offset else { return true }
         try count("the record is cut short (\(damage.reason))", at: block.offset)
-        if isMemberTorn { noteEnd(block.offset, block.inner) }
         if source.damage != nil { try find() }
         return false
     }
@@ -342,22 +308,9 @@ final class RecordScanner {
             }
             if isFirst { try refuseOthers() }
             if source.isCompressed, source.damage == nil, try source.isAtMemberEnd() { continue }
-            let isCut = source.isCompressed ? isMemberTorn : RecordScanner.isCutMark(source.window)
-            if isCut { try noteTornBeginning() }
             try passDamage("no record begins here" + (source.damage.map { " (\($0))" } ?? ""))
         }
         return false
-    }
-
-    /// Notes that the file ended before a record had begun. A member that has one record and no end is none.
-    private func noteTornBeginning() throws(ArchiveProblem) {
-        guard source.isCompressed else { return noteEnd(source.position, 0) }
-        let place = source.place
-        guard lastWhole.offset == place, lastWhole.inner == 0, try !source.fill(1) else {
-            return noteEnd(place, source.position)
-        }
-        lastWhole = wholeBefore
-        noteEnd(place, 0)
     }
 
     private func refuseOthers() throws(ArchiveProblem) {
@@ -385,7 +338,6 @@ final class RecordScanner {
         }
         let isLong = source.window.count >= RecordHead.mostBytes
         let place = source.place
-        if !isLong, isMemberTorn || !source.isCompressed { noteEnd(place, source.isCompressed ? source.position : 0) }
         _ = try source.skip(5)
         try passDamage(
             isLong ? "the record's header is longer than \(RecordHead.mostBytes) bytes" : "the record is cut short",
@@ -470,6 +422,37 @@ final class RecordScanner {
         readAgain += cost
         return true
     }
+
+    /// Where a record begins: `WARC/` at the beginning of a line, or, behind what was cut, anywhere, if a version, the end
+    /// of the line and a field follow.
+    static func findRecord(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var position = 0
+        while position < bytes.count, let start = bytes.baseAddress.map({ $0 + position }),
+            let found = memchr(start, 0x57, bytes.count - position)
+        {
+            position += UnsafeRawPointer(found) - start
+            let rest = bytes.rebased(position..<bytes.count)
+            if rest.begins(with: "WARC/") {
+                if position > 0, bytes[position - 1] == 0x0A { return position }
+                if isRecord(rest) { return position }
+            }
+            position += 1
+        }
+        return nil
+    }
+
+    /// Whether bytes begin with `WARC/1.1`, the end of a line, and `WARC-`.
+    static func isRecord(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.begins(with: "WARC/1."), bytes.count > 8, (0x30...0x39).contains(bytes[7]) else { return false }
+        let line = bytes[8...].prefix(mostReturns + 1).drop { $0 == 0x0D }
+        guard line.first == 0x0A else { return false }
+        return bytes.rebased(line.startIndex + 1..<bytes.count).begins(with: "WARC-")
+    }
+
+    /// The most CR that end a line of which a record may begin behind what was cut.
+    private static let mostReturns = 8
+    /// The most bytes that tell that a record begins, with the one before it.
+    private static let mostMarkBytes = 32
 
     private func tellOneMember(_ inner: Int) {
         guard inner > 0, !isOneMemberTold else { return }

@@ -25,8 +25,6 @@ final class RecordSource {
 
     /// Where in ``bytes`` the member begins.
     private(set) var member: Int
-    /// The damage of a member within which the file ends.
-    static let cutShort = "it is cut short"
     /// Why the member can't be read further than it was.
     private(set) var damage: String? {
         didSet { if let damage { lastDamage = (member, damage) } }
@@ -245,7 +243,7 @@ extension RecordSource {
             switch step.state {
             case .complete: isMemberOver = true
             case .failed(let reason): damage = reason
-            case .open where step.produced == 0 && !hasInput: damage = RecordSource.cutShort
+            case .open where step.produced == 0 && !hasInput: damage = "it is cut short"
             case .open: break
             }
             if step.produced > 0 { return true }

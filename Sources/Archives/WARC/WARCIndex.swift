@@ -39,7 +39,6 @@ struct WARCIndex {
             if count % 1024 == 0 { progress(source.filePosition) }
         }
         for warning in scanner.takeWarnings() { contents.warn(warning) }
-        contents.end = scanner.end
     }
 
     /// Finds what revisits stand for, when all files are read.

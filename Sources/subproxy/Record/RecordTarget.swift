@@ -76,7 +76,7 @@ struct RecordTarget {
         let format: ArchiveFormat
         /// Whether a recorder was killed in the midst of an entry; of the first one, where there are no entries.
         let isTorn: Bool
-        /// Where the last entry of a HAR ends, and of a WARC that is torn the last whole record, in bytes; else nil.
+        /// Where the last entry of a HAR ends, in bytes; nil for others.
         var end: Int?
     }
 
@@ -100,23 +100,15 @@ struct RecordTarget {
             guard isCutInFirstEntry(problem) else { throw refusal(problem) }
             return Found(entries: 0, format: kind.format, isTorn: true)
         }
-        guard archive.table.count > 0 else { return nil }
-        switch archive.format {
-        case .har:
-            // In a zip places are others.
-            let end = beginning(4) == [0x50, 0x4B, 3, 4] ? nil : Self.end(of: archive.table)
-            let isTorn = archive.warnings.contains { $0.message.contains("the file ends too soon") }
-            return Found(entries: archive.table.count, format: archive.format, isTorn: isTorn, end: end)
-        case .warc:
-            guard case .torn(let end, let isSure) = archive.end else {
-                return Found(entries: archive.table.count, format: archive.format, isTorn: false)
-            }
-            return Found(
-                entries: archive.table.count, format: archive.format, isTorn: true, end: isSure ? end : nil)
-        default:
-            // A folder's writer mends it by itself.
+        guard archive.table.count > 0 || archive.format != kind.format else { return nil }
+        guard archive.format == .har else {
+            // A folder's writer mends it by itself; a WARC is looked at when something is to be added.
             return Found(entries: archive.table.count, format: archive.format, isTorn: false)
         }
+        // In a zip places are others.
+        let end = beginning(4) == [0x50, 0x4B, 3, 4] ? nil : Self.end(of: archive.table)
+        let isTorn = archive.warnings.contains { $0.message.contains("the file ends too soon") }
+        return Found(entries: archive.table.count, format: archive.format, isTorn: isTorn, end: end)
     }
 
     private static func end(of table: EntryTable) -> Int? {
@@ -164,16 +156,26 @@ struct RecordTarget {
         }
     }
 
-    /// Whether it is a WARC that this program has begun, or may have.
+    /// Whether it is a WARC that this program has begun, without damage, or so little of one that nothing is lost.
     private var isOwnWARC: Bool {
-        guard kind.format == .warc, var bytes = try? FileReading.contents(of: file, upTo: 4096) else { return false }
-        if isCompressed {
-            guard bytes.starts(with: [0x1F, 0x8B].prefix(bytes.count)) else { return false }
-            bytes = Self.decodedBeginning(bytes).bytes
+        guard var bytes = try? FileReading.contents(of: file, upTo: 4096), let tail = try? readTail(), tail != .unclear
+        else {
+            return false
         }
+        let isShort = bytes.count < 1024 && tail == .torn(at: 0)
+        if isCompressed { bytes = Self.decodedBeginning(bytes).bytes }
         let isOurs = String(decoding: bytes.prefix(1024), as: UTF8.self).contains("software: subproxy/")
-        return bytes.starts(with: "WARC/1.1\r\nWARC-Type: warcinfo\r\n".utf8.prefix(bytes.count))
-            && (isOurs || bytes.count < 400)
+        return bytes.starts(with: "WARC/1.1\r\nWARC-Type: warcinfo\r\n".utf8.prefix(bytes.count)) && (isOurs || isShort)
+    }
+
+    /// Where a WARC ends.
+    private func readTail() throws(CommandFailure) -> WARCTail {
+        do {
+            let input = ArchiveInput(try ArchiveFile(path: file), name: file)
+            return try WARCTail(input.bytes, isCompressed: isCompressed)
+        } catch {
+            throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read")
+        }
     }
 
     /// As much as there is of what begins a compressed file, and whether it came to an end.
@@ -207,41 +209,58 @@ struct RecordTarget {
         }
     }
 
-    /// Cuts off what a recorder has left that was killed in the midst of an entry: what stands behind the last whole entry
-    /// of a HAR of this program, or the last whole record of a WARC. All that is whole stays as it is.
+    /// Cuts off what stands behind the last whole entry of a HAR, where a recorder was killed in the midst of one. What was
+    /// cut off in its first entry is begun anew.
     func mend(_ found: Found) throws(CommandFailure) {
-        let end = found.entries > 0 ? found.end : 0
+        guard found.entries > 0 else {
+            _ = try cut(at: 0, [])
+            return
+        }
         // Another program may be about to write the rest.
-        guard let end, found.entries == 0 || kind.format != .har || isOwnHAR else {
-            throw CommandFailure(
-                status: .cantCreate,
-                message:
-                    "'\(name)' can't be recorded: it is cut short; 'subproxy archive convert' makes a whole one of it"
+        guard isOwnHAR, let end = found.end else {
+            throw refusal("it is cut short; 'subproxy archive convert' makes a whole one of it")
+        }
+        say("ended in the midst of an entry, which is cut off: ", RecordingText.bytes(try cut(at: end, HARWriter.end)))
+    }
+
+    /// Has a WARC end behind a whole record, so that others can follow: all that is whole stays as it is.
+    func mendWARC() throws(CommandFailure) {
+        // Else it is refused for that.
+        guard (beginning(2) == [0x1F, 0x8B]) == isCompressed else { return }
+        switch try readTail() {
+        case .whole: break
+        case .torn(let place):
+            say("ended in the midst of a record, which is cut off: ", RecordingText.bytes(try cut(at: place, [])))
+        case .unterminated(let place, let missing):
+            _ = try cut(at: place, missing)
+            say("lacked the end of its last record, which is written: ", RecordingText.bytes(missing.count))
+        case .unclear:
+            throw refusal(
+                "it is damaged, or ends where no record does; 'subproxy archive convert' makes one that can be added to"
             )
         }
-        let tail = found.entries > 0 && kind.format == .har ? HARWriter.end : []
-        guard let count = cut(at: end, tail) else {
-            throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be recorded: \(SystemError().text)")
-        }
-        // What was cut off in its first entry is begun anew.
-        guard found.entries > 0 else { return }
-        let what = kind.format == .har ? "an entry" : "a record"
-        StandardStream.error.writeLine(
-            "subproxy: '\(name)' ended in the midst of \(what), which is cut off: \(RecordingText.bytes(count))")
+    }
+
+    private func say(_ what: String, _ count: String) {
+        StandardStream.error.writeLine("subproxy: '\(name)' \(what)\(count)")
+    }
+
+    private func refusal(_ reason: String) -> CommandFailure {
+        CommandFailure(status: .cantCreate, message: "'\(name)' can't be recorded: \(reason)")
     }
 
     /// Ends the file at a position.
     ///
     /// - Parameter tail: what is written there.
-    /// - Returns: how many bytes were cut off; nil with errno where that can't be done.
-    private func cut(at end: Int, _ tail: [UInt8]) -> Int? {
+    /// - Returns: how many bytes were cut off.
+    private func cut(at end: Int, _ tail: [UInt8]) throws(CommandFailure) -> Int {
         let descriptor = Glibc.open(file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { throw refusal(SystemError().text) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, ftruncate(descriptor, off_t(end)) == 0,
             pwrite(descriptor, tail, tail.count, off_t(end)) == tail.count
-        else { return nil }
+        else { throw refusal(SystemError().text) }
         return max(0, Int(status.st_size) - end)
     }
 }

@@ -28,7 +28,7 @@ final class RecordingRun: Sendable {
                 status: .cantCreate,
                 message: "'\(target.name)' can't be recorded: it is another format than its name says; rename it")
         }
-        if let found, found.isTorn { try mend(target) }
+        if let found, found.isTorn || found.format == .warc && found.entries > 0 { try mend(target, found) }
         func begin() throws(RecorderFailure) -> RecordingRun {
             try RecordingRun(target, options, nil, oldCount: found?.entries ?? 0, lastEntryEnd: found?.end)
         }
@@ -46,12 +46,16 @@ final class RecordingRun: Sendable {
 
     /// Not while another recorder writes there, whose entries would be lost. What one has written since it was looked at
     /// is looked at anew.
-    private static func mend(_ target: RecordTarget) throws {
+    private static func mend(_ target: RecordTarget, _ found: RecordTarget.Found) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }
         guard lock != nil else { return }
         try withExtendedLifetime(lock) {
-            if let found = try target.find(), found.isTorn { try target.mend(found) }
+            if found.format == .warc, found.entries > 0 {
+                try target.mendWARC()
+            } else if let found = try target.find(), found.isTorn {
+                try target.mend(found)
+            }
         }
     }
 

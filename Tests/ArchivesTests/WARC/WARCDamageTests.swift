@@ -28,44 +28,9 @@ struct WARCDamageTests {
         // The empty lines behind a record may be missing.
         #expect(urls(read) == (cut < 4 ? [1, 2, 3] : [1, 2]))
         #expect(read.warnings.count == (cut < 4 ? 0 : 1))
-        let whole = text().records[..<2]
-        #expect(
-            read.archive.end == (cut < 4 ? .whole : .torn(at: whole.reduce(0) { $0 + $1.count }, isSure: true)))
         let compressed = try text().compressed()
         let torn = try ReadArchive(Array(compressed.dropLast(min(cut, 60))), name: "a.warc.gz")
         #expect(urls(torn).starts(with: [1, 2]) && torn.warnings.count == 1)
-        let member = try whole.reduce(0) { try $0 + gzip($1).count }
-        #expect(torn.archive.end == .torn(at: member, isSure: true))
-    }
-
-    @Test("says where a member begins that is torn, and whether whole records stand behind that")
-    func tornMembers() throws {
-        let records = text().records
-        let members = try records.map { try gzip($0) }
-        let start = members[0].count + members[1].count
-        // Without its checksum the last record is none, though all of it is there.
-        for cut in [1, 4, 8, 9, 10, 12, members[2].count / 2, members[2].count - 3] {
-            let torn = try ReadArchive(Array(members.joined().dropLast(cut)), name: "a.warc.gz")
-            #expect(torn.archive.end == .torn(at: start, isSure: true), "\(cut)")
-        }
-        // In one member the first records are whole.
-        let shared = try gzip(Array(records.joined()))
-        for cut in [4, 10] {
-            let torn = try ReadArchive(Array(shared.dropLast(cut)), name: "a.warc.gz")
-            guard case .torn(_, isSure: false) = torn.archive.end else {
-                Issue.record("\(cut): \(torn.archive.end)")
-                continue
-            }
-        }
-        // A body may have records, and a length may be wrong.
-        let nested = String(decoding: records[1], as: UTF8.self)
-            .replacing("Content-Length: 319", with: "Content-Length: 99999")
-        let plain = try ReadArchive(records[0] + Array(nested.utf8) + records[2], name: "a.warc")
-        #expect(plain.archive.end == .torn(at: records[0].count, isSure: false))
-        // What is whole, and no record, is nobody's tear.
-        let other = try ReadArchive(Array(members.joined()) + gzip(Array("hello".utf8)), name: "a.warc.gz")
-        #expect(other.archive.end == .whole && !other.warnings.isEmpty)
-        #expect(try ReadArchive(Array(records.joined()) + Array("hello".utf8), name: "a.warc").archive.end == .whole)
     }
 
     @Test(
