@@ -40,7 +40,7 @@ public enum OutgoingFields {
 
     /// Whether a recorded 206 is a part that does not begin where the whole does.
     static func isFromWithin(_ exchange: RecordedExchange) -> Bool {
-        isPart(exchange) && (contentRange(exchange)?.first ?? 0) > 0
+        isFromWithin(exchange.status, exchange.value("content-range"))
     }
 
     /// The numbers of Content-Range: `bytes 0-99/100`; nil where the field is missing.

@@ -135,7 +135,6 @@ public struct HARBodyProbe: Sendable {
         count += bytes.count
         if start.count < HARBodyProbe.startCount { start += bytes.prefix(HARBodyProbe.startCount - start.count) }
         guard isValid else { return }
-        hasEscape = hasEscape || bytes.contains(0x1B)
         let text = pending.isEmpty ? bytes : pending + bytes
         // A character may go on in the next piece: at most three bytes of it are here.
         var whole = text.count
@@ -151,6 +150,7 @@ public struct HARBodyProbe: Sendable {
         }
         pending = Array(text[whole...])
         isValid = String(validating: text[..<whole], as: UTF8.self) != nil
+        hasEscape = hasEscape || bytes.contains(0x1B)
     }
 }
 

@@ -98,9 +98,9 @@ private struct RecordWalk {
                 let count = min(left, bytes.count - index)
                 index += count
                 left -= count
-                if left == 0 { endBlock(at: position + index) }
             case .wrong: break
             }
+            // A block may have no bytes.
             if state == .block, left == 0 { endBlock(at: position + index) }
         }
         position += bytes.count
