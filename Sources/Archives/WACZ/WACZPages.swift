@@ -42,7 +42,7 @@ enum WACZPages {
         }
     }
 
-    /// - Returns: nil for a line that names no page, such as the first.
+    /// - Returns: nil for a line that names no page of the web, such as the first.
     private static func page(_ line: [UInt8]) throws(JSONError) -> ArchivePage? {
         var scanner = JSONScanner(ArchiveBytes(line), room: line.count)
         guard try scanner.enterObject() else { throw scanner.unexpected("'{'") }
@@ -57,6 +57,6 @@ enum WACZPages {
                 try scanner.skipValue()
             }
         }
-        return url.isEmpty ? nil : ArchivePage(url: url, title: title)
+        return PageLocations.isWeb(url) ? ArchivePage(url: url, title: title) : nil
     }
 }

@@ -75,7 +75,8 @@ enum BrowserArguments {
         if options.hasNoSandbox { list.append("--no-sandbox") }
         if let agent = options.userAgent { list.append("--user-agent=" + agent) }
         list += ways(through: options.proxy)
-        list.append(options.isHeadless ? "about:blank" : options.startPage)
+        // Nothing behind the dashes is a switch, whatever it begins with.
+        list += options.isHeadless ? ["about:blank"] : ["--", options.startPage]
         return list
     }
 

@@ -105,9 +105,18 @@ struct ReplayCommand: ProgramCommand {
     /// Where a replay begins: the archive's first page.
     static func firstPage(_ map: SubstitutionMap) -> String? {
         map.archives.lazy.compactMap { archive -> String? in
-            let url = archive.archive.pages.first?.url ?? archive.archive.document ?? archive.firstPage
-            return url.map { String(decoding: $0, as: UTF8.self) }
+            let named = archive.archive.pages.map(\.url) + (archive.archive.document.map { [$0] } ?? [])
+            return named.lazy.compactMap(ReplayCommand.address).first
+                ?? archive.firstPage.flatMap(ReplayCommand.address)
         }.first
+    }
+
+    /// A URL of an archive as a browser and a terminal can be given it, which is http or https; nil for all others.
+    private static func address(_ url: [UInt8]) -> String? {
+        guard let address = SavedURL.normalForm(url) else { return nil }
+        let fragment = url.drop { $0 != UInt8(ascii: "#") }
+        let isPlain = fragment.allSatisfy { (0x21...0x7e).contains($0) }
+        return String(decoding: address + (isPlain ? fragment : []), as: UTF8.self)
     }
 
     /// A line for each archive of whose entries less than half can answer, such as a HAR that was saved without bodies.

@@ -204,6 +204,8 @@ struct WACZReaderTests {
         zip.add("archive/readme.txt", [1])
         let pages = """
             {"format":"json-pages-1.0","id":"pages","title":"All Pages"}
+            {"url":"--renderer-cmd-prefix=touch","title":"a switch of a browser's"}
+            {"url":"file:///etc/passwd"}
             {"url":"http://a.example/1","title":"Ä \\u00e4","ts":"2026-11-23T03:00:00Z"}
             no JSON
 

@@ -40,11 +40,12 @@ struct BrowserArgumentsTests {
     func window() {
         let list = list {
             $0.isHeadless = false
-            $0.startPage = "https://a.test/"
+            // No switch, though it is written as one.
+            $0.startPage = "--proxy-server=x"
             $0.hasNoSandbox = true
             $0.userAgent = "Test/1"
         }
-        #expect(list.last == "https://a.test/")
+        #expect(list.suffix(2) == ["--", "--proxy-server=x"])
         #expect(list.contains("--no-sandbox"))
         #expect(list.contains("--user-agent=Test/1"))
         #expect(list.contains("--test-type"))
