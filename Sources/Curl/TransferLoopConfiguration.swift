@@ -33,7 +33,7 @@ public struct TransferLoopConfiguration: Sendable {
     }
 
     /// Whether requests to `host` go through the parent proxy.
-    func usesProxy(for host: String) -> Bool {
+    public func usesProxy(for host: String) -> Bool {
         guard upstreamProxy != nil else { return false }
         let host = comparable(host.utf8)
         for entry in noProxy.utf8.split(whereSeparator: { $0 == 0x2c || $0 == 0x20 }) {

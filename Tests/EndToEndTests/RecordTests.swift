@@ -113,6 +113,8 @@ struct RecordTests {
             #expect(mkdir(stage.folder.at("r.new"), 0o700) == 0)
             try stage.folder.write("r.new/recording.yaml", "")
             try stage.folder.write("r.new/.recording-part", "a part")
+            // And one that was killed while it put the list into its order.
+            try stage.folder.write("r.new/recording.yaml.recording-part", "a part")
         }
         let second = try stage.fetch(name, ["--mode", "all"], "/c")
         #expect(second.status == 0 && second.output == "200 ")

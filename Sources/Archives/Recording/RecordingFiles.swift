@@ -25,8 +25,6 @@ final class RecordingFiles {
         if mkdir(path, folderMode) != 0, errno != EEXIST { throw SystemError() }
         folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw SystemError() }
-        // What a writer that was killed has left.
-        unlinkat(folder, RecordingFiles.scratch, 0)
     }
 
     deinit {
@@ -55,6 +53,8 @@ final class RecordingFiles {
     /// - Throws: EWOULDBLOCK where another writer has it.
     func openList(_ name: String) throws(SystemError) {
         list = try LockedFile.open(name, in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: mode)
+        // What a writer that was killed has left, and not what one that is at it needs.
+        discard()
     }
 
     /// Whether the list is still the one that has this name in the folder at its path, and not empty, and so is the folder

@@ -75,6 +75,16 @@ final class TransferLoops: Sendable {
     }
 }
 
+extension ProxyConfiguration {
+    /// Whether requests to a host go through the parent proxy.
+    public func asksParent(for host: String) -> Bool {
+        var transfers = TransferLoopConfiguration()
+        transfers.upstreamProxy = upstreamProxy
+        transfers.noProxy = noProxy
+        return transfers.usesProxy(for: host)
+    }
+}
+
 extension TimeAmount {
     fileprivate var milliseconds: Int { max(1, Int(clamping: nanoseconds / 1_000_000)) }
 }

@@ -105,7 +105,9 @@ struct ArchiveOutput {
     static func isRecording(_ path: String) -> Bool {
         // What can't be listed may have anything.
         guard exists(path, S_IFDIR), let names = FolderRemoval.listedNames(in: path) else { return false }
-        let known: Set<String> = ["substitutions.yaml", "recording.yaml", "files", ".recording-part"]
+        let known: Set<String> = [
+            "substitutions.yaml", "recording.yaml", "files", ".recording-part", "recording.yaml.recording-part",
+        ]
         return names.allSatisfy { known.contains($0) }
     }
 

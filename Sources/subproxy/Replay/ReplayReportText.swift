@@ -63,7 +63,12 @@ struct ReplayReportText {
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600 as mode_t)
         guard descriptor >= 0 else { return refuse(file, .cantCreate) }
         defer { close(descriptor) }
-        guard fchmod(descriptor, 0o600) == 0 || errno == EPERM else { return refuse(file, .cantCreate) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return refuse(file, .cantCreate) }
+        // A device stays everybody's.
+        if status.st_mode & S_IFMT == S_IFREG, fchmod(descriptor, 0o600) != 0, errno != EPERM {
+            return refuse(file, .cantCreate)
+        }
         var bytes = Array((json + "\n").utf8)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

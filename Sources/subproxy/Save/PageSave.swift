@@ -181,7 +181,10 @@ struct SaveScreenshot {
     ///
     /// - Throws: ``CommandFailure`` with status 73.
     func checkFolder() throws(CommandFailure) {
-        guard let reason = LocalFile.unwritableReason(folderOf: file) else { return }
+        let isOther = FileStatus(file).map { !$0.isFile } ?? false
+        guard let reason = isOther ? "it is no regular file" : LocalFile.unwritableReason(folderOf: file) else {
+            return
+        }
         throw CommandFailure(status: .cantCreate, message: "the picture '\(file)' can't be written: \(reason)")
     }
 

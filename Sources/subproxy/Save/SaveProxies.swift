@@ -64,8 +64,7 @@ final class SaveProxies {
             let logs = try ["/log", "/mapped-log"].map { try LogSink(.file(path + $0)) }
             self.logs = logs
             var configuration = SaveProxies.configuration(options, authority: path + "/ca")
-            // A parent proxy is asked by name, and judges addresses itself.
-            configuration.allowsPrivateForLocal = options.upstreamProxy != nil || SaveProxies.leadsNear(url, options)
+            configuration.allowsPrivateForLocal = SaveProxies.leadsNear(url, options, configuration)
             var recording = configuration
             if let maps {
                 let origins = try ProxyServer(
@@ -131,14 +130,22 @@ final class SaveProxies {
     }
 
     /// Whether the page's host has an address that not everybody reaches. Looks its name up.
-    private static func leadsNear(_ url: String, _ options: OriginOptions) -> Bool {
-        guard let uri = try? TargetURI(String(url.prefix { $0 != "#" })) else { return false }
+    ///
+    /// A parent proxy is asked by name, and judges addresses itself: none of this program's own connections is for it.
+    private static func leadsNear(
+        _ url: String, _ options: OriginOptions, _ configuration: ProxyConfiguration
+    ) -> Bool {
+        guard let uri = try? TargetURI(String(url.prefix { $0 != "#" })), !configuration.asksParent(for: uri.host)
+        else { return false }
         let host = uri.host.drop { $0 == "[" }.prefix { $0 != "]" }
         for entry in options.resolve {
             let parts = entry.split(separator: ":", maxSplits: 2).map(String.init)
             guard parts.count == 3, parts[0] == host, parts[1] == "\(uri.port)" else { continue }
-            let address = try? SocketAddress(ipAddress: parts[2], port: 0)
-            return address?.withSockAddr { pointer, _ in AddressPolicy.isNear(pointer) } ?? false
+            return parts[2].split(separator: ",").contains { text in
+                let address = text.drop { $0 == "[" }.prefix { $0 != "]" }
+                let socket = try? SocketAddress(ipAddress: String(address), port: 0)
+                return socket?.withSockAddr { pointer, _ in AddressPolicy.isNear(pointer) } ?? false
+            }
         }
         var hints = addrinfo()
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)

@@ -69,6 +69,18 @@ struct RecordingTests {
         #expect(failure?.message == "'files' in it is a link, or no folder; nothing is written through it")
     }
 
+    @Test("are one writer's: another one is refused, and takes away nothing of what the first is writing")
+    func beside() throws {
+        var writer = try RecordingWriter(folder: path)
+        let part = open("\(path)/.recording-part", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600 as mode_t)
+        #expect(part >= 0)
+        close(part)
+        #expect(throws: RecordingFailure.self) { try RecordingWriter(folder: path) }
+        #expect(access("\(path)/.recording-part", F_OK) == 0)
+        try append(&writer, Self.exchange("http://a.test/y", fields: [("Content-Type", "text/plain")]), "two")
+        #expect(try contents("\(path)/files/a.test/y.txt") == Array("two".utf8))
+    }
+
     @Test("have the form of the documentation")
     func form() throws {
         var writer = try RecordingWriter(folder: path)
