@@ -60,8 +60,18 @@ extension ArchiveCandidates {
         }
         let withBody = entries.filter { $0.body != nil }
         let kinds: [ComparedBody.Kind] = archive.mode == .strict ? [.bytes] : ComparedBody.Kind.allCases
+        let rules = archive.index.rules
         for kind in kinds {
-            let equal = withBody.filter { $0.body?.equals(body, as: kind, archive.index.rules) ?? false }
+            let equal: [EntryDetails]
+            if kind == .form {
+                // The request's is taken apart once, however many there are.
+                equal =
+                    body.withPairs(rules) { form in
+                        withBody.filter { $0.body?.equals(form: form, rules) ?? false }
+                    } ?? []
+            } else {
+                equal = withBody.filter { $0.body?.equals(body, as: kind, rules) ?? false }
+            }
             if !equal.isEmpty { return equal }
         }
         let without = entries.filter { $0.body == nil }

@@ -43,7 +43,7 @@ struct ComparedBody: Sendable {
         case .bytes: bytes == asked.bytes || equalsBetweenMarks(asked)
         case .json:
             if let json, let other = asked.json { ComparedBody.equals(json, other) } else { false }
-        case .form: isForm && asked.isForm && hasSamePairs(asked, rules)
+        case .form: asked.withPairs(rules) { equals(form: $0, rules) } ?? false
         case .multipart:
             if let mine = parts, let other = asked.parts {
                 mine.count == other.count && zip(mine, other).allSatisfy(ComparedBody.equalParts)
@@ -110,15 +110,17 @@ struct ComparedBody: Sendable {
 
     private var hasPairs: Bool { isForm && !mayBeJSON && bytes.contains(UInt8(ascii: "=")) }
 
-    private func hasSamePairs(_ asked: ComparedBody, _ rules: ParameterRules) -> Bool {
-        // As if each were the query of a URL.
-        let mine = [UInt8(ascii: "?")] + ComparedBody.decodedPairs(bytes)
-        let theirs = [UInt8(ascii: "?")] + ComparedBody.decodedPairs(asked.bytes)
-        return mine.withUnsafeBytes { mine in
-            theirs.withUnsafeBytes { theirs in
-                SplitQuery(mine, pathEnd: 0, rules).step(of: SplitQuery(theirs, pathEnd: 0, rules)) != nil
-            }
-        }
+    /// Takes a form apart as if it were the query of a URL; nil where it is none.
+    func withPairs<Result>(_ rules: ParameterRules, _ body: (SplitQuery) -> Result) -> Result? {
+        guard isForm else { return nil }
+        let pairs = [UInt8(ascii: "?")] + ComparedBody.decodedPairs(bytes)
+        return pairs.withUnsafeBytes { body(SplitQuery($0, pathEnd: 0, rules)) }
+    }
+
+    /// Whether a request's form, which was taken apart, equals this recorded one.
+    func equals(form asked: SplitQuery, _ rules: ParameterRules) -> Bool {
+        guard !isTooLarge else { return false }
+        return withPairs(rules) { $0.step(of: asked) != nil } ?? false
     }
 
     /// A form with `+` and escapes decoded, but for what would divide it otherwise (URL standard §5.1).
@@ -157,7 +159,8 @@ struct ComparedBody: Sendable {
         if boundary.first == UInt8(ascii: "\""), boundary.last == UInt8(ascii: "\""), boundary.count > 1 {
             boundary = Array(boundary.dropFirst().dropLast())
         }
-        guard !boundary.isEmpty else { return nil }
+        // RFC 2046 §5.1.1. A long one would be compared at each byte of the body.
+        guard (1...70).contains(boundary.count) else { return nil }
         return bytes.cut(at: Array("--".utf8) + boundary)
     }
 
@@ -250,7 +253,7 @@ extension [UInt8] {
         }
     }
 
-    /// What stands between the occurrences of a text. Linear: where its first byte stands, it is compared once.
+    /// What stands between the occurrences of a short text, which is compared wherever its first byte stands.
     fileprivate func cut(at text: [UInt8]) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = 0

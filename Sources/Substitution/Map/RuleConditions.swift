@@ -115,8 +115,11 @@ struct ParameterCondition: Sendable, Hashable {
     /// - Parameter memory: Room to decode in.
     func matches(_ parameter: UnsafeRawBufferPointer, memory: inout [UInt8]) -> Bool {
         let equals = parameter.firstIndex(of: UInt8(ascii: "="))
+        // Decoding makes nothing longer, and most names have nothing to decode.
+        let written = UnsafeRawBufferPointer(rebasing: parameter[0..<(equals ?? parameter.count)])
+        guard written.count >= name.count else { return false }
         memory.removeAll(keepingCapacity: true)
-        PercentDecoding.append(parameter[0..<(equals ?? parameter.count)], to: &memory)
+        PercentDecoding.append(written, to: &memory)
         guard memory == name else { return false }
         memory.removeAll(keepingCapacity: true)
         if let equals { PercentDecoding.append(parameter[(equals + 1)...], to: &memory) }

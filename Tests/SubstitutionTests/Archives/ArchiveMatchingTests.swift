@@ -166,6 +166,17 @@ struct ArchiveMatchingTests {
             ("application/x-www-form-urlencoded", "user=v&password=x", "#10"),
             ("application/x-www-form-urlencoded", "user=v&password=x&more=1", "miss body"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nv\r\n--zz--\r\n", "#4"),
+            // A boundary has 70 characters at most.
+            (
+                "multipart/form-data; boundary=" + String(repeating: "z", count: 70),
+                "--\(String(repeating: "z", count: 70))\r\nA: b\r\n\r\nv\r\n--\(String(repeating: "z", count: 70))--\r\n",
+                "#4"
+            ),
+            (
+                "multipart/form-data; boundary=" + String(repeating: "z", count: 71),
+                "--\(String(repeating: "z", count: 71))\r\nA: b\r\n\r\nv\r\n--\(String(repeating: "z", count: 71))--\r\n",
+                "miss body"
+            ),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: c\r\n\r\nsecret\r\n--zz--\r\n", "#6"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: b\r\n\r\nsecret\r\n--zz--\r\n", "miss body"),
             ("multipart/form-data; boundary=zz", "--zz\r\nA: d\r\n\r\n{\"a\":1,\"sig\":2}\r\n--zz--\r\n", "#7"),
