@@ -1,4 +1,5 @@
 import Basics
+import Diagnostics
 import ForwardProxy
 import Glibc
 import NIOCore
@@ -14,7 +15,8 @@ enum BindHint {
             guard let holder = PortHolder.find(port: port) else {
                 return "; 'ss -ltnp sport = :\(port)' shows who holds the port, or \(other)"
             }
-            return "; \(holder.name) (process \(holder.process)) holds the port: end it, or \(other)"
+            return
+                "; \(visibleText(of: holder.name.utf8)) (process \(holder.process)) holds the port: end it, or \(other)"
         case EACCES, EPERM:
             return port < 1024
                 ? "; ports below 1024 are for privileged programs: choose another port with --listen" : ""

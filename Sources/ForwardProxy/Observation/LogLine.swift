@@ -98,12 +98,31 @@ struct LogLine {
         }
     }
 
-    /// Writes bytes so that neither a terminal nor a JSON reader is led astray: control bytes, quotes, backslashes and
-    /// bytes that are no UTF-8 become escapes, `\x1b` or in JSON `\u001b`. One byte makes six at the most.
+    /// Writes bytes so that neither a terminal nor a JSON reader is led astray: control characters, those that turn the
+    /// direction of a text, quotes, backslashes and bytes that are no UTF-8 become escapes, `\x1b` or in JSON `\u001b`. One
+    /// byte makes six at the most.
     mutating func writeEscaped(_ bytes: UnsafeRawBufferPointer, isJSON: Bool) {
         guard !bytes.isPlainText else { return write(bytes) }
         let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
-        for byte in bytes {
+        var hidden = 0
+        for (index, byte) in bytes.enumerated() {
+            if isUTF8, hidden == 0, let character = bytes.hiddenCharacter(at: index) {
+                hidden = character.length
+                if isJSON {
+                    write("\\u")
+                    for shift in [12, 8, 4, 0] as [UInt16] {
+                        write(Hexadecimal.digit(UInt8(character.code >> shift & 15)))
+                    }
+                }
+            }
+            guard hidden == 0 else {
+                hidden &-= 1
+                guard !isJSON else { continue }
+                write("\\x")
+                write(Hexadecimal.digit(byte >> 4))
+                write(Hexadecimal.digit(byte & 15))
+                continue
+            }
             switch byte {
             case 0x80... where isUTF8: write(byte)
             case 0x22, 0x5c:
@@ -147,6 +166,18 @@ extension UnsafeRawBufferPointer {
             index &+= 8
         }
         return true
+    }
+
+    /// A character of UTF-8 beyond ASCII that a terminal obeys and doesn't show: a control character (U+0080 to U+009F), or
+    /// one that ends a line or turns its direction (U+2028 to U+202E, U+2066 to U+2069). Nil for all others.
+    fileprivate func hiddenCharacter(at index: Int) -> (code: UInt16, length: Int)? {
+        switch self[index] {
+        case 0xc2 where index &+ 1 < count && self[index &+ 1] < 0xa0: return (UInt16(self[index &+ 1]), 2)
+        case 0xe2 where index &+ 2 < count:
+            let code = 0x2000 | UInt16(self[index &+ 1] & 0x3f) << 6 | UInt16(self[index &+ 2] & 0x3f)
+            return (0x2028...0x202e).contains(code) || (0x2066...0x2069).contains(code) ? (code, 3) : nil
+        default: return nil
+        }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7f && byte != 0x22 && byte != 0x5c }

@@ -60,6 +60,14 @@ struct AccessLogTests {
                 + #""bytes":1234567,"duration_ms":12345.678,"outcome":"substituted","rule":"a \"b\".yaml:12","#
                 + #""reason":null}"#),
         Example(
+            "GET", Array("http://m.test/\u{9b}2J\u{a0}\u{2028}\u{202e}\u{2069}\u{206a}€".utf8), status: 200, bytes: 0,
+            rule: "",
+            text:
+                "GET http://m.test/\\xc2\\x9b2J\u{a0}\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa9\u{206a}€ 200 0B 0.0ms substituted",
+            json:
+                #""client":"127.0.0.1","method":"GET","url":"http://m.test/\u009b2J\#u{a0}\u2028\u202e\u2069\#u{206a}€","#
+                + #""status":200,"bytes":0,"duration_ms":0.000,"outcome":"substituted","rule":null,"reason":null}"#),
+        Example(
             "GET", Array("http://m.test/".utf8) + [0xff, 0xc3, 0xa9], status: 200, bytes: 3_200_000_000, rule: "",
             text: #"GET http://m.test/\xff\xc3\xa9 200 3.2GB 0.0ms substituted"#,
             json: #""client":"127.0.0.1","method":"GET","url":"http://m.test/\u00ff\u00c3\u00a9","status":200,"#
