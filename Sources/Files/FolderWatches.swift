@@ -36,8 +36,10 @@ struct FolderWatches: ~Copyable {
         // What the folders of the files lead to: often many are in one.
         var folders: [ArraySlice<UInt8>: (path: [UInt8], watch: CInt)] = [:]
         for path in paths {
-            if (path + [0]).withCString(linux_is_shared_filesystem) != 0 { isComplete = false }
             let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+            // A file that is away for a moment may come back on another machine.
+            for place in [path, Array(path[..<max(1, end)])]
+            where (place + [0]).withCString(linux_is_shared_filesystem) != 0 { isComplete = false }
             if let known = folders[path[..<end]] {
                 let name = Array(path[end...].dropFirst())
                 if LookupTrail.endsAt(name, in: known.path) {

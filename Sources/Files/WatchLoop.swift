@@ -78,6 +78,7 @@ final class WatchLoop: Sendable {
         var watches = FolderWatches(usesNotifications: usesNotifications)
         var armed = 0
         var pending: Pending?
+        var looked = monotonicNanoseconds()
         while true {
             let wanted = wanted.withLock { $0 }
             if wanted.isStopped { return }
@@ -87,10 +88,13 @@ final class WatchLoop: Sendable {
                 // What changed between the update and the arming was not notified.
                 if differs(wanted.files, isNotified: false) { note(&pending) }
             }
-            let isTimeout = wait(watches.descriptor, until: pending?.deadline(timing), isPolling: watches.needsPolling)
-            if watches.drain() || (isTimeout && pending == nil && differs(wanted.files, isNotified: false)) {
-                note(&pending)
-            }
+            let nextLook = looked &+ UInt64(clamping: timing.poll) &* 1_000_000
+            wait(watches.descriptor, until: pending?.deadline(timing) ?? (watches.needsPolling ? nextLook : nil))
+            let now = monotonicNanoseconds()
+            // Also where events of other files in the folders end each wait.
+            let mustLook = watches.needsPolling && pending == nil && now >= nextLook
+            if mustLook { looked = now }
+            if watches.drain() || (mustLook && differs(wanted.files, isNotified: false)) { note(&pending) }
             guard let due = pending?.deadline(timing), monotonicNanoseconds() >= due else { continue }
             pending = nil
             // Armed before the files are looked at: a later change is notified, an earlier one seen.
@@ -105,10 +109,8 @@ final class WatchLoop: Sendable {
     }
 
     /// Waits for an event, a wake-up or the time.
-    ///
-    /// - Returns: whether the time to look at the files has come by itself.
-    private func wait(_ notifications: CInt, until deadline: UInt64?, isPolling: Bool) -> Bool {
-        var timeout: CInt = isPolling ? CInt(clamping: timing.poll) : -1
+    private func wait(_ notifications: CInt, until deadline: UInt64?) {
+        var timeout: CInt = -1
         if let deadline {
             let now = monotonicNanoseconds()
             timeout = deadline <= now ? 0 : CInt(clamping: (deadline &- now) / 1_000_000 &+ 1)
@@ -121,7 +123,6 @@ final class WatchLoop: Sendable {
         let count = poll(&descriptors, nfds_t(descriptors.count), timeout)
         var value: UInt64 = 0
         if count > 0 { _ = read(wake, &value, MemoryLayout<UInt64>.size) }
-        return count == 0
     }
 
     private func differs(_ files: [[UInt8]: State], isNotified: Bool) -> Bool {
