@@ -18,7 +18,8 @@
     EACH(column_int64) EACH(column_name) EACH(column_origin_name) EACH(column_table_name) EACH(column_text) \
     EACH(column_type) EACH(complete) EACH(create_function_v2) EACH(db_config) EACH(db_readonly) EACH(errmsg) \
     EACH(errstr) EACH(extended_errcode) EACH(file_control) EACH(finalize) EACH(get_autocommit) EACH(last_insert_rowid) EACH(limit) \
-    EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_int) EACH(result_null) \
+    EACH(open_v2) EACH(prepare_v3) EACH(progress_handler) EACH(reset) EACH(result_error_code) EACH(result_int) \
+    EACH(result_null) \
     EACH(set_authorizer) EACH(step) EACH(stmt_busy) EACH(stmt_readonly) EACH(table_column_metadata) \
     EACH(total_changes64) EACH(update_hook) EACH(user_data) EACH(value_bytes) EACH(value_int64) EACH(value_text) EACH(value_type)
 
@@ -258,6 +259,7 @@ HAND_ON(
     (statement, index, bytes, count, destroy, encoding))
 
 HAND_ON(void *, user_data, (sqlite3_context * context), (context))
+HAND_ON(void, result_error_code, (sqlite3_context * context, int code), (context, code))
 HAND_ON(void, result_int, (sqlite3_context * context, int value), (context, value))
 HAND_ON(void, result_null, (sqlite3_context * context), (context))
 #define OF_VALUE(type, name) HAND_ON(type, name, (sqlite3_value * value), (value))

@@ -345,12 +345,15 @@ public enum SQLiteActionKind: Sendable {
 }
 
 extension SQLiteConnection {
+    /// Bytes of a statement's text at most, where ``restrict()`` was called.
+    public static let maximumStatementBytes = 128 << 10
+
     /// Lowers the library's limits to what requests of the network may cost.
     public func restrict() {
         setLimit(SQLITE_LIMIT_LENGTH, to: 64 << 20)
         // Some steps of preparing a statement take as many comparisons as it has terms, for each, and ask for nothing
         // meanwhile: of so much text they take a second.
-        setLimit(SQLITE_LIMIT_SQL_LENGTH, to: 128 << 10)
+        setLimit(SQLITE_LIMIT_SQL_LENGTH, to: SQLiteConnection.maximumStatementBytes)
         preparationBytes = 128 << 20
         setLimit(SQLITE_LIMIT_EXPR_DEPTH, to: 1000)
         setLimit(SQLITE_LIMIT_COMPOUND_SELECT, to: 100)

@@ -1,8 +1,9 @@
 import CSQLite
 
 extension SQLiteConnection {
-    /// A function that tells of a text whether something is so; as SQL, `NAME(number, text)`.
-    public typealias TextPredicate = (_ number: Int64, _ text: UnsafeBufferPointer<UInt8>) -> Bool
+    /// A function that tells of a text whether something is so; as SQL, `NAME(number, text)`. With nil it ends the
+    /// statement (SQLITE_INTERRUPT).
+    public typealias TextPredicate = (_ number: Int64, _ text: UnsafeBufferPointer<UInt8>) -> Bool?
 
     /// Makes a function of two arguments, an integer and a text, that says 1 or 0; NULL where the text is NULL.
     ///
@@ -20,7 +21,10 @@ extension SQLiteConnection {
                 let bytes = UnsafeBufferPointer(
                     start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(text)))
                 let predicate = Unmanaged<PredicateBox>.fromOpaque(box).takeUnretainedValue().predicate
-                sqlite3_result_int(context, predicate(sqlite3_value_int64(arguments[0]), bytes) ? 1 : 0)
+                guard let isSo = predicate(sqlite3_value_int64(arguments[0]), bytes) else {
+                    return sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+                }
+                sqlite3_result_int(context, isSo ? 1 : 0)
             }, nil, nil, { box in box.map { Unmanaged<PredicateBox>.fromOpaque($0).release() } })
         guard code == SQLITE_OK else { throw error(code) }
     }

@@ -145,6 +145,15 @@ public final class SQLiteStatement {
             UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, index))))
     }
 
+    /// The bytes of a text or a blob; 0 for other values.
+    public func byteCount(_ column: Int) -> Int {
+        switch storageClass(column) {
+        case .text: withText(column) { $0.count }
+        case .blob: withBlob(column) { $0.count }
+        case .null, .integer, .real: 0
+        }
+    }
+
     /// The value, copied.
     public func value(_ column: Int) -> SQLiteValue {
         switch storageClass(column) {

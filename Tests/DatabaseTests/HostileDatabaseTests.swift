@@ -164,6 +164,33 @@ import Testing
         #expect(answers == [7, 1, 7, 1])
     }
 
+    @Test func `A search for an expression ends at the limit of time, though SQLite makes few steps`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE t(a TEXT);
+            WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 40)
+              INSERT INTO t SELECT hex(zeroblob(500)) FROM n;
+            """)
+        var sql = SQLBuilder("SELECT count(*) FROM t WHERE subproxy_matches(")
+        sql.bindMatcher(try TextMatcher(expression: Array("b".utf8)))
+        sql.append(",a)")
+        let statement = try stage.session.statement(sql)
+        var limits = DatabaseRule.unhurried.limits
+        limits.time = 0
+        stage.session.guardian = Guardian(limits: limits, now: monotonicNanoseconds()) { false }
+        defer { stage.session.guardian = nil }
+        let error = #expect(throws: SQLiteError.self) { try statement.step() }
+        #expect(error?.isInterrupt == true)
+        let problem = error.map { stage.session.problem($0) }
+        #expect(problem?.status == 503 && problem?.title == "query took too long")
+    }
+
+    @Test func `A text that is too long for an expression ends the search`() throws {
+        let stage = try Stage("CREATE TABLE t(a TEXT); INSERT INTO t VALUES (hex(zeroblob(40000))), ('b'), ('b')")
+        let answer = stage.get("t?a:like=b&_page=1&_limit=1")
+        #expect(answer.status == 400 && answer.body.contains("'like' reads texts of at most 65536 bytes"), "\(answer)")
+    }
+
     /// A table of 2000 columns, and a view.
     private func wide(_ view: String) throws -> Stage {
         let columns = (0..<2000).map { "c\($0)" }.joined(separator: ",")

@@ -1,5 +1,4 @@
 import Basics
-import Glibc
 import SQLite
 
 /// A connection with what is kept beside it: prepared statements, the schema, and what ends a statement.
@@ -44,10 +43,7 @@ final class Session {
         connection.goesOn = { [unowned self] in guardian?.goesOn() ?? true }
         connection.waitsForLock = { [unowned self] attempts in guardian?.waitsForLock(attempts) ?? false }
         try connection.register("subproxy_matches") { [unowned self] number, text in
-            let number = Int(clamping: number)
-            if matchers.indices.contains(number), matchers[number].isTooLong(text) { guardian?.refuseLongText() }
-            return matchers.indices.contains(number) && !matchers[number].isTooLong(text)
-                && matchers[number].matches(text)
+            matches(text, Int(clamping: number))
         }
         connection.authorizer = { [unowned self] action in goesOnPreparing() && allows(action) }
         connection.preparationDeadline = { [unowned self] in guardian?.preparationDeadline ?? .max }
@@ -57,6 +53,19 @@ final class Session {
     }
 
     // MARK: Statements
+
+    /// Whether a matcher of the statement that runs finds what it looks for; nil where the statement ends.
+    private func matches(_ text: UnsafeBufferPointer<UInt8>, _ number: Int) -> Bool? {
+        guard matchers.indices.contains(number) else { return false }
+        let matcher = matchers[number]
+        guard !matcher.isTooLong(text) else {
+            guardian?.refuseLongText()
+            return nil
+        }
+        // Between two questions of SQLite's own there may be a hundred texts, each of which takes as long as it is.
+        if matcher.isExpression, let guardian, !guardian.goesOn(searching: text.count) { return nil }
+        return matcher.matches(text)
+    }
 
     /// A statement that is kept prepared, at its beginning.
     ///
@@ -239,6 +248,10 @@ final class Session {
                 defer { isOwn = false }
                 schema = try Schema.read(connection)
                 views = []
+                // Until they are run they tell the columns that the schema had when they were prepared.
+                statements = [:]
+                recency = []
+                tableStatements = [:]
             }
             schemaMayBeOld = false
         }
@@ -377,122 +390,5 @@ struct TableStatement: Hashable {
     func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(view))
         hasher.combine(columns ^ UInt64(kind.rawValue) << 56)
-    }
-}
-
-/// What ends a request's statements: its time, its client, or the lock that it waits for.
-final class Guardian {
-    private let deadline: UInt64
-    private let lockDeadline: UInt64
-    private let isCancelled: () -> Bool
-    /// Whether another file has taken the place of the one that it reads.
-    private let isOutdated: () -> Bool
-    /// Told from time to time that the request takes long.
-    private let takesLong: (UInt64) -> Void
-    private let longFrom: UInt64
-    /// Why it ended a statement; nil while it goes on.
-    private(set) var hasEnded: End?
-
-    enum End { case time, lock, client, text, file }
-
-    /// Has what ended a statement forgotten: it is asked again.
-    func beginsAnew() { hasEnded = nil }
-
-    /// Ends the statement at its next step: a text is too long to look for an expression in.
-    func refuseLongText() { hasEnded = .text }
-
-    /// - Parameters:
-    ///   - now: nanoseconds of the steady clock.
-    ///   - takesLong: told the time, again and again, while a request takes longer than most.
-    init(
-        limits: DatabaseRule.Limits, now: UInt64, takesLong: @escaping (UInt64) -> Void = { _ in },
-        isOutdated: @escaping () -> Bool = { false }, isCancelled: @escaping () -> Bool
-    ) {
-        self.isOutdated = isOutdated
-        self.takesLong = takesLong
-        longFrom = now &+ ReaderDuty.longTime
-        deadline = now &+ limits.time
-        lockDeadline = now &+ limits.wait
-        self.isCancelled = isCancelled
-    }
-
-    func goesOn() -> Bool {
-        guard hasEnded != .text else { return false }
-        if isCancelled() {
-            hasEnded = .client
-            return false
-        }
-        if isOutdated() {
-            hasEnded = .file
-            return false
-        }
-        let now = monotonicNanoseconds()
-        guard now < deadline else {
-            hasEnded = .time
-            return false
-        }
-        if now > longFrom { takesLong(now) }
-        return true
-    }
-
-    /// When the request's time is over.
-    var preparationDeadline: UInt64 { deadline }
-
-    /// A step begins that may take long and is not asked about meanwhile, such as the counting of a table.
-    func beginsLongStep() { takesLong(monotonicNanoseconds()) }
-
-    /// Sleeps a while, longer from time to time.
-    ///
-    /// - Returns: whether to try for the lock again.
-    func waitsForLock(_ attempts: Int) -> Bool {
-        guard !isCancelled() else {
-            hasEnded = .client
-            return false
-        }
-        guard !isOutdated() else {
-            hasEnded = .file
-            return false
-        }
-        let now = monotonicNanoseconds()
-        guard now < lockDeadline else {
-            hasEnded = .lock
-            return false
-        }
-        takesLong(now)
-        usleep(UInt32(min(20_000, 500 << min(attempts, 6))))
-        return true
-    }
-}
-
-extension Session {
-    /// What an error of SQLite's means for a request.
-    func problem(_ error: SQLiteError) -> Problem { Problem(error, of: name, guardian) }
-}
-
-extension Problem {
-    /// What an error of SQLite's means for a request.
-    ///
-    /// - Parameter name: what messages call the database.
-    init(_ error: SQLiteError, of name: String, _ guardian: Guardian?) {
-        switch guardian?.hasEnded {
-        case .time?: self.init(503, "query took too long", "\(name): the query was ended at its limit of time")
-        case .client?: self.init(503, "query took too long", "\(name): the client has gone")
-        case .text?:
-            self.init(
-                400, "bad value", "'like' reads texts of at most \(TextMatcher.longestText) bytes, and one is longer")
-        case .lock?: self.init(503, "database locked", "\(name): another program holds a lock")
-        case .file?:
-            self.init(503, "database locked", "\(name): another file has taken its place meanwhile")
-            isOfConnection = true
-        case nil where error.isConstraint: self.init(error.isOfInput ? 400 : 409, "constraint", error.message)
-        case nil where error.isLock: self.init(503, "database locked", "\(name): \(error.message)")
-        case nil where error.isFull: self.init(507, "database too large", "\(name): \(error.message)")
-        case nil where error.isOfHotJournal:
-            self = .hotJournal(name)
-        case nil:
-            self.init(502, "database error", "\(name): \(error)")
-            isOfConnection = error.code == SQLiteError.schemaCode
-            isOfFile = ["SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_IOERR", "SQLITE_CANTOPEN"].contains(error.name)
-        }
     }
 }

@@ -16,8 +16,9 @@ struct ConditionCompiler {
 
     /// Counts one condition more.
     ///
-    /// - Throws: 400 where there are too many.
+    /// - Throws: 400 where there are too many, or those before are too long.
     mutating func countOne() throws(Problem) {
+        try sql.checkLength()
         count += 1
         guard count <= ConditionCompiler.maximumCount else {
             throw .badValue("more than \(ConditionCompiler.maximumCount) conditions")
@@ -26,11 +27,6 @@ struct ConditionCompiler {
 
     mutating func append(_ text: String) { sql.append(text) }
     mutating func bind(_ value: SQLiteValue) { sql.bind(value) }
-
-    /// Appends that an operand equals a value of the query.
-    mutating func appendEquality(_ operand: Operand, _ value: [UInt8]) throws(Problem) {
-        try append(operand, equals: value)
-    }
 
     mutating func append(_ operand: Operand) { operand.sql(&sql) }
 
@@ -157,33 +153,35 @@ struct ConditionCompiler {
                 "'\(operand.path.written)' has \(items.count) values; at most \(ConditionCompiler.maximumListCount) are compared"
             )
         }
-        let values = items.filter { !$0.elementsEqual("null".utf8) }
-        var (alternatives, numbers): ([SQLiteValue], [SQLiteValue]) = ([], [])
-        for item in values {
-            for alternative in try operand.alternatives(item) {
-                if operand.mayBeBoolean(alternative) {
-                    numbers.append(alternative)
-                } else {
-                    alternatives.append(alternative)
-                }
-            }
-        }
+        var sought = SoughtValues()
+        for item in items { try sought.add(text: item, of: operand) }
+        append(operand, isOneOf: sought)
+    }
+
+    /// Appends that an operand equals one of several values.
+    mutating func append(_ operand: Operand, isOneOf sought: SoughtValues) {
+        let numbers = sought.values.filter { operand.mayBeBoolean($0) }
         sql.append("(")
-        append(operand, isOneOf: alternatives)
+        append(operand, isOneOf: sought.values.filter { !operand.mayBeBoolean($0) })
         if !numbers.isEmpty {
             sql.append(" OR ")
             append(operand, isOneOf: numbers)
             appendIsNoBoolean(operand)
         }
-        if values.count < items.count {
+        if sought.hasNull {
             sql.append(" OR ")
             operand.sql(&sql)
             sql.append(" IS NULL")
+        }
+        for type in sought.types {
+            sql.append(" OR ")
+            append(operand, isOfType: type)
         }
         sql.append(")")
     }
 
     private mutating func append(_ operand: Operand, isOneOf values: [SQLiteValue]) {
+        guard !values.isEmpty else { return sql.append("0") }
         operand.sql(&sql)
         sql.append(" IN (")
         for (index, value) in values.enumerated() {
@@ -331,13 +329,12 @@ enum JSONPath {
     static func texts(_ members: [String]) -> [String] {
         var paths = ["$"]
         for member in members {
-            let named = paths.map { $0 + ".\"\(member)\"" }
-            guard member.utf8.count <= 9, member.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-                paths = named
-                continue
-            }
-            let indexed = paths.map { $0 + "[\(member)]" }
-            paths = indexed.count * 2 <= maximumCount ? indexed + named : indexed
+            let name = ".\"\(member)\""
+            let isIndex = member.utf8.count <= 9 && member.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            let named = isIndex && paths.count * 2 <= maximumCount ? paths.map { $0 + name } : []
+            // In their place: copies at each member would take time in the square of the path's length.
+            for place in paths.indices { paths[place] += isIndex ? "[\(member)]" : name }
+            paths += named
         }
         return paths
     }

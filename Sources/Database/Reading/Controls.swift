@@ -48,11 +48,10 @@ struct Controls: Sendable, Equatable {
                     continue
                 }
                 joined.append(name)
-            }
-            guard joined.count <= Controls.maximumJoinedCount else {
-                throw .badValue(
-                    "'\(parameter.name)' names \(joined.count) tables; at most \(Controls.maximumJoinedCount) are added"
-                )
+                // At once: each name is compared with those before it.
+                guard joined.count <= Controls.maximumJoinedCount else {
+                    throw .badValue("'_embed' and '_expand' name more than \(Controls.maximumJoinedCount) tables")
+                }
             }
         default:
             guard values.updateValue(parameter.value, forKey: parameter.name) == nil else {

@@ -38,10 +38,14 @@ struct ListQuery {
         for parameter in parameters {
             switch try ListQuery.meaning(of: parameter.name, in: view) {
             case .filter(let path, let operation):
-                if let index = filters.firstIndex(where: {
-                    $0.path.column == path.column && $0.path.members.hasBytes(of: path.members)
-                        && $0.operation == operation
-                }) {
+                try path.checkDepth()
+                // More filters than there may be aren't put together: they are refused, or `_where` takes their place.
+                if filters.count <= ConditionCompiler.maximumCount,
+                    let index = filters.firstIndex(where: {
+                        $0.path.column == path.column && $0.path.members.hasBytes(of: path.members)
+                            && $0.operation == operation
+                    })
+                {
                     filters[index].parameters.append(parameter)
                 } else {
                     filters.append(Filter(path: path, operation: operation, parameters: [parameter]))
@@ -89,6 +93,11 @@ struct ListQuery {
         condition = compiler.sql
         order = try ListQuery.order(controls.orders, in: view, isRanked: isRanked)
         self.controls = controls
+        // What the table's own names make too long is nothing that a request could help.
+        if compiler.count > 0 || !controls.orders.isEmpty {
+            try condition.checkLength(
+                beside: view.selection.utf8.count + view.name.utf8.count + order.text.utf8.count + 64)
+        }
     }
 
     private struct Filter {
@@ -171,6 +180,8 @@ struct ListQuery {
         }
         for order in orders {
             guard let path = ColumnPath(order.name, in: view) else { throw unknownColumn(order.name, view) }
+            try path.checkDepth()
+            try sql.checkLength()
             if !sql.text.isEmpty { sql.append(",") }
             Operand(path, in: view).sql(&sql)
             if order.isDescending { sql.append(" DESC") }

@@ -55,4 +55,15 @@ struct ColumnPath: Sendable, Equatable {
             .map(String.init)
         guard members.allSatisfy({ !$0.isEmpty }) else { return nil }
     }
+
+    /// Members at most: a JSON value of more levels is written as a text.
+    private static let maximumDepth = 64
+
+    /// - Throws: 400 where it leads deeper than JSON values go.
+    func checkDepth() throws(Problem) {
+        guard members.count <= ColumnPath.maximumDepth else {
+            throw .badValue(
+                "a path into JSON has \(members.count) members; at most \(ColumnPath.maximumDepth) are followed")
+        }
+    }
 }

@@ -20,6 +20,34 @@ struct SQLBuilder {
 
     init(_ text: String = "") { self.text = text }
 
+    /// Bytes of the texts and BLOBs among the values.
+    private var valueBytes: Int {
+        var bytes = 0
+        for value in values {
+            switch value {
+            case .text(let text): bytes += text.count
+            case .blob(let blob): bytes += blob.count
+            case .null, .integer, .real: break
+            }
+        }
+        return bytes
+    }
+
+    /// Bytes of values at most: a path to a member of JSON stands there in each form that it may mean.
+    private static let maximumValueBytes = 4 << 20
+
+    /// Looks whether SQLite takes a statement with this part, which is a request's.
+    ///
+    /// - Parameter rest: the bytes of the statement's other parts.
+    /// - Throws: 400 where it is too long.
+    func checkLength(beside rest: Int = 0) throws(Problem) {
+        guard text.utf8.count + rest <= SQLiteConnection.maximumStatementBytes,
+            valueBytes <= SQLBuilder.maximumValueBytes
+        else {
+            throw .badValue("the conditions, or the columns to sort by, are too long for one statement; ask for fewer")
+        }
+    }
+
     /// Appends SQL, never what a client sent.
     mutating func append(_ sql: String) { text += sql }
 

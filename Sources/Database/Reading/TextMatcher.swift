@@ -25,11 +25,13 @@ final class TextMatcher {
     /// Bytes of a text that an expression is looked for in: the time that it takes can't be bounded meanwhile.
     static let longestText = 1 << 16
 
-    /// Whether a text is too long for it.
-    func isTooLong(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        if case .expression = kind { return text.count > TextMatcher.longestText }
-        return false
+    /// Whether it is a regular expression, which may take thousands of steps for each byte of a text.
+    var isExpression: Bool {
+        if case .expression = kind { true } else { false }
     }
+
+    /// Whether a text is too long for it.
+    func isTooLong(_ text: UnsafeBufferPointer<UInt8>) -> Bool { isExpression && text.count > TextMatcher.longestText }
 
     /// A regular expression, found anywhere, without ASCII case.
     ///

@@ -26,6 +26,8 @@ extension ConditionCompiler {
         guard case .object(let object) = condition else {
             throw .badValue("'_where' is an object of columns, 'and' and 'or', not \(condition.kind)")
         }
+        // What holds anyway has its place in the statement too.
+        if object.members.isEmpty { try countOne() }
         append("(1")
         for member in object.members {
             append(" AND ")
@@ -43,6 +45,7 @@ extension ConditionCompiler {
         guard case .array(let conditions) = value else {
             throw .badValue("'\(all ? "and" : "or")' of '_where' is an array of objects, not \(value.kind)")
         }
+        if conditions.isEmpty { try countOne() }
         append(all ? "(1" : "(0")
         for condition in conditions {
             append(all ? " AND " : " OR ")
@@ -57,7 +60,9 @@ extension ConditionCompiler {
             throw .badValue("'_where' has more than \(ConditionCompiler.maximumDepth) levels")
         }
         guard let path = ColumnPath(name, in: view) else { throw ListQuery.unknownColumn(name, view) }
+        try path.checkDepth()
         guard case .object(let operators) = value else { return try append(path, .eq, json: value) }
+        if operators.members.isEmpty { try countOne() }
         append("(1")
         for member in operators.members {
             append(" AND ")
@@ -85,9 +90,10 @@ extension ConditionCompiler {
                 )
             }
             try countOne()
-            try appendAny(elements.count) { (compiler, index) throws(Problem) in
-                try compiler.appendEquality(path, elements[index])
-            }
+            let operand = Operand(path, in: view)
+            var sought = SoughtValues()
+            for element in elements { try sought.add(json: element, of: operand) }
+            append(operand, isOneOf: sought)
             return
         }
         switch operation {
@@ -109,30 +115,17 @@ extension ConditionCompiler {
 
     private mutating func appendEquality(_ path: ColumnPath, _ json: JSONValue) throws(Problem) {
         let operand = Operand(path, in: view)
-        switch json {
-        case .null:
+        var sought = SoughtValues()
+        try sought.add(json: json, of: operand)
+        for (index, value) in sought.values.enumerated() {
+            if index > 0 { append(" OR ") }
+            append(operand, equalsValue: value)
+        }
+        if sought.hasNull {
             append(operand)
             append(" IS NULL")
-        case .string(let string) where operand.form == .plain || operand.form == .text:
-            // A text is a text: where there is no affinity it doesn't equal a number.
-            append(operand)
-            append("=")
-            bind(.text(string))
-        case .number(let number) where operand.hasNoAffinity:
-            guard let value = number.sqlValue else { throw .badValue("a number beyond a double's range") }
-            append(operand, equalsValue: value)
-        case .bool(let bool) where operand.form == .plain || operand.form == .text:
-            // As a body's, where they are 1 and 0; of a JSON value they are no numbers.
-            guard path.members.isEmpty else { return append(operand, isOfType: bool ? "true" : "false") }
-            append(operand)
-            append("=")
-            bind(.integer(bool ? 1 : 0))
-        case .array, .object:
-            throw .badValue(
-                "'\(path.written)' is compared with a text, a number, true, false or null, not \(json.kind)")
-        default:
-            try appendEquality(operand, json.scalarText ?? [])
         }
+        for type in sought.types { append(operand, isOfType: type) }
     }
 }
 

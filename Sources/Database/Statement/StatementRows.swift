@@ -12,7 +12,7 @@ public struct StatementRows: Sendable {
         case text([UInt8])
         case json(JSONValue)
 
-        /// Bytes that it counts for.
+        /// Bytes that it counts for, at least; a JSON value counts for its text.
         var size: Int {
             switch self {
             case .text(let text): text.count

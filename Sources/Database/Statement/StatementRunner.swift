@@ -56,10 +56,16 @@ struct StatementRunner {
         var rows = StatementRows(name: name, result: statement.result, columns: columns.names)
         var bytes = 0
         try run { () throws(SQLiteError) in
-            while try prepared.step() {
+            reading: while try prepared.step() {
                 for column in columns.names.indices {
+                    // Looked at before it is read: a JSON value takes many times its text in memory.
+                    let size = prepared.byteCount(column)
+                    guard bytes + size <= rule.limits.bytes else {
+                        bytes += size
+                        break reading
+                    }
                     let cell = columns.cell(prepared, column)
-                    bytes += cell.size
+                    bytes += max(size, cell.size)
                     rows.cells.append(cell)
                 }
                 rows.count += 1

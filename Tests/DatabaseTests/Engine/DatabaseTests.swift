@@ -497,6 +497,21 @@ final class Folder: Sendable {
         #expect(await ask(database, .get, "t/1").body == #"{"id":1,"a":"x","more":null}"#)
     }
 
+    @Test func `A statement of the map has the columns that another program has given its table`() async throws {
+        try make(["CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)", "INSERT INTO t VALUES(1,'x','y')"])
+        let database = database()
+        defer { database.close() }
+        let statement = DatabaseRule.Statement(sql: "SELECT * FROM t", result: .one)
+        func row() async -> String { await ask(database, .get, "") { $0.statement = statement }.body }
+        #expect(await row() == #"{"id":1,"a":"x","b":"y"}"#)
+        try make(["ALTER TABLE t RENAME COLUMN a TO c"])
+        #expect(await row() == #"{"id":1,"c":"x","b":"y"}"#)
+        try make(["ALTER TABLE t ADD COLUMN d BOOLEAN", "UPDATE t SET d = 1"])
+        #expect(await row() == #"{"id":1,"c":"x","b":"y","d":true}"#)
+        try make(["ALTER TABLE t DROP COLUMN c"])
+        #expect(await row() == #"{"id":1,"b":"y","d":true}"#)
+    }
+
     @Test func `A seed that changes makes the data anew before the next write`() async throws {
         let seeds = TestSeeds("CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1,'old');")
         let database = database(seeds: SeedSource(seeds))

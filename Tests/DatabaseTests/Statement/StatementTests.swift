@@ -65,4 +65,21 @@ import Testing
             #expect(problem?.detail.contains("'sql' has two columns") == true)
         }
     }
+
+    @Test func `A JSON value counts for the rows of a page by its text`() throws {
+        let zeros = [String](repeating: "0", count: 500).joined(separator: ",")
+        let stage = try Stage("CREATE TABLE t(j JSON); INSERT INTO t VALUES ('[\(zeros)]'), ('[\(zeros)]')")
+        func rows(within bytes: Int) throws -> Int {
+            var rule = stage.rule
+            rule.limits.bytes = bytes
+            let runner = StatementRunner(stage.session, DatabaseRule.Statement(sql: "SELECT j FROM t"), rule)
+            return try runner.rows(DatabaseRequest(.get, rule: rule, path: []), name: "items").count
+        }
+        #expect(try rows(within: 2500) == 2)
+        for bytes in [500, 1500] {
+            let problem = #expect(throws: Problem.self) { try rows(within: bytes) }
+            #expect(problem?.status == 400)
+            #expect(problem?.detail.contains("'items' gives more than a page may have") == true)
+        }
+    }
 }
