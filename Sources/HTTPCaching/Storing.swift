@@ -106,7 +106,7 @@ public enum Storing {
 extension ContentPart {
     /// Reads which bytes a 206 holds; nil where no range was asked for, where there is not exactly one valid
     /// Content-Range, or where the Content-Length or the range asked for is another.
-    init?(_ request: CacheRequest, _ response: OriginResponse) {
+    public init?(_ request: CacheRequest, _ response: OriginResponse) {
         guard request.fields.contains(.range), response.fields.count(of: .contentRange) == 1,
             let part = response.fields.withFirst(.contentRange, { ContentPart($0) }) ?? nil
         else { return nil }

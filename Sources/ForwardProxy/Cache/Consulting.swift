@@ -30,7 +30,7 @@ extension LoopContext {
     /// What responses to requests of this client are stored by.
     @inline(__always)
     private func cacheKey(_ uri: TargetURI, _ client: any ExchangeClient) -> CacheKey {
-        client.isLocal || proxy.configuration.allowsPrivateForRemote ? CacheKey(uri) : CacheKey(forRemote: uri)
+        client.isLocal || proxy.configuration.sharesWithRemote ? CacheKey(uri) : CacheKey(forRemote: uri)
     }
 
     /// The straight way for a request that no rule answers: a plain GET of a URL whose stored response is ready.
@@ -52,7 +52,7 @@ extension LoopContext {
         let head = request.head
         return (head.method == .get || head.method == .head) && !request.hasBody && client.takesSerialisedResponse
             && head.fields.present.isDisjoint(with: LoopContext.storedParticular)
-            && (client.isLocal || proxy.configuration.allowsPrivateForRemote)
+            && (client.isLocal || proxy.configuration.sharesWithRemote)
     }
 
     /// Sends the ready bytes of a stored response to a plain request that selects it.
@@ -97,7 +97,8 @@ extension LoopContext {
             }
             entry.noteUse()
             let exchange = serve(entry, .hit(permission), request, key: key, client)
-            if permission == .whileRevalidate {
+            // What only the store is asked for, or may not be stored, leads to no request.
+            if permission == .whileRevalidate, !cacheRequest.directives.onlyIfCached, !cacheRequest.directives.noStore {
                 refresh(entry, request, asked.uri, key, cache, clientIsLocal: client.isLocal)
             }
             return exchange
@@ -176,6 +177,8 @@ extension LoopContext {
         _ entry: StoredEntry, _ request: Request, _ uri: TargetURI, _ key: CacheKey, _ cache: ResponseCache,
         clientIsLocal: Bool
     ) {
+        // No client holds these back, or ends them. What is not validated now is with the next request for it.
+        guard backgroundFetches.count < Fetch.mostInBackground else { return }
         let (flight, isNew) = cache.flights.findOrBegin(key)
         guard isNew else { return }
         let plan = FetchPlan(reason: .stale, selected: entry, isBackground: true)

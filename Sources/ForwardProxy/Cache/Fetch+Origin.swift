@@ -29,9 +29,11 @@ extension Fetch {
         switch Storing.verdict(cacheRequest, target: uri, response, policy: cache.policy) {
         case .store(let stored):
             if let refusal = refusal(of: head, stored) { return pass(head, refusal) }
-            record(head, stored)
+            let part = head.status == 206 ? ContentPart(cacheRequest, response) : nil
+            record(head, stored, announced: part?.range.count)
         case .refuse(let refusal):
-            if isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest) }
+            // One user's response says nothing of what is stored for all.
+            if refusal != .authorization, isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest) }
             pass(head, NotStored(refusal))
         }
     }
@@ -45,7 +47,7 @@ extension Fetch {
     /// Reasons against storing that are not RFC 9111's.
     private func refusal(of head: ResponseHead, _ stored: StoredResponse) -> NotStored? {
         if let length = head.contentLength, !cache.hasRoom(for: stored, of: length, key: key) { return .tooLarge }
-        if uri.scheme == .https, head.contentLength == nil, !head.isChunked { return .unframed }
+        if uri.scheme == .https, head.contentLength == nil, !head.isChunked, head.status != 204 { return .unframed }
         if cache.holdsWhole(of: stored, key: key, for: cacheRequest) { return .heldWhole }
         return nil
     }
@@ -86,9 +88,9 @@ extension Fetch {
 
     private func store(_ recording: Recording) {
         let content = recording.body.retained
-        // A part must be as long as it said.
-        if let part = recording.stored.part {
-            guard content.reduce(0, { $0 &+ $1.readableBytes }) == part.range.count else { return }
+        // A part must be as long as it said, also one that is all there is, which is stored as a 200.
+        if let announced = recording.announced {
+            guard content.reduce(0, { $0 &+ $1.readableBytes }) == announced else { return }
         }
         // A reader that is behind keeps all of it, also when the store has given it up.
         if !recording.body.isLagging { recording.body.reservation.release() }

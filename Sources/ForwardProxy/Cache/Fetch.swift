@@ -102,11 +102,32 @@ final class Fetch: OriginExchange {
 
     func send(_ preconditions: OriginRequest.Preconditions) {
         loop.fetches[ObjectIdentifier(self)] = self
+        if plan.isBackground { limitInBackground() }
         let transfer = OriginTransfer(
             OriginRequest(request, to: uri, identity: loop.proxy.identity, preconditions: preconditions),
             over: connections, loop: loop, clientIsLocal: clientIsLocal)
         self.transfer = transfer
         transfer.start(sink: self)
+    }
+
+    /// How many validations in the background an event loop has under way at most.
+    static let mostInBackground = 64
+
+    /// A validation in the background has as long as an origin may be silent, unless somebody has joined it.
+    private func limitInBackground() {
+        loop.backgroundFetches.insert(ObjectIdentifier(self))
+        guard abandonment == nil else { return }
+        abandonment = loop.eventLoop.assumeIsolated().scheduleTask(
+            in: loop.proxy.configuration.limits.silenceTimeout
+        ) { [weak self] in
+            guard let self else { return }
+            abandonment = nil
+            switch phase {
+            case .awaitingHead: if flight?.hasWaiters != true { cancel() }
+            case .recording(let recording): if !recording.body.hasReaders { cancel() }
+            case .passing, .done: break
+            }
+        }
     }
 
     /// Gives up what the response to an unsafe method has made invalid; the response itself is the newest there is.
@@ -139,7 +160,8 @@ final class Fetch: OriginExchange {
 
     /// No client waits for the response any more.
     private func isAbandoned() {
-        guard client == nil, !plan.isBackground else { return }
+        // The time that one in the background has decides as long as it runs.
+        guard client == nil, !plan.isBackground || abandonment == nil else { return }
         switch phase {
         case .awaitingHead: if flight?.hasWaiters != true { cancel() }
         case .recording(let recording):
@@ -179,7 +201,9 @@ final class Fetch: OriginExchange {
     }
 
     /// Stores the response while it goes to the client, and to the others that wait for it.
-    func record(_ head: ResponseHead, _ stored: StoredResponse) {
+    ///
+    /// - Parameter announced: how many bytes a part says that it has; nil for all other responses.
+    func record(_ head: ResponseHead, _ stored: StoredResponse, announced: Int?) {
         let forwarded = ForwardedHead(head, isHead: false, date: loop.dateStamp())
         let bound = NIOLoopBound(self, eventLoop: loop.eventLoop)
         let loop = loop
@@ -192,7 +216,7 @@ final class Fetch: OriginExchange {
         } onAbandoned: {
             loop.eventLoop.execute { bound.value.isAbandoned() }
         }
-        phase = .recording(Recording(stored, body: body))
+        phase = .recording(Recording(stored, body: body, announced: announced))
         if let client {
             client.record?.outcome = .forwarded
             client.start(
@@ -207,10 +231,16 @@ final class Fetch: OriginExchange {
             _ = subscription.begin()
             subscription.send()
         }
+        shareOrEnd(stored, forwarded.length, body)
+        // Who has waited may not take it, and the client may be gone: then nobody is left who could leave.
+        if client == nil { isAbandoned() }
+    }
+
+    private func shareOrEnd(_ stored: StoredResponse, _ length: Int?, _ body: SharedBody) {
         guard let flight else { return }
         if Reuse.isShareable(stored, with: cacheRequest, at: loop.cacheInstant(), policy: cache.policy) {
             loop.uncollapsible.remove(key)
-            flight.stream(SharedResponse(stored: stored, length: forwarded.length, body: body))
+            flight.stream(SharedResponse(stored: stored, length: length, body: body))
         } else {
             endFlight(isUnshareable: true)
         }
@@ -227,7 +257,7 @@ final class Fetch: OriginExchange {
             phase = .recording(recording)
             if isGivenUp {
                 retireFlight()
-                recording.body.stopRetaining()
+                recording.body.reservation.keep(recording.body.stopRetaining())
                 if !recording.body.hasReaders { return cancel() }
             }
             if recording.body.append(body) { transfer?.acknowledge(body.readableBytes) }
@@ -259,6 +289,7 @@ final class Fetch: OriginExchange {
         phase = .done
         endFlight()
         loop.fetches[ObjectIdentifier(self)] = nil
+        loop.backgroundFetches.remove(ObjectIdentifier(self))
     }
 
     func cancel() {

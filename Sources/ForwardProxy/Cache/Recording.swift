@@ -5,11 +5,14 @@ import NIOCore
 struct Recording {
     let stored: StoredResponse
     let body: SharedBody
+    /// How many bytes a part says that it has; nil for all other responses.
+    let announced: Int?
     /// Whether it is still going to be stored.
     private(set) var isKept = true
     private var size = 0
 
-    init(_ stored: StoredResponse, body: SharedBody) {
+    init(_ stored: StoredResponse, body: SharedBody, announced: Int?) {
+        self.announced = announced
         self.stored = stored
         self.body = body
     }
@@ -20,7 +23,10 @@ struct Recording {
     mutating func add(_ piece: ByteBuffer, to cache: ResponseCache) -> Bool {
         guard isKept else { return true }
         size &+= piece.readableBytes
-        isKept = size <= cache.store.maximumEntry && body.reservation.add(max(64, piece.storageCapacity))
+        isKept = size <= cache.store.maximumEntry && body.reservation.add(Recording.cost(of: piece))
         return isKept
     }
+
+    /// The bytes of memory that a piece takes.
+    static func cost(of piece: ByteBuffer) -> Int { max(64, piece.storageCapacity) }
 }

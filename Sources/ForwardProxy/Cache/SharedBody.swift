@@ -97,19 +97,23 @@ final class SharedBody: Sendable {
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
     /// Gives up what all readers have had, from now on: the body will not be stored.
-    func stopRetaining() {
+    ///
+    /// - Returns: how many bytes of memory are held still, for readers that are behind.
+    func stopRetaining() -> Int {
         state.withLock { state in
             state.isRetained = false
             _ = state.dropTaken()
+            return state.readers.isEmpty ? 0 : state.pieces.reduce(0) { $0 &+ Recording.cost(of: $1) }
         }
     }
 
     // MARK: The readers' side
 
-    /// Begins to read from the start; nil where the start is gone.
+    /// Begins to read from the start; nil where the start is gone, or the body is known to have no end.
     func addReader(wake: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
             guard state.first == 0 else { return nil }
+            if case .failed? = state.end { return nil }
             state.readerCount &+= 1
             state.readers[state.readerCount] = Reader(next: 0, isParked: false, wake: wake)
             return state.readerCount
@@ -117,38 +121,45 @@ final class SharedBody: Sendable {
     }
 
     func next(_ reader: Int) -> Next {
-        let (next, consumed) = state.withLock { state -> (Next, Int) in
-            guard let index = state.readers[reader]?.next else { return (.failed, 0) }
+        let (next, consumed, isFree) = state.withLock { state -> (Next, Int, Bool) in
+            guard let index = state.readers[reader]?.next else { return (.failed, 0, false) }
             let offset = index &- state.first
             if offset < state.pieces.count {
                 let piece = state.pieces[offset: offset]
                 state.readers[reader]?.next = index &+ 1
-                return (.piece(piece), state.dropTaken())
+                let consumed = state.dropTaken()
+                return (.piece(piece), consumed, state.isFree)
             }
             switch state.end {
-            case .complete(let trailers): return (.complete(trailers: trailers), 0)
-            case .failed: return (.failed, 0)
+            case .complete(let trailers): return (.complete(trailers: trailers), 0, false)
+            case .failed: return (.failed, 0, false)
             case nil:
                 state.readers[reader]?.isParked = true
-                return (.parked, 0)
+                return (.parked, 0, false)
             }
         }
+        if isFree { reservation.release() }
         if consumed > 0 { onConsumed(consumed) }
         return next
     }
 
     /// The reader's client has all of it, or is gone.
     func remove(_ reader: Int) {
-        let (consumed, isAbandoned) = state.withLock { state -> (Int, Bool) in
-            guard state.readers.removeValue(forKey: reader) != nil else { return (0, false) }
-            return (state.readers.isEmpty ? 0 : state.dropTaken(), state.readers.isEmpty && state.end == nil)
+        let (consumed, isAbandoned, isFree) = state.withLock { state -> (Int, Bool, Bool) in
+            guard state.readers.removeValue(forKey: reader) != nil else { return (0, false, false) }
+            let consumed = state.readers.isEmpty ? 0 : state.dropTaken()
+            return (consumed, state.readers.isEmpty && state.end == nil, state.isFree)
         }
+        if isFree { reservation.release() }
         if consumed > 0 { onConsumed(consumed) }
         if isAbandoned { onAbandoned() }
     }
 }
 
 extension SharedBody.State {
+    /// Whether all that was retained has been given up, and no room of the store is needed any more.
+    fileprivate var isFree: Bool { !isRetained && first >= acknowledged }
+
     fileprivate mutating func unpark() -> [@Sendable () -> Void] {
         var wakes: [@Sendable () -> Void] = []
         for (id, reader) in readers where reader.isParked {

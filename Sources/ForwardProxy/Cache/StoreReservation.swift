@@ -20,6 +20,14 @@ final class StoreReservation: Sendable {
         return true
     }
 
+    /// Gives back what was taken beyond so many bytes.
+    func keep(_ count: Int) {
+        let held = bytes.exchange(0, ordering: .relaxed)
+        let kept = min(held, max(0, count))
+        bytes.add(kept, ordering: .relaxed)
+        if held > kept { store.release(held &- kept) }
+    }
+
     /// Gives back all that was taken.
     func release() {
         let held = bytes.exchange(0, ordering: .relaxed)

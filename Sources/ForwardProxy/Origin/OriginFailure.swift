@@ -27,6 +27,13 @@ extension ProxyError {
             advice: "Check the name, this machine's resolver, or give the address with --resolve.")
     }
 
+    static func parentNotFound(_ host: String) -> ProxyError {
+        unreachable(
+            status: 502, type: "dns_error",
+            failure: "The name of the parent proxy, through which \(host) is reached, was not found.",
+            advice: "Check --upstream-proxy and this machine's resolver, or reach the host without it (--no-proxy).")
+    }
+
     static func notReached(_ host: String, _ why: String) -> ProxyError {
         unreachable(
             status: 502, type: "connection_refused", failure: "No connection to \(host): \(why).",

@@ -60,6 +60,9 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private var hasAskedForBody = false
     private var interimCount = 0
     private var failure: ProxyError?
+    /// Why an address of the host may not be connected to: the reason for a failure where no other one may be.
+    private var refusal: ProxyError?
+    private var hasAllowedAddress = false
 
     init(_ request: OriginRequest, over connections: OriginConnections, loop: LoopContext, clientIsLocal: Bool) {
         self.request = request
@@ -270,8 +273,11 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
         let verdict = loop.proxy.addressPolicy.judge(
             address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal)
-        guard let refusal = ProxyError(verdict, host: request.host) else { return true }
-        failure = refusal
+        guard let refusal = ProxyError(verdict, host: request.host) else {
+            hasAllowedAddress = true
+            return true
+        }
+        self.refusal = refusal
         return false
     }
 
@@ -288,7 +294,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
                 // Of a response that has begun.
                 result.isSuccess
                     ? .terminated(request.host, "its header section is incomplete")
-                    : ProxyError(result, host: request.host, known: failure))
+                    : ProxyError(result, host: request.host, known: failure ?? (hasAllowedAddress ? nil : refusal))
+            )
         }
     }
 }
@@ -337,7 +344,8 @@ extension ProxyError {
         }
         switch result.kind {
         case .silence: self = .silent(host)
-        case .hostNotFound, .proxyNotFound: self = .dns(host)
+        case .hostNotFound: self = .dns(host)
+        case .proxyNotFound: self = .parentNotFound(host)
         case .notConnected:
             // libcurl's own text does not say why.
             let why = result.osErrno == 0 ? "" : " (\(String(cString: strerror(result.osErrno))))"

@@ -27,6 +27,8 @@ final class LoopContext: @unchecked Sendable {
     let stored: StoredTable
     /// Origin exchanges that go on by themselves, whether or not a client is there.
     var fetches: [ObjectIdentifier: Fetch] = [:]
+    /// Those of them that no client has asked for.
+    var backgroundFetches: Set<ObjectIdentifier> = []
     var uncollapsible = UncollapsibleKeys()
     /// Decides what requests get, by the map in force.
     private(set) var decider: Decider

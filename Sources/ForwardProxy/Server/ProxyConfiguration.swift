@@ -141,6 +141,9 @@ public struct ProxyConfiguration: Sendable {
     public var logsQueryValues = false
 
     public init() {}
+
+    /// Whether clients on other machines may reach all that clients on this one may, so that they share what is stored.
+    var sharesWithRemote: Bool { allowsPrivateForRemote && allowsPrivateForLocal && !allowsMetadata }
 }
 
 extension TimeAmount {

@@ -214,4 +214,19 @@ struct CacheKeyingTests {
         try remote.send("GET \(stage.url("/x")) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         #expect(TestResponse(try remote.receiveAll()).cacheStatus?.hasPrefix("subproxy; hit") == true)
     }
+
+    @Test(
+        "clients on other machines share nothing where they alone may not reach the metadata services of clouds",
+        .kernel(Remote.exists, "an interface beside loopback"))
+    func remoteClientsBesideMetadata() throws {
+        let stage = try echo {
+            $0.allowsPrivateForRemote = true
+            $0.allowsMetadata = true
+        }
+        #expect(try stage.get("/x").status == 200)
+        let remote = try Remote.connect(port: stage.proxy.port)
+        try remote.send("GET \(stage.url("/x")) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(TestResponse(try remote.receiveAll()).cacheStatus?.hasPrefix("subproxy; fwd=uri-miss") == true)
+        #expect(stage.count == 2)
+    }
 }

@@ -88,6 +88,20 @@ struct CacheSharingTests {
         #expect(stage.count == 4)
     }
 
+    @Test("One user's response, which may not be stored, leaves what is stored for all")
+    func personal() throws {
+        let stage = try CacheStage { request, number in
+            let isKnown = request.field("Authorization") != nil
+            return response(
+                "200 OK", isKnown ? ["Cache-Control: max-age=60"] : ["Cache-Control: public, max-age=60"],
+                body: "\(number)")
+        }
+        #expect(try stage.get().body == "1")
+        #expect(try stage.get("/", "Authorization: alice", "Cache-Control: no-cache").body == "2")
+        #expect(try stage.get().body == "1")
+        #expect(stage.count == 2)
+    }
+
     @Test("A field that Connection takes from the request chooses no variant")
     func nominated() throws {
         let stage = try CacheStage { request, _ in
