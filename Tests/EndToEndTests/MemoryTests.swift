@@ -126,6 +126,27 @@ extension EndToEnd {
             #expect(after.descriptors <= before.descriptors, "\(before), \(after)")
         }
 
+        @Test(
+            "Thirty clients that do not read a large mapped file over TLS take less than 2 MiB each, and it comes whole"
+        )
+        func slowReadersOverTLS() throws {
+            let file = String(repeating: "0123456789abcdef", count: mebibyte)
+            let proxy = try DecryptingProxy(
+                "https://mapped.test/file: file.txt", files: ["file.txt": file], workshop: try CertificateWorkshop())
+            let url = "https://mapped.test/file"
+            #expect(try proxy.fetch(url, ["--http1.1"]).output == file)
+            #expect(try proxy.fetch(url, ["--http1.1", "--range", "1000000-8999999"]).output.utf8.count == 8_000_000)
+            let before = proxy.binary.residentBytes
+            let clients = try ChildProcess([
+                "python3", "-B", "\(EndToEnd.scripts)/slowtls.py", "\(proxy.port)", "30", proxy.authority,
+                "mapped.test",
+                "/file",
+            ])
+            try Wait.until { clients.output.contains("ready") || clients.hasEnded }
+            #expect(clients.output == "ready\n", "\(clients.error)")
+            #expect((proxy.binary.residentBytes - before) / 30 < 2 * mebibyte)
+        }
+
         @Test("Two hundred tunnels whose clients do not read hold at most 64 KiB each way, and their bookkeeping")
         func tunnels() throws {
             let sent = Counter()

@@ -46,9 +46,15 @@ final class BodySubscription {
         guard !isSending else { return }
         isSending = true
         defer { isSending = false }
+        var given = 0
         while let reader, let body, let client, client.isWritable {
             switch body.next(reader) {
-            case .piece(let piece): client.send(piece)
+            case .piece(let piece):
+                client.send(piece)
+                given &+= piece.readableBytes
+                guard given >= client.mostUnflushed else { continue }
+                given = 0
+                client.flush()
             case .parked: return
             case .complete(let trailers):
                 end()

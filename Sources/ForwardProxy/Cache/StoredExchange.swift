@@ -57,7 +57,11 @@ final class StoredExchange: Exchange {
         isSending = true
         defer { isSending = false }
         while client.isWritable {
-            while client.isWritable, let slice = slices.popFirst() { client.send(slice) }
+            var given = 0
+            while client.isWritable, given < client.mostUnflushed, let slice = slices.popFirst() {
+                given &+= slice.readableBytes
+                client.send(slice)
+            }
             guard !slices.isEmpty else {
                 self.client = nil
                 end()

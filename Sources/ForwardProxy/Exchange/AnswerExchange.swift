@@ -19,8 +19,10 @@ final class AnswerExchange: Exchange {
     private var handle: NIOFileHandle?
     private var timer: Scheduled<Void>?
     private var reloads = 0
-    /// Bytes of a file have been written that the client takes in first.
+    /// Bytes have been written that the client takes in first.
     private var awaitsWritability = false
+    /// Bytes that were sent since the last flush, where that counts.
+    private var unflushed = 0
 
     /// What has come of a body that may have to be sent on.
     private var held: [ByteBuffer]?
@@ -90,7 +92,7 @@ final class AnswerExchange: Exchange {
         pace = answer.options.rate.map { SendingPace(rate: $0) }
         let isStreamed = plan.variant.body == nil && pieces.contains { if case .range = $0 { true } else { false } }
         if isStreamed, let file = answer.file { return open(file, expecting: plan, answer) }
-        guard pace == nil else {
+        guard pace == nil, client.takesAtOnce(plan.length ?? 0) else {
             client.start(plan.start(isHead: request.isHead))
             return sendNext()
         }
@@ -122,15 +124,13 @@ final class AnswerExchange: Exchange {
         client.flush()
     }
 
-    /// Sends bytes, or a tenth of a second's worth of them where the rule has a rate.
+    /// Sends bytes as far as the client takes them, or a tenth of a second's worth of them where the rule has a rate.
     ///
-    /// - Returns: whether all were sent; else the rest stands first among the pieces and a timer is set.
+    /// - Returns: whether all were sent; else the rest stands first among the pieces, and goes on when the client takes more,
+    ///   or a timer is over.
     private func sendPaced(_ bytes: ByteBuffer) -> Bool {
         guard let client else { return false }
-        guard let pace else {
-            client.send(bytes)
-            return true
-        }
+        guard let pace else { return sendWhileWritable(bytes, client) }
         var rest = bytes
         guard let slice = rest.readSlice(length: min(pace.portion, rest.readableBytes)) else { return true }
         client.send(slice)
@@ -139,6 +139,33 @@ final class AnswerExchange: Exchange {
         pieces[pieces.startIndex] = .bytes(rest)
         sendNext(after: pace.pause(after: slice.readableBytes))
         return false
+    }
+
+    private func sendWhileWritable(_ bytes: ByteBuffer, _ client: any ExchangeClient) -> Bool {
+        let most = client.mostUnflushed
+        guard most != .max else {
+            client.send(bytes)
+            return true
+        }
+        var rest = bytes
+        while rest.readableBytes > 0 {
+            // What is flushed may find that the client has gone.
+            if unflushed >= most {
+                unflushed = 0
+                client.flush()
+            }
+            guard client.isWritable else {
+                pieces[pieces.startIndex] = .bytes(rest)
+                awaitsWritability = true
+                unflushed = 0
+                client.flush()
+                return false
+            }
+            guard let slice = rest.readSlice(length: min(most, rest.readableBytes)) else { break }
+            unflushed &+= slice.readableBytes
+            client.send(slice)
+        }
+        return true
     }
 
     private func sendNext(after pause: TimeAmount) {

@@ -62,7 +62,7 @@ extension LoopContext {
 
     /// Serves a ready answer, at once where it is in memory and the rule doesn't ask for time.
     func serve(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
-        if answer.isPlain {
+        if answer.isPlain, request.isHead || client.takesAtOnce(answer.first.size) {
             if sendOnce(answer, request, client) { return nil }
             let plan = AnswerPlan.make(answer, for: request, date: dateStamp())
             if plan.variant.body != nil || request.isHead {

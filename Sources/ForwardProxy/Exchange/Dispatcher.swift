@@ -135,7 +135,7 @@ extension LoopContext {
         let present = request.head.fields.present
         guard present.isDisjoint(with: particular), method == .get || method == .head,
             client.takesSerialisedResponse, answer.isStraight,
-            answer.isSingle || !present.contains(.acceptEncoding),
+            answer.isSingle || !present.contains(.acceptEncoding), client.takesAtOnce(answer.first.size),
             answer.isFresh(request.receivedAt) || glance(at: answer, request.receivedAt)
         else { return false }
         let second = wallSecond(at: request.receivedAt)

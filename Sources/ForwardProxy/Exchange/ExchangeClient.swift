@@ -106,6 +106,13 @@ extension ExchangeClient {
         send(sealed, range)
     }
 
+    /// How many bytes are sent to it before a flush. TLS copies what it is given, and only behind a flush it counts for
+    /// ``isWritable``; HTTP/2 keeps what it is given until the client takes it.
+    var mostUnflushed: Int { isEncrypted && !takesFieldBlocks ? 64 << 10 : .max }
+
+    /// Whether a body of so many bytes, all of it in memory, may be sent at once, whatever the client takes.
+    func takesAtOnce(_ size: Int) -> Bool { size <= StoredExchange.threshold || mostUnflushed == .max }
+
     /// Whether what is sent has to be here as bytes: for TLS, or for observers.
     var needsBytes: Bool { isEncrypted || (loop.isObserved && record?.observed != nil) }
 

@@ -155,7 +155,10 @@ extension ClientConnection: ExchangeClient {
         let number = resumption.begin()
         let exchange = begin()
         isProcessing = wasProcessing
-        if resumption.end(number) { self.exchange = exchange }
+        if resumption.end(number) {
+            self.exchange = exchange
+            endExchangeIfClosed()
+        }
         if self.exchange == nil { process() }
     }
 

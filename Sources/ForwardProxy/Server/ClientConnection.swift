@@ -197,6 +197,7 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
         deadlines.knownTime = nil
         if exchange == nil { parser.recycle(&request.head) }
+        endExchangeIfClosed()
         // It may be answered already.
         if framing != .none, state.awaitsBody { expect(state.readsGivenUpBody ? .rest : .body) }
     }
@@ -325,6 +326,12 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             record?.fail(reason)
             finishRecord()
         }
+    }
+
+    /// Ends an exchange that has just begun, where the channel was closed while it did, by what it has sent: the closing
+    /// had nobody to tell.
+    func endExchangeIfClosed() {
+        if case .closed = state.phase { endExchange(reason: "client closed the connection") }
     }
 
     func finishRecord() {

@@ -27,6 +27,24 @@ struct CacheServingTests {
         #expect(stage.count == 1)
     }
 
+    @Test("clients that go as soon as they have asked hold nothing of the store")
+    func goneAtOnce() throws {
+        let body = String(repeating: "0123456789abcdef", count: 1 << 16)
+        let stage = try CacheStage {
+            $0.cache.memory = 16 << 20
+        } _: { _, _ in
+            response("200 OK", "Cache-Control: max-age=60", body: body)
+        }
+        // More than there is room for: what is held of one that was given up leaves none for others.
+        for index in 0..<40 {
+            #expect(try stage.get("/\(index)").body == body)
+            for _ in 0..<3 { try stage.begin("/\(index)").close() }
+        }
+        try stage.settle()
+        #expect(try stage.get("/last").cacheStatus == "subproxy; fwd=uri-miss; stored")
+        #expect(try Wait.holds { try stage.get("/last").cacheStatus?.hasPrefix("subproxy; hit") == true })
+    }
+
     @Test("of two variants that suit a request the rules' choice is served, whichever is ready")
     func variants() throws {
         let stage = try CacheStage { request, number in
