@@ -4,12 +4,14 @@
 // What Swift's Glibc module does not show: it is built without _GNU_SOURCE, and variadic functions can't be imported.
 // Functions return the negated errno where the call fails, so that no caller reads errno late.
 
+#include <asm/ioctls.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
 #include <linux/stat.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -311,6 +313,12 @@ static inline int linux_socket_user(
         || found->id.idiag_dport != request.question.id.idiag_dport) return -ENOENT;
     *user = found->idiag_uid;
     return 0;
+}
+
+// Bytes of a TCP socket that were written and that the other side's system has not acknowledged (SIOCOUTQ of tcp(7)).
+static inline int linux_untaken_bytes(int descriptor) {
+    int count = 0;
+    return syscall(SYS_ioctl, descriptor, (unsigned long)SIOCOUTQ, &count) < 0 ? -errno : count;
 }
 
 #endif

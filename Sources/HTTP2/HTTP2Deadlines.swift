@@ -32,6 +32,8 @@ public struct HTTP2Deadlines: Equatable, Sendable {
     private let startedAt: UInt64
     private var idleSince: UInt64
     private var unwritableSince: UInt64?
+    /// Since when the client takes what is written again, and is read from.
+    private var readableSince: UInt64 = 0
     /// When the first part of the frame came that is not complete.
     private var frameSince: UInt64?
 
@@ -43,7 +45,12 @@ public struct HTTP2Deadlines: Equatable, Sendable {
     /// The last stream that was open is closed.
     public mutating func becameIdle(now: UInt64) { idleSince = now }
 
-    public mutating func becameWritable(_ isWritable: Bool, now: UInt64) { unwritableSince = isWritable ? nil : now }
+    public mutating func becameWritable(_ isWritable: Bool, now: UInt64) {
+        unwritableSince = isWritable ? nil : now
+        // It isn't read from meanwhile: what is not complete may wait in the kernel, and has its time again.
+        frameSince = nil
+        readableSince = now
+    }
 
     /// Frames have been read as far as they go.
     ///
@@ -69,7 +76,8 @@ public struct HTTP2Deadlines: Equatable, Sendable {
         }
         if state.phase != .open, hasPassed(patience.header, since: startedAt) { return .close }
         if !isInData, hasPassed(patience.header, since: frameSince) { return .fail }
-        if hasPassed(patience.header, since: state.openBlock?.startedAt) { return .fail }
+        let blockSince = state.openBlock.map { max($0.startedAt, readableSince) }
+        if unwritableSince == nil, hasPassed(patience.header, since: blockSince) { return .fail }
         if hasPassed(patience.silence, since: unwritableSince) { return .giveUp }
         return isIdle && hasPassed(patience.idle, since: idleSince) ? .stop : .none
     }

@@ -61,6 +61,30 @@ struct HTTP2RequestHeadTests {
         #expect(head.fields.firstText(.cookie) == cookie)
     }
 
+    @Test(
+        "A name that is longer than HTTP/1 allows is refused, and passes for no other",
+        arguments: [65_535, 65_536, 65_550])
+    func longName(length: Int) throws {
+        var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
+        let name = "content-length" + String(repeating: "a", count: length - 14)
+        let fields = [
+            (":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test"), (name, "50"),
+        ]
+        var bytes = ByteBuffer()
+        try encoder.encode(headers: HPACKHeaders(fields), to: &bytes)
+        var decoder = HPACKReader(maxBytes: 1 << 18, maxLines: 25)
+        let block = try decode(Array(buffer: bytes), with: &decoder)
+        #expect(!block.isTooLarge)
+        guard length > 65_535 else {
+            let head = try HTTP2RequestHead.make(block, hasContent: false, maxTargetBytes: 1 << 10)
+            #expect(head.fields.lines.contains { $0.nameLength == 65_535 })
+            return
+        }
+        #expect(throws: HTTP2RequestError.tooLarge) {
+            _ = try HTTP2RequestHead.make(block, hasContent: false, maxTargetBytes: 1 << 10)
+        }
+    }
+
     @Test("A trailer section has the limits of HTTP/1", arguments: [(64, 10, true), (65, 10, false), (2, 9000, false)])
     func trailers(count: Int, length: Int, isTaken: Bool) throws {
         var encoder = HPACKEncoder(allocator: ByteBufferAllocator())

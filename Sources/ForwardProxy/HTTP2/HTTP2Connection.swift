@@ -1,7 +1,9 @@
 import Basics
+import CLinux
 import HTTP2
 import HTTPSemantics
 import NIOCore
+import NIOPosix
 
 /// One HTTP/2 connection inside a decrypted tunnel: frames in and out, the limits that keep a client from costing
 /// others, and a stream for each request (RFC 9113).
@@ -36,6 +38,17 @@ final class HTTP2Connection: ChannelDuplexHandler {
     private var readIsPending = false
     /// Why the connection is closed, where the client has not done it.
     private var cutReason: String?
+    /// Set from when all is done that this connection is for.
+    private var ending: Ending?
+
+    /// A connection whose last bytes are on their way.
+    private struct Ending {
+        /// Whether the kernel has them.
+        var isWritten = false
+        /// How many the client's system did not have when this was last looked at, and since when.
+        var untaken = Int.max
+        var since: UInt64
+    }
 
     // What is sent.
     var output = ByteBuffer()
@@ -143,9 +156,11 @@ final class HTTP2Connection: ChannelDuplexHandler {
         loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { context.close(promise: nil) }
     }
 
-    /// Frames have been read as far as they go.
+    /// Frames have been read as far as they go. That is not all where the client takes nothing: then what is left may be
+    /// whole frames, which are no fault of the client's.
     func noteRead(tookFrame: Bool) {
-        deadlines.read(tookFrame: tookFrame, isInFrame: input.readableBytes > 0, now: monotonicNanoseconds())
+        let isInFrame = input.readableBytes > 0 && context?.channel.isWritable == true
+        deadlines.read(tookFrame: tookFrame, isInFrame: isInFrame, now: monotonicNanoseconds())
     }
 
     func remove(_ stream: HTTP2Stream, byProxy: Bool) {
@@ -156,20 +171,57 @@ final class HTTP2Connection: ChannelDuplexHandler {
         closeIfDone()
     }
 
+    /// Closes a connection that takes no more streams, and has none, behind all that was written: a channel that is closed
+    /// drops what is pending.
     func closeIfDone() {
-        guard streams.isEmpty, state.isLeaving else { return }
+        guard streams.isEmpty, state.isLeaving, ending == nil, let context else { return }
+        // Where the client alone is leaving it has not been told that none is taken.
+        _ = state.stop()
         flushOutput()
+        ending = Ending(since: monotonicNanoseconds())
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
+            self?.ending?.isWritten = true
+            self?.closeIfTaken()
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    }
+
+    /// Closes when the client's system has all that was sent. What the client sends to one that is closed, as it does while
+    /// it reads, makes the kernel reset the connection and drop what it still had to send.
+    private func closeIfTaken() {
+        guard ending?.isWritten == true, untakenBytes == 0 else { return }
         context?.close(promise: nil)
+    }
+
+    /// Bytes that were written and that the client's system has not acknowledged; 0 where that can't be asked.
+    private var untakenBytes: Int {
+        guard let context else { return 0 }
+        let pending = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
+        let sent = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { linux_untaken_bytes($0) }
+        return (pending ?? 0) &+ Int(max(0, sent ?? 0))
     }
 }
 
 extension HTTP2Connection: TimedConnection {
     var activity: ConnectionActivity {
-        if state.phase == .failed { return .closing }
+        if state.phase == .failed || ending != nil { return .closing }
         return streams.isEmpty ? .idle : .active
     }
 
     func check(now: UInt64) {
+        if let ending {
+            let untaken = untakenBytes
+            if untaken < ending.untaken {
+                self.ending?.untaken = untaken
+                self.ending?.since = now
+            } else if now > ending.since, now &- ending.since > limits.silenceTimeout.clampedNanoseconds {
+                return cut()
+            }
+            return closeIfTaken()
+        }
         let action = deadlines.check(
             state, isIdle: streams.isEmpty, isInData: input.isDataFrame, patience: HTTP2Patience(limits), now: now)
         switch action {
@@ -184,9 +236,12 @@ extension HTTP2Connection: TimedConnection {
     /// Lets the streams that are open finish, and takes no more.
     func stop() {
         guard state.stop() else { return }
+        // A client that has all that was sent to it can lose no more than the GOAWAY, and may be gone without a word: it isn't
+        // waited for.
+        let isDone = streams.isEmpty && output.readableBytes == 0 && untakenBytes == 0
         writeGoAway(.noError)
         flushOutput()
-        closeIfDone()
+        if isDone { context?.close(promise: nil) } else { closeIfDone() }
     }
 
     func cut() { cut("the proxy stopped") }
