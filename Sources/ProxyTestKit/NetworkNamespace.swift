@@ -11,8 +11,8 @@ public enum NetworkNamespace {
     /// - Returns: a process there, with which it ends.
     /// - Throws: ``Socket/Failure`` where it can't be made or joined with.
     public static func neighbour(at address: String) throws -> ChildProcess {
-        let other = try ChildProcess(wrapper + ["sh", "-c", "echo ready; exec sleep 280"])
-        try Wait.until(seconds: 20) { other.output.contains("ready") }
+        let other = try ChildProcess(wrapper + ["sh", "-c", "echo ready; exec sleep 3600"])
+        try Wait.until { other.output.contains("ready") }
         let link = """
             ip link add near type veth peer name far netns \(other.identifier) && \
             ip address add 192.0.2.1/32 dev near && ip link set near up && ip route add \(address) dev near && \

@@ -21,13 +21,13 @@ public final class NotifySocket {
             }
         }
         guard result == 0 else { throw SystemCallError(code: errno) }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }
 
-    /// The next message; nil if none comes within a minute.
+    /// The next message; nil if none comes within five minutes.
     public func next() -> String? {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(descriptor, &buffer, buffer.count, 0)

@@ -29,7 +29,8 @@ public struct OnThreads: TestTrait, SuiteTrait, TestScoping {
 
 /// Lets so many tests run at once, and the others wait, first come, first served.
 final class TestTurns: Sendable {
-    static let shared = TestTurns(4 * max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))))
+    // No more than that: each has a program that watches files, and a user has 128 instances of inotify.
+    static let shared = TestTurns(min(64, 4 * max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))))
     /// For tests that start browsers, each of which has many processes. They don't wait for the others' turns.
     static let browsers = TestTurns(max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))))
 

@@ -76,6 +76,21 @@ public final class Socket: @unchecked Sendable {
     public static func listen(
         isOnAllAddresses: Bool = false, backlog: CInt = 512, receiveBuffer: CInt? = nil
     ) throws -> (socket: Socket, port: UInt16) {
+        let (socket, port) = try bound(isOnAllAddresses: isOnAllAddresses, receiveBuffer: receiveBuffer)
+        guard Glibc.listen(socket.descriptor, backlog) == 0 else { throw Failure.failed("listen", code: errno) }
+        return (socket, port)
+    }
+
+    /// Takes a free port of 127.0.0.1 at which nobody is let in: whoever connects to it is refused.
+    ///
+    /// - Throws: ``Failure/failed(_:code:)`` where there is no socket, or no port is free.
+    public static func reserve() throws -> (socket: Socket, port: UInt16) {
+        try bound(isOnAllAddresses: false, receiveBuffer: nil)
+    }
+
+    private static func bound(
+        isOnAllAddresses: Bool, receiveBuffer: CInt?
+    ) throws -> (socket: Socket, port: UInt16) {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Failure.failed("socket", code: errno) }
         let socket = Socket(taking: descriptor)
@@ -89,11 +104,10 @@ public final class Socket: @unchecked Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> CInt in
-                guard bind(descriptor, pointer, length) == 0, Glibc.listen(descriptor, backlog) == 0 else { return -1 }
-                return getsockname(descriptor, pointer, &length)
+                bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
             }
         }
-        guard result == 0 else { throw Failure.failed("listen", code: errno) }
+        guard result == 0 else { throw Failure.failed("bind", code: errno) }
         return (socket, UInt16(bigEndian: address.sin_port))
     }
 

@@ -13,7 +13,7 @@ public struct SystemCallError: Error {
 ///
 /// - Throws: ``SystemCallError`` where it can't be opened, or read.
 public func contents(_ path: String) throws -> [UInt8] {
-    guard let file = fopen(path, "r") else { throw SystemCallError() }
+    guard let file = fopen(path, "re") else { throw SystemCallError() }
     defer { fclose(file) }
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
@@ -60,7 +60,7 @@ public final class TemporaryFolder: Sendable {
     /// - Throws: ``SystemCallError`` where the file can't be opened.
     @discardableResult
     public func write(_ name: String, _ text: String) throws -> String {
-        guard let file = fopen(at(name), "w") else { throw SystemCallError() }
+        guard let file = fopen(at(name), "we") else { throw SystemCallError() }
         defer { fclose(file) }
         fputs(text, file)
         return at(name)

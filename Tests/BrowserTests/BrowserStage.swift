@@ -12,6 +12,7 @@ enum BrowserTests {
     static var options: BrowserOptions {
         var options = BrowserOptions(executable: InstalledProgram.chromium)
         options.hasNoSandbox = geteuid() == 0
+        options.commandTime = 600_000
         return options
     }
 
@@ -122,6 +123,7 @@ final class Frozen {
     init(_ site: Site, _ path: String = "/", _ change: (inout PageCapture) -> Void = { _ in }) throws {
         self.site = site
         var capture = PageCapture(url: site.url(path))
+        capture.time = 600_000
         change(&capture)
         let session = try BrowserTests.shared()
         result = try capture.capture(in: session)
@@ -139,19 +141,19 @@ final class Frozen {
     }
 
     func value(_ expression: String) throws -> JSONValue {
-        let deadline = Deadline(milliseconds: 20_000)
+        let deadline = Deadline(milliseconds: 600_000)
         return try page.mainScript("({ value: () => \(expression) })", until: deadline).call("value", until: deadline)
     }
 
     func picture(isFull: Bool) throws -> [UInt8] {
-        try page.screenshot(isFull: isFull, until: Deadline(milliseconds: 20_000))
+        try page.screenshot(isFull: isFull, until: Deadline(milliseconds: 600_000))
     }
 
     var requests: [PageRequest] { page.requests }
 
     /// The value of an expression in the first frame whose URL ends so.
     func text(_ expression: String, inFrame end: String) throws -> String {
-        let deadline = Deadline(milliseconds: 20_000)
+        let deadline = Deadline(milliseconds: 600_000)
         let tree = try page.frameTree(until: deadline)
         let frame = try #require(tree.frames.first { $0.id != page.target && $0.url.hasSuffix(end) })
         return try IsolatedScript(

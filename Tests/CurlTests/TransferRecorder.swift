@@ -157,6 +157,9 @@ func latin1(_ text: String) -> [UInt8] { text.unicodeScalars.map { UInt8(truncat
 func makeLoop(_ change: (inout TransferLoopConfiguration) -> Void = { _ in }) throws -> TransferLoop {
     _ = misleadingEnvironment
     var configuration = TransferLoopConfiguration()
+    // No test is about these limits where it doesn't set them, however slow the machine is, or its name server.
+    configuration.connectTimeoutMilliseconds = 600_000
+    configuration.silenceTimeoutMilliseconds = 600_000
     change(&configuration)
     return try TransferLoop(configuration)
 }

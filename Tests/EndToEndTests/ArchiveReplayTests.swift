@@ -412,7 +412,8 @@ struct ArchiveReplayTests {
         try folder.write("new.har", Self.har((0..<3).map { Self.entry("http://a.test/\($0)", "a\($0)") }))
         try #require(rename("\(folder.path)/new.har", first) == 0)
         // A map that is not put in force must not change the one that is.
-        try folder.write("m.yaml", "archives: [first.har, second.har, none.har]\n")
+        try folder.write("new.yaml", "archives: [first.har, second.har, none.har]\n")
+        try #require(rename(folder.at("new.yaml"), folder.at("m.yaml")) == 0)
         try Wait.until {
             try binary.get("http://127.0.0.1:\(binary.port)/metrics").text.contains(
                 #"subproxy_reloads_total{subject="map",result="failure"} 1"#)

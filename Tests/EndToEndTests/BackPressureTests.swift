@@ -157,7 +157,7 @@ extension EndToEnd {
                 last = written.value
                 guard Wait.keeps(for: 0.5, { written.value == last }) else { return false }
                 held = last - (try Self.queuedBytes([served.binary.port, origin.port]))
-                return size < mebibyte || held > 384 << 10
+                return written.value == last && (size < mebibyte ? held <= size + (96 << 10) : held > 384 << 10)
             }
             print("--max-body-buffer \(size), \(isDownload ? "down" : "up"): \(last) written, \(held) held")
             #expect(last < most)

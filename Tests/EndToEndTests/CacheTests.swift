@@ -44,7 +44,7 @@ extension EndToEnd {
         func fiftyClientsAtOnce() async throws {
             let origin = try ScriptedOrigin(
                 fields: "Cache-Control: max-age=60\r\n", body: String(repeating: "s", count: 5000))
-            let served = try ServedMap(options: ["--threads", "2"])
+            let served = try ServedMap(options: ["--threads", "2", "--collapse-timeout", "5m"])
             let binary = served.binary
             for round in 1...10 {
                 let answers = try await atOnce(50) { _ in try binary.get("http://127.0.0.1:\(origin.port)/\(round)") }

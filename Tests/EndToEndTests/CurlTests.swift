@@ -141,7 +141,7 @@ extension EndToEnd {
             let path = try served.folder.write("upload", String(repeating: "u", count: 3_000_000))
             let answer = try curl(
                 [
-                    "--upload-file", path, "-H", "Expect: 100-continue", "--expect100-timeout", "10", "--write-out",
+                    "--upload-file", path, "-H", "Expect: 100-continue", "--expect100-timeout", "300", "--write-out",
                     " %{http_code} %{size_upload}", "http://127.0.0.1:\(origin.port)/up",
                 ])
             #expect(answer.output == (isAccepted ? "3000000 200 3000000" : "too large 413 0"))

@@ -16,7 +16,7 @@ extension EndToEnd {
             """)
         func idle() throws {
             let count = min(IdleConnections.most, DescriptorLimit.raise() - 200)
-            let served = try ServedMap()
+            let served = try ServedMap(options: ["--idle-timeout", "1h"])
             let binary = served.binary
             for _ in 0..<50 { #expect(try binary.get(IdleConnections.url).text == "x") }
             let nothing = Footprint(residentBytes: 0, openDescriptors: [])

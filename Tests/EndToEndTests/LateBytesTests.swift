@@ -37,7 +37,7 @@ extension EndToEnd {
             if way == "parent" { options = ["--upstream-proxy", "http://127.0.0.1:\(ports[0])"] }
             let proxy = try ServedMap("http://unused.test/: { text: unused }", options: options)
             try "\(proxy.binary.port)".write(toFile: portFile, atomically: true, encoding: .utf8)
-            try script.finish(seconds: isHeavy ? 900 : 120)
+            try script.finish(seconds: isHeavy ? 900 : 2 * Wait.limit)
             // Of ten paths one is asked for with HEAD.
             let stored = (0..<rounds).filter { $0 % 10 != 0 }.count * 5
             let last = script.output.split(separator: "\n").last.map(String.init)

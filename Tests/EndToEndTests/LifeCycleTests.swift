@@ -109,7 +109,7 @@ extension EndToEnd {
                 try connection.respond(body: "late")
                 return true
             }
-            let served = try ServedMap()
+            let served = try ServedMap(options: ["--shutdown-grace", "5m"])
             let client = try served.binary.connect()
             try client.sendRequest("GET", "http://127.0.0.1:\(origin.port)/")
             #expect(Wait.holds { asked.value == 1 })

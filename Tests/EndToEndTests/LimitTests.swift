@@ -41,8 +41,8 @@ extension EndToEnd {
 
         @Test("Each client of an origin that is not there, or is refused by policy, learns which")
         func unreachable() throws {
-            let (listener, port) = try Socket.listen()
-            listener.close()
+            let (reserved, port) = try Socket.reserve()
+            defer { reserved.close() }
             let served = try ServedMap(tunnelsTo: port)
             let response = try served.binary.get("http://127.0.0.1:\(port)/")
             #expect(response.status == 502)

@@ -165,7 +165,9 @@ extension EndToEnd {
             #expect(try count("success") == 0)
             binary.process.send(SIGHUP)
             #expect(Wait.holds { (try? count("success")) == 1 })
-            try served.folder.write("m.yaml", "substitutions: 1\n")
+            // In one step: an empty map would be another failure.
+            try served.folder.write("new.yaml", "substitutions: 1\n")
+            try #require(rename(served.folder.at("new.yaml"), served.mapPath) == 0)
             #expect(Wait.holds { (try? count("failure")) == 1 })
             #expect(try count("success") == 1)
         }
@@ -186,7 +188,7 @@ extension EndToEnd {
 
         @Test("/healthz is 200 while the proxy serves, and 503 for a request that comes while it stops")
         func health() throws {
-            let served = try ServedMap(options: ["--shutdown-grace", "5m", "--threads", "1"])
+            let served = try ServedMap(options: ["--shutdown-grace", "5m", "--header-timeout", "5m", "--threads", "1"])
             let binary = served.binary
             let idle = try binary.connect()
             for method in ["GET", "HEAD"] {

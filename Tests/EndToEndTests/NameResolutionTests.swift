@@ -62,8 +62,8 @@ extension EndToEnd {
 
         private func askOddNames(_ network: Network) throws {
             let origin = try ScriptedOrigin(fields: "Connection: close\r\n", body: "found")
-            let (closed, closedPort) = try Socket.listen()
-            closed.close()
+            let (closed, closedPort) = try Socket.reserve()
+            defer { closed.close() }
             let served = try network.serve([], tunnelsTo: origin.port)
             let impatient = try network.serve(["--connect-timeout", "1s"], tunnelsTo: origin.port)
             let cases: [(host: String, port: UInt16, status: Int, error: String)] = [
@@ -111,6 +111,8 @@ extension EndToEnd {
                 "http://given.test:\(origin.port)/": "found",
             ]
             for (url, text) in urls { #expect(try binary.get(url).text == text) }
+            // The thread that watches the map may begin later than the first request.
+            try Wait.until { binary.openDescriptors.contains { $0.contains("inotify") } }
             let before = binary.footprint
             let clients = try (0..<200).map { try begin(binary, "silent.\($0).test", origin.port) }
             for round in 0..<10 {

@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEnd {
     /// Which addresses are the proxy's own machine's, at each moment.
-    @Suite("Own addresses", .enabled(if: NetworkNamespace.isAvailable, "needs root"))
+    @Suite("Own addresses", .kernel(NetworkNamespace.isAvailable, "namespaces of networks"))
     struct OwnAddresses {
         /// Addresses for documentation, which are public ones to the proxy (RFC 5737, RFC 3849).
         private static let addresses = ["203.0.113.7", "2001:db8::7"]
@@ -17,7 +17,7 @@ extension EndToEnd {
         private static func askFromAfar(_ url: String, _ more: [String] = []) throws -> String {
             try ChildProcess.run(
                 [
-                    "curl", "--disable", "--silent", "--max-time", "10", "--noproxy", "", "--interface", "10.77.1.2",
+                    "curl", "--disable", "--silent", "--max-time", "300", "--noproxy", "", "--interface", "10.77.1.2",
                     "-x", "http://10.77.1.1:3128", "--output", "/dev/null", "--write-out",
                     "%{http_code}%{http_connect}", url,
                 ] + more

@@ -23,8 +23,7 @@ struct ReplayedFileTests {
     }
 
     private static func failures(_ binary: RunningBinary) throws -> Bool {
-        try binary.get("http://127.0.0.1:\(binary.port)/metrics").text.contains(
-            #"subproxy_reloads_total{subject="map",result="failure"} 1"#)
+        try EndToEnd.Metrics.value(#"subproxy_reloads_total{subject="map",result="failure"}"#, binary) ?? 0 >= 1
     }
 
     @Test("What is retained is answered from memory when the archive was changed in place, and all else is 503")

@@ -54,7 +54,10 @@ extension InBrowsers {
 
         private func save(_ options: [String] = []) throws -> SubproxyProcess.Finished {
             try SubproxyProcess.run(
-                ["save", url("/account"), "-o", folder.at("a.har"), "--browser", InstalledProgram.chromium]
+                [
+                    "save", url("/account"), "-o", folder.at("a.har"), "--browser", InstalledProgram.chromium,
+                    "--timeout", "900s",
+                ]
                     + (geteuid() == 0 ? ["--no-sandbox"] : []) + options, environment: ["TMPDIR": folder.at("tmp")])
         }
 

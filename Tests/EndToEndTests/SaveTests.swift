@@ -424,7 +424,8 @@ extension InBrowsers {
             #expect(try report(site.url("/quirks"), "w.warc.gz").format == "warc.gz")
             let list = try folder.write("one.txt", site.url("/quirks"))
             let options =
-                ["--browser", InstalledProgram.chromium, "--json"] + (geteuid() == 0 ? ["--no-sandbox"] : [])
+                ["--browser", InstalledProgram.chromium, "--json", "--timeout", "900s"]
+                + (geteuid() == 0 ? ["--no-sandbox"] : [])
             for format in ["folder", "warc.gz", "mhtml"] {
                 let saved = try SubproxyProcess.run(
                     ["save", "-i", list, "-o", folder.at("f"), "--format", format] + options,
@@ -484,6 +485,8 @@ extension InBrowsers {
             try fails(64, "has a name or a password in it", save("http://u:p@a.test/", "old.mhtml"))
             try fails(
                 73, "the picture", save(site.url("/quirks"), "old.mhtml", ["--screenshot", folder.at("none/x.png")]))
+            try fails(
+                73, "is no regular file", save(site.url("/quirks"), "old.mhtml", ["--screenshot", "/dev/null"]))
             try fails(76, "status 404", save(site.url("/elsewhere"), "old.mhtml", ["--wait", "2s"]))
             if geteuid() == 0 {
                 try fails(
@@ -522,7 +525,9 @@ extension InBrowsers {
                 "urls.txt",
                 "\u{FEFF}# pages\n\(site.url("/quirks"))\n\n\(site.url("/none/deep/page"))\n\(site.url("/text"))\n\(site.url("/quirks"))\n"
             )
-            let options = ["--browser", InstalledProgram.chromium] + (geteuid() == 0 ? ["--no-sandbox"] : [])
+            let options =
+                ["--browser", InstalledProgram.chromium, "--timeout", "900s"]
+                + (geteuid() == 0 ? ["--no-sandbox"] : [])
             let finished = try SubproxyProcess.run(
                 ["save", "-i", folder.at("urls.txt"), "-o", folder.at("pages"), "--jobs", "2"] + options,
                 environment: surroundings())

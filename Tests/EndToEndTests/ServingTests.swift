@@ -216,7 +216,7 @@ struct ServingTests {
     @Test("An exchange under way is waited for when it stops, and a second signal ends it at once")
     func secondSignal() throws {
         let origin = try ListeningSocket()
-        let process = try serve()
+        let process = try serve(["--shutdown-grace", "10m"])
         let port = try port(of: process)
         let client = try SubproxyProcess(
             ["-sS", "-x", "http://127.0.0.1:\(port)", "http://127.0.0.1:\(origin.port)/"], program: "curl")

@@ -178,7 +178,8 @@ extension InBrowsers {
             #expect(fifty.shown == "http://b.test/page25?n=25#f25")
             #expect(fifty.back == ["http://a.test/page24?n=24#f24", "http://d.test/page23?n=23#f23"])
             // Of one load, whatever the number of entries.
-            #expect(served.binary.log.split(separator: "\n").count { $0.contains("/sessions/fifty/") } == 3)
+            #expect(
+                Wait.holds { served.binary.log.split(separator: "\n").count { $0.contains("/sessions/fifty/") } == 3 })
         }
 
         @Test("Chromium restores fifty pages by one load", .program(InstalledProgram.chromium, of: "chromium"))

@@ -115,7 +115,7 @@ extension EndToEnd {
             // The proxy, which has the same limit, needs some for the others.
             let count = min(10_000, DescriptorLimit.raise() - slow - 500)
             let served = try ServedMap(options: [
-                "--max-connections", "\(count + slow + 200)", "--header-timeout", "3s",
+                "--max-connections", "\(count + slow + 200)", "--header-timeout", "3s", "--idle-timeout", "1h",
             ])
             let binary = served.binary
             for _ in 0..<20 { #expect(try binary.get("http://mapped.test/x").text == "x") }

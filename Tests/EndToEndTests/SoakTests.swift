@@ -110,7 +110,7 @@ extension EndToEnd {
             let echo = try RawOrigin.echo()
             let workshop = try CertificateWorkshop()
             let secure = try TLSOrigin(
-                try workshop.make("mapped.test"), ["--life", "\(Int(Soak.seconds) + 120)"])
+                try workshop.make("mapped.test"), ["--life", "\(Int(Soak.seconds) + 3600)"])
             let rules = ["http://mapped.test/x: { text: x }", "http://mapped.test/file: file.txt"]
             let secureRules =
                 [

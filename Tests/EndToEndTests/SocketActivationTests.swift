@@ -169,7 +169,9 @@ extension EndToEnd {
                 #expect(Wait.keeps(for: 0.3) { process.status == nil })
                 process.send(SIGTERM)
                 #expect(try process.finish() == 0)
+                _ = manager.notifications.waiting()
                 process = try manager.start(["--threads", "2"])
+                _ = try manager.readyStatus()
             }
             #expect(Wait.keeps(for: 0.5) { process.status == nil })
             isOver.add()

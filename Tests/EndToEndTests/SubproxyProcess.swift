@@ -102,7 +102,7 @@ final class ListeningSocket {
             }
         }
         guard result else { throw SystemCallError(code: errno) }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         port = UInt16(bigEndian: address.sin_port)
     }

@@ -101,7 +101,7 @@ extension EndToEnd {
                 }
             }
             try injection.end()
-            #expect(binary.log.split(separator: "\n").count { $0.contains(reason) } == 4)
+            #expect(Wait.holds { binary.log.split(separator: "\n").count { $0.contains(reason) } == 4 })
             #expect(try binary.get(url).text == "forwarded")
             #expect(Wait.holds { binary.openDescriptors.count <= before.descriptors })
         }

@@ -30,16 +30,6 @@ struct CachedStateTests {
 
     private static let second: UInt64 = 1_000_000_000
 
-    /// Waits until a change bears another time than those before it, which some kernels give in steps.
-    private func passTick() {
-        let before = sandbox.identity(".").changed
-        repeat {
-            usleep(1000)
-            sandbox.write("", to: "tick")
-            sandbox.remove("tick")
-        } while sandbox.identity(".").changed == before
-    }
-
     private func store(places: Int) -> RetainedFiles {
         RetainedFiles(
             limits: RetentionLimits(memory: 1 << 20, file: 1 << 16), now: clock.read, onEvict: { _ in },
@@ -166,7 +156,7 @@ struct CachedStateTests {
         let later = Self.second + way.since
         #expect((file.descriptor(at: later) != nil) == (way == .descriptor))
         #expect(file.wasInKernel(at: later) == (way == .pathLately))
-        passTick()
+        sandbox.passTick()
         perform(edit)
         #expect(store.glance(at: file, now: later) == nil)
         #expect(store.recheck(file).name.hasPrefix(edit.expected), "\(store.recheck(file).name)")
@@ -192,12 +182,12 @@ struct CachedStateTests {
         let file = try store.load(sandbox.root, "a/d/g".bytes)
         #expect(file.variants.count == 2)
         #expect(store.glance(at: file, now: Self.second) != nil)
-        passTick()
+        sandbox.passTick()
         sandbox.write("OTHER", to: "a/d/g.gz")
         #expect(store.glance(at: file, now: 2 * Self.second) == nil)
         let edited = try store.load(sandbox.root, "a/d/g".bytes)
         #expect(store.glance(at: edited, now: 3 * Self.second) != nil)
-        passTick()
+        sandbox.passTick()
         sandbox.remove("a/d/g.gz")
         #expect(store.glance(at: edited, now: 4 * Self.second) == nil)
     }
@@ -205,7 +195,7 @@ struct CachedStateTests {
     @Test("Another name in the folder is looked at once, and then known")
     func otherName() throws {
         let file = try store.load(sandbox.root, "a/d/f".bytes)
-        passTick()
+        sandbox.passTick()
         sandbox.write("new", to: "a/d/n")
         #expect(store.glance(at: file, now: Self.second) == nil, "it could be a sibling")
         #expect(store.recheck(file).name == "current")

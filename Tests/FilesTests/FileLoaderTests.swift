@@ -54,6 +54,7 @@ struct FileLoaderTests {
         #expect(edited.variants.count == 1)
         // So it stays, whatever is looked at again, until the sibling is made anew.
         #expect(try loader().load(sandbox.root, path, mode: .retain, after: edited).variants.count == 1)
+        sandbox.passTick()
         sandbox.write("new, coded", to: "a.js.br")
         sandbox.setModified("a.js.br", seconds: 10)
         #expect(try loader().load(sandbox.root, path, mode: .retain, after: edited).variants.count == 2)

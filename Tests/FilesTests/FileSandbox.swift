@@ -53,6 +53,17 @@ final class FileSandbox: Sendable {
         symlink(target, at(name))
     }
 
+    /// Waits until a change bears another time than those before it: before Linux 6.13 they come in steps of some
+    /// milliseconds, and a file that is written anew within one looks as it did.
+    func passTick() {
+        let before = identity(".").changed
+        repeat {
+            usleep(1000)
+            write("", to: "tick")
+            remove("tick")
+        } while identity(".").changed == before
+    }
+
     func rename(_ old: String, to new: String) { _ = Glibc.rename(at(old), at(new)) }
 
     /// Swaps two entries in one step (renameat2(2), whose flag Swift's Glibc does not show).

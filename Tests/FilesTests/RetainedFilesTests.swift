@@ -37,8 +37,10 @@ struct RetainedFilesTests {
         let store = store()
         let root = sandbox.root
         let first = try store.load(root, "f".bytes)
+        sandbox.passTick()
         sandbox.write("two", to: "f")
         #expect(store.recheck(first).name == "changed: two")
+        sandbox.passTick()
         sandbox.write("three", to: "tmp")
         sandbox.rename("tmp", to: "f")
         let third = try store.load(root, "f".bytes)
@@ -56,6 +58,7 @@ struct RetainedFilesTests {
         sandbox.setModified("f", seconds: 1000)
         let store = store()
         let first = try store.load(sandbox.root, "f".bytes)
+        sandbox.passTick()
         sandbox.write("two", to: "f")
         sandbox.setModified("f", seconds: 1000)
         #expect(store.recheck(first).name == "changed: two")
@@ -128,6 +131,7 @@ struct RetainedFilesTests {
         #expect(evicted.all == ["f"])
         #expect(store.statistics.entries == 0 && store.statistics.bytes == 0)
         #expect(throws: FileRefusal.notFound) { try store.load(root, "f".bytes) }
+        sandbox.passTick()
         sandbox.write("two", to: "f")
         #expect(store.recheck(first).name == "changed: two")
     }

@@ -37,6 +37,11 @@ final class TestProxy {
         configuration.listeners = [try SocketAddress(ipAddress: "127.0.0.1", port: 0)]
         configuration.threads = 1
         configuration.limits.shutdownGrace = .milliseconds(200)
+        // No test is about these limits where it doesn't set them, however slow the machine is, or its name server.
+        configuration.limits.connectTimeout = .minutes(10)
+        configuration.limits.silenceTimeout = .minutes(10)
+        configuration.limits.headerTimeout = .minutes(10)
+        configuration.limits.collapseTimeout = .minutes(10)
         configure(&configuration)
         log = Pipe()
         var logger = Logger(label: "test")
@@ -57,7 +62,7 @@ final class TestProxy {
         try content.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
     }
 
-    func connect(seconds: Int = 60) throws -> Socket { try Socket.connect(port: port, seconds: seconds) }
+    func connect(seconds: Int = Int(Wait.limit)) throws -> Socket { try Socket.connect(port: port, seconds: seconds) }
 
     /// Sends a request with `Connection: close` and reads the response to its end.
     func exchange(

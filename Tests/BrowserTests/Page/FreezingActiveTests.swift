@@ -12,7 +12,7 @@ extension BrowserTests {
         private func targets(of frozen: Frozen) throws -> Set<String> {
             let page = try BrowserTests.shared().openPage(PageOptions(host: frozen.site.url("/")))
             defer { page.close() }
-            _ = try page.load(frozen.site.url("/"), until: Deadline(milliseconds: 30_000))
+            _ = try page.load(frozen.site.url("/"), until: Deadline(milliseconds: 600_000))
             return Set(frozen.site.targets.filter { $0.hasPrefix("/pwn") })
         }
 

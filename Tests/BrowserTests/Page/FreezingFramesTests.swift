@@ -93,7 +93,7 @@ extension BrowserTests.Freezing {
             let session = try BrowserSession(BrowserTests.options, interruption: BrowserInterruption())
             defer { session.close() }
             let page = try session.openPage(options)
-            let deadline = Deadline(milliseconds: 60_000)
+            let deadline = Deadline(milliseconds: 600_000)
             _ = try page.load(site.url("/"), until: deadline)
             page.connection.send(
                 "Runtime.evaluate",

@@ -44,7 +44,7 @@ extension BrowserTests {
         private func pwned(_ site: Site, _ path: String) throws -> Set<String> {
             let page = try BrowserTests.shared().openPage(PageOptions(host: site.url("/")))
             defer { page.close() }
-            _ = try page.load(site.url(path), until: Deadline(milliseconds: 30_000))
+            _ = try page.load(site.url(path), until: Deadline(milliseconds: 600_000))
             return site.targets.filter { $0.hasPrefix("/pwn") }
         }
 

@@ -149,7 +149,10 @@ extension BrowserTests {
                 <!doctype html><title>x</title><script>
                 alert('a'); const answer = [confirm('b'), prompt('c')];
                 window.open('/popup'); onbeforeunload = event => { event.preventDefault(); return 'stay' };
-                new EventSource('/news'); new Worker('/worker.js');
+                new EventSource('/news');
+                new Worker('/worker.js').onmessage = () => {
+                  document.body.append(Object.assign(document.createElement('p'), { id: 'told' }));
+                };
                 navigator.serviceWorker.register('/service.js').catch(() => {});
                 Notification.requestPermission().then(state => { document.title = answer + ' ' + state });
                 navigator.geolocation.getCurrentPosition(() => {}, () => {});
@@ -158,11 +161,15 @@ extension BrowserTests {
             let site = try Site([
                 "/": Site.Answer(page), "/popup": Site.Answer("<p>"),
                 "/news": Site.Answer("", "text/event-stream", status: "hang"),
-                "/worker.js": Site.Answer("fetch('/from-worker')", "text/javascript"),
+                "/worker.js": Site.Answer("fetch('/from-worker').then(() => postMessage(1))", "text/javascript"),
                 "/service.js": Site.Answer("", "text/javascript"), "/from-worker": Site.Answer("x", "text/plain"),
             ])
             let session = try BrowserTests.shared()
-            let result = try PageCapture(url: site.url("/")).capture(in: session)
+            var capture = PageCapture(url: site.url("/"))
+            // The worker may begin later than the page is quiet.
+            capture.selector = "#told"
+            capture.time = 600_000
+            let result = try capture.capture(in: session)
             #expect(result.page.title == "false, denied")
             #expect(result.requests.contains { $0.url == site.url("/from-worker") })
         }
@@ -281,14 +288,14 @@ extension BrowserTests {
                 let session = try BrowserSession(options, interruption: BrowserInterruption())
                 defer { session.close() }
                 let page = try session.openPage(PageOptions(host: "https://mapped.test/page.html"))
-                let load = try page.load("https://mapped.test/page.html", until: Deadline(milliseconds: 30_000))
+                let load = try page.load("https://mapped.test/page.html", until: Deadline(milliseconds: 600_000))
                 if keys.isEmpty {
                     #expect(load.failure?.hasPrefix("net::ERR_CERT") == true)
                     #expect(load.refusal(allowsAnyStatus: true)?.kind == .notLoaded)
                 } else {
                     #expect(load.status == 200, "\(load.failure ?? "")")
                     #expect(page.requests.map(\.status).prefix(2) == [200, 200])
-                    let frozen = try page.freeze(until: Deadline(milliseconds: 30_000))
+                    let frozen = try page.freeze(until: Deadline(milliseconds: 600_000))
                     #expect(frozen.title == "From the map")
                 }
             }

@@ -93,7 +93,7 @@ import Testing
         #expect(slices == [[13, ThreadWeight.slice], [3, 0]] + (own == 700_000 ? [] : [[3, own]]))
     }
 
-    @Test(.enabled(if: linux_slice() > 0, "Linux 6.12 or later"))
+    @Test(.enabled(if: linux_slice() > 0, "kernel: Linux 6.12"))
     func `A thread's slices are what they were after it has stepped back`() {
         // A thread of its own, whose slices are of no concern to other tests.
         final class Found: @unchecked Sendable {

@@ -248,7 +248,7 @@ def terminated(stage):
                 assert wire.read().stream != late
         except Closed:
             pass
-    assert stage.process.wait(5) == 0
+    assert stage.process.wait(300) == 0
     # Those that come after have a proxy of their own.
     stage.start()
 

@@ -3,9 +3,10 @@
 The proxy runs with an origin timeout of two seconds.
 """
 import struct
+import sys
 import time
 
-from http2stage import TEXT, main, wait
+from http2stage import TEXT, Stage, main, wait
 from http2wire import *
 
 CASES = []
@@ -164,8 +165,21 @@ def padding(stage):
         ends_calm(wire)
 
 
+def patient(body):
+    """With a silence timeout that nobody waits for."""
+    stage = Stage(sys.argv[1], "--origin-timeout", "10m")
+    try:
+        body(stage)
+    finally:
+        stage.stop()
+
+
 @case("101 streams")
-def too_many_streams(stage):
+def too_many_streams(_):
+    patient(hang_too_many)
+
+
+def hang_too_many(stage):
     with stage.wire() as wire:
         assert wire.settings[MAX_CONCURRENT_STREAMS] == 100
         for _ in range(100):
@@ -178,7 +192,11 @@ def too_many_streams(stage):
 
 
 @case("400 streams that are opened before the limit can be known")
-def early_streams(stage):
+def early_streams(_):
+    patient(hang_early)
+
+
+def hang_early(stage):
     with stage.wire(handshake=False) as wire:
         request = block(wire.request_fields("/o/hang"))
         wire.send(PREFACE + settings() + b"".join(headers(2 * n + 1, request) for n in range(400)))
@@ -196,7 +214,11 @@ def early_streams(stage):
 
 
 @case("streams beyond the limit, again and again")
-def late_streams(stage):
+def late_streams(_):
+    patient(hang_late)
+
+
+def hang_late(stage):
     with stage.wire() as wire:
         request = block(wire.request_fields("/o/hang"))
         wire.send(b"".join(headers(2 * n + 1, request) for n in range(1000)))

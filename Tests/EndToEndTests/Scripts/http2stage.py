@@ -131,12 +131,12 @@ class Origin:
                 return False
             return True
         if path in ("/stored", "/gated"):
-            return self.storable(connection, path, count, query.get("cc", "max-age=60"), method, fields)
+            return self.storable(connection, path, count, query.get("cc", "max-age=86400"), method, fields)
         if path == "/mine":
             return self.personal(connection, fields)
         if path == "/unread":
             # Takes a body only when told to.
-            self.stop_reading.wait(20)
+            self.stop_reading.wait(300)
             data, _ = self.body(connection, fields)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%d" % (len(str(len(data))), len(data)))
             return True
@@ -168,7 +168,7 @@ class Origin:
         if fields.get("authorization", "").startswith("NTLM "):
             self.users[connection] = fields["authorization"][5:]
         if "if-none-match" in fields:
-            self.gate.wait(20)
+            self.gate.wait(300)
             connection.sendall(b'HTTP/1.1 304 Not Modified\r\nETag: "another"\r\n\r\n')
             return True
         user = self.users.get(connection, "nobody")
@@ -180,7 +180,7 @@ class Origin:
     def storable(self, connection, path, count, directives, method, fields):
         """A response with an entity tag that may be stored; /gated gives it when it is told to."""
         if path == "/gated":
-            self.gate.wait(20)
+            self.gate.wait(300)
         tag = f'"{count}"'
         if fields.get("if-none-match") == tag:
             connection.sendall(f"HTTP/1.1 304 Not Modified\r\nETag: {tag}\r\nX-Fresh: 1\r\n\r\n".encode())

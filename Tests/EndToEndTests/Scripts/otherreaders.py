@@ -103,8 +103,11 @@ def pywb(path):
                 fields = json.loads(line[line.index("{"):])
                 if fields["status"] == "200":
                     urls.append((line.split(" ")[1], fields["url"]))
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        # Nobody else gets the port meanwhile, and the server does, which binds with the same option.
+        free = socket.socket()
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
         with open(f"{folder}/log", "wb") as log:
             server = subprocess.Popen(
                 [f"{tools}/wayback", "-b", "127.0.0.1", "-p", str(port)], cwd=folder, stdout=log, stderr=log)

@@ -25,7 +25,7 @@ IMAGES = """() => {
 END = """async text => {
   for (let step = 0; step < 1000; step++) {
     scrollBy(0, innerHeight);
-    await new Promise(done => setTimeout(done, 100));
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100))));
     if (document.body.innerText.includes(text) && scrollY + innerHeight >= document.documentElement.scrollHeight - 1) break;
   }
   await Promise.all([...document.images].filter(i => i.src && !i.complete).map(

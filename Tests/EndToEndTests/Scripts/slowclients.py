@@ -83,7 +83,7 @@ is_over = False
 groups = [[] for _ in range(50)]
 arrived = answered = turn = 0
 longest = 0.0
-while arrived < count or not is_over or (kind == "heads" and any(groups) and time.monotonic() - start < 60):
+while arrived < count or not is_over or (kind == "heads" and any(groups) and time.monotonic() - start < 600):
     is_over = is_over or os.waitpid(beside, os.WNOHANG)[0] == beside
     turn = (turn + 1) % len(groups)
     for _ in range(min(max(1, count // ARRIVALS), count - arrived)):

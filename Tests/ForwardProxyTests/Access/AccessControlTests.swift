@@ -167,17 +167,31 @@ struct AccessControlTests {
 
     @Test("after several failures a client is told to wait, but credentials that are known still pass")
     func backOff() throws {
-        let (proxy, _) = try proxy()
+        var (proxy, _) = try proxy()
         func ask(_ text: String) throws -> TestResponse {
             try proxy.exchange("GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic(text))"])
         }
-        #expect(try ask("ann:secret").status == 200)
-        for index in 0..<(FailedAttempts.free + 1) { #expect(try ask("ann:wrong\(index)").status == 407) }
-        let response = try ask("ann:wrong")
-        #expect(response.status == 429)
-        #expect(response.field("Retry-After") == "1")
-        // Right ones that were not checked yet have to wait too.
-        #expect(try ask("bob:other").status == 429)
+        var isEarly = false
+        // On a busy machine the second may be over before it is asked.
+        for _ in 0..<100 where !isEarly {
+            (proxy, _) = try self.proxy()
+            #expect(try ask("ann:secret").status == 200)
+            let clock = ContinuousClock()
+            var start = clock.now
+            for index in 0..<(FailedAttempts.free + 1) {
+                start = clock.now
+                #expect(try ask("ann:wrong\(index)").status == 407)
+            }
+            let response = try ask("ann:wrong")
+            // Right ones that were not checked yet have to wait too.
+            let right = try ask("bob:other")
+            isEarly = clock.now - start < .milliseconds(900)
+            guard isEarly else { continue }
+            #expect(response.status == 429)
+            #expect(response.field("Retry-After") == "1")
+            #expect(right.status == 429)
+        }
+        #expect(isEarly)
         #expect(try ask("ann:secret").status == 200)
         #expect(Wait.holds { (try? ask("bob:other").status) == 200 })
         #expect(try ask("ann:wrong").status == 407)
@@ -198,21 +212,35 @@ struct AccessControlTests {
             #expect(try ask("ann:wrong\(index)") == 407)
             #expect(try ask("eve:\(long)\(index)") == 200)
         }
-        #expect(try ask("ann:wrong") == 429)
-        #expect(try ask("eve:\(long)more") == 200)
-        #expect(try ask("ann:wrong") == 429)
+        // On a busy machine the second may be over before it is asked; then two have to pass, and so on.
+        var turn = 0
+        #expect(
+            try Wait.holds {
+                turn += 1
+                return try ask("ann:wrong") == 429 && ask("eve:\(long)more\(turn)") == 200 && ask("ann:wrong") == 429
+            })
     }
 
     @Test("right credentials of another name's owner do not give more guesses")
     func ownName() throws {
-        let (proxy, _) = try proxy()
-        func ask(_ text: String) throws -> Int {
-            try proxy.exchange("GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic(text))"]).status
+        var isEarly = false
+        // On a busy machine the second may be over before it is asked.
+        for _ in 0..<100 where !isEarly {
+            let (proxy, _) = try proxy()
+            func ask(_ text: String) throws -> Int {
+                try proxy.exchange("GET", "http://m.test/x", fields: ["Proxy-Authorization: \(Self.basic(text))"])
+                    .status
+            }
+            for index in 0..<FailedAttempts.free { #expect(try ask("ann:wrong\(index)") == 407) }
+            #expect(try ask("bob:other") == 200)
+            let clock = ContinuousClock()
+            let start = clock.now
+            #expect(try ask("ann:wrong") == 407)
+            let last = try ask("ann:more")
+            isEarly = clock.now - start < .milliseconds(900)
+            if isEarly { #expect(last == 429) }
         }
-        for index in 0..<FailedAttempts.free { #expect(try ask("ann:wrong\(index)") == 407) }
-        #expect(try ask("bob:other") == 200)
-        #expect(try ask("ann:wrong") == 407)
-        #expect(try ask("ann:more") == 429)
+        #expect(isEarly)
     }
 
     @Test("the passwords of a changed file count at once, those of a faulty one never")
@@ -293,7 +321,7 @@ struct AccessControlTests {
             unknown = min(unknown, seconds("nobody"))
             isEqual = round >= 3 && unknown > known / 2 && unknown < known * 2
         }
-        #expect(known > 0.005)
+        #expect(known > 0.0005)
         #expect(isEqual, "\(known), \(unknown)")
     }
 
@@ -363,7 +391,7 @@ struct AccessControlTests {
             var now = timespec()
             clock_gettime(CLOCK_REALTIME, &now)
             second = now.tv_sec
-            return now.tv_nsec > 950_000_000
+            return now.tv_nsec > 980_000_000
         }
         let date = try #require(try ask("bob").field("Date"))
         let stamp = try #require(Array(date.utf8).withUnsafeBytes { HTTPDate.parse($0, now: Int64(second)) })

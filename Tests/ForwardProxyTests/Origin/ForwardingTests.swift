@@ -174,8 +174,8 @@ struct ForwardingTests {
     @Test("errors of the proxy's own say what was asked, what failed and what to do, in HTML where it is preferred")
     func errors() throws {
         let proxy = try TestProxy()
-        let free = try Socket.listen()
-        free.socket.close()
+        let free = try Socket.reserve()
+        defer { free.socket.close() }
         let refused = try proxy.exchange("GET", "http://127.0.0.1:\(free.port)/<b>")
         #expect(refused.status == 502)
         #expect(refused.field("Proxy-Status")?.hasPrefix("subproxy; error=connection_refused") == true)

@@ -72,8 +72,8 @@ struct TunnelExchangeTests {
 
     @Test("ports, addresses and the proxy itself are refused by policy, and what can't be reached is an error")
     func policy() throws {
-        let free = try Socket.listen()
-        free.socket.close()
+        let free = try Socket.reserve()
+        defer { free.socket.close() }
         let proxy = try TestProxy { $0.connectPorts = [443, free.port] }
         func status(_ target: String) throws -> Int {
             let socket = try proxy.connect()
