@@ -67,7 +67,8 @@ class Browser:
         return cls([
             chromium, '--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-dev-shm-usage',
             '--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-sync',
-            '--disable-extensions', '--allow-pre-commit-input', '--remote-debugging-pipe', '--window-size=800,400', '--user-data-dir=' + profile,
+            '--disable-extensions', '--allow-pre-commit-input',
+            '--remote-debugging-pipe', '--window-size=800,400', '--user-data-dir=' + profile,
             '--proxy-server=http://' + proxy, '--proxy-bypass-list=<-loopback>', 'about:blank',
         ])
 
