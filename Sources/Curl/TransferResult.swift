@@ -93,6 +93,9 @@ public struct TransferResult: Sendable, Equatable {
         }
     }
 
+    /// Whether no address of the host could be connected to.
+    public var hasNoConnection: Bool { kind == .notConnected || kind == .connectTimeout }
+
     public var kind: Kind {
         if isCancelled { return .cancelled }
         if isSilence { return .silence }

@@ -20,9 +20,8 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
     private var host = ""
     private var outbox: TransferOutbox?
     private var descriptor: CInt?
-    /// Why an address of the host may not be connected to: the reason for a failure where no other one may be.
+    /// Why an address of the host may not be connected to: the reason where no other one could be.
     private var refusal: ProxyError?
-    private var hasAllowedAddress = false
 
     /// - Parameter completion: called once on the event loop, unless ``cancel()`` came before; it owns the descriptor.
     init(loop: LoopContext, clientIsLocal: Bool, completion: @escaping (Result<CInt, ProxyError>) -> Void) {
@@ -74,10 +73,7 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
     func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
         let verdict = loop.proxy.addressPolicy.judge(
             address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal)
-        guard let refusal = ProxyError(verdict, host: host) else {
-            hasAllowedAddress = true
-            return true
-        }
+        guard let refusal = ProxyError(verdict, host: host) else { return true }
         self.refusal = refusal
         return false
     }
@@ -89,7 +85,7 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
         if let descriptor {
             outcome = .success(descriptor)
         } else {
-            outcome = .failure(ProxyError(result, host: host, known: hasAllowedAddress ? nil : refusal))
+            outcome = .failure(ProxyError(result, host: host, known: result.hasNoConnection ? refusal : nil))
         }
         outbox?.add(loop) { self.complete(outcome) }
     }

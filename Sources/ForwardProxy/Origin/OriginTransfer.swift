@@ -60,9 +60,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     private var hasAskedForBody = false
     private var interimCount = 0
     private var failure: ProxyError?
-    /// Why an address of the host may not be connected to: the reason for a failure where no other one may be.
+    /// Why an address of the host may not be connected to: the reason where no other one could be.
     private var refusal: ProxyError?
-    private var hasAllowedAddress = false
 
     init(_ request: OriginRequest, over connections: OriginConnections, loop: LoopContext, clientIsLocal: Bool) {
         self.request = request
@@ -273,10 +272,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     func transfer(_ transfer: Transfer, mayConnectTo address: UnsafeRawPointer) -> Bool {
         let verdict = loop.proxy.addressPolicy.judge(
             address.assumingMemoryBound(to: sockaddr.self), clientIsLocal: clientIsLocal)
-        guard let refusal = ProxyError(verdict, host: request.host) else {
-            hasAllowedAddress = true
-            return true
-        }
+        guard let refusal = ProxyError(verdict, host: request.host) else { return true }
         self.refusal = refusal
         return false
     }
@@ -294,7 +290,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
                 // Of a response that has begun.
                 result.isSuccess
                     ? .terminated(request.host, "its header section is incomplete")
-                    : ProxyError(result, host: request.host, known: failure ?? (hasAllowedAddress ? nil : refusal))
+                    : ProxyError(result, host: request.host, known: failure ?? (result.hasNoConnection ? refusal : nil))
             )
         }
     }
