@@ -37,6 +37,11 @@ extension FileRefusal {
     }
 }
 
+extension FileRefusal {
+    /// What it means for who asked: no file can have a name that is too long or unfit, so there is none.
+    public var asAnswered: FileRefusal { self == .invalidName ? .notFound : self }
+}
+
 extension FileRefusal: CustomStringConvertible {
     public var description: String {
         switch self {

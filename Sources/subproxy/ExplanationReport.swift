@@ -263,7 +263,8 @@ private struct FileState {
         self.path = "\(root)/\(String(decoding: path, as: UTF8.self))"
         mediaType = DecisionPreview.mediaType(ofFile: path, by: answer.rule)
         do throws(FileRefusal) {
-            size = .success(try FolderRoot(path: root).identity(of: path).size)
+            // As it is served: one that may not be read is refused.
+            size = .success(try FolderRoot(path: root).open(path).identity.size)
         } catch {
             size = .failure(error)
         }

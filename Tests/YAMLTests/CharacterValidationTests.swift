@@ -27,6 +27,18 @@ struct CharacterValidationTests {
         #expect(error.span.start == TextMark(line: 1, column: 4, offset: 3))
     }
 
+    @Test("that are not allowed give way to others, each told, so that the rest can be read")
+    func repair() throws {
+        let source = [UInt8]("a: \u{1}b\né: \u{2028}c\n".utf8) + [0xE9] + [UInt8](": d\n".utf8)
+        let repair = try #require(SourceRepair(source))
+        #expect(repair.text == [UInt8]("a: _b\né: \u{FFFD}c\n_: d\n".utf8))
+        #expect(repair.errors.map { "\($0.span.start.line):\($0.span.start.column)" } == ["1:4", "2:4", "3:1"])
+        #expect(SourceRepair([UInt8]("a: b\n".utf8)) == nil)
+        #expect(SourceRepair([UInt8]("a: b\n\u{C}\n\u{0}".utf8))?.text == [UInt8]("a: b\n \n ".utf8))
+        // What is no text, or another encoding's, is not repaired.
+        #expect(SourceRepair([UInt8](repeating: 0xE9, count: 21)) == nil && SourceRepair([0xFF, 0xFE, 0x61, 0]) == nil)
+    }
+
     @Test("have their line and column counted in characters before a bad one")
     func place() throws {
         let source = [UInt8]("a: b\r\né: ü\n# \u{1F600} ") + [0xE9] + [UInt8]("\nx: y\n")

@@ -109,8 +109,8 @@ extension LoopContext {
             use.forget()
             let name = visibleText(of: path, limit: 300)
             proxy.logger.warning("\(rule.position): \(root.path)/\(name): \(refusal)")
-            // No file can have a name that is too long.
-            guard refusal == .notFound || refusal == .invalidName else {
+            let refusal = refusal.asAnswered
+            guard refusal == .notFound else {
                 return fail(.file(refusal, rule: rule.position, path: name))
             }
             switch options.missing {

@@ -186,6 +186,7 @@ public struct DecisionPreview: Sendable {
     ///   - path: the path tried, below the rule's root.
     public func refusing(_ refusal: FileRefusal, path: [UInt8], rule: Rule) -> DecisionPreview {
         guard isInFile else { return self }
+        let refusal = refusal.asAnswered
         if refusal == .notFound {
             if let preview = ifMissing.first { return preview }
             if AnswerContent.looksLikeTraversal(path) { return DecisionPreview(.noSuchFile(rule: rule.position)) }

@@ -374,6 +374,7 @@ final class TemplateExchange: Exchange {
                 })
         case .file(let refusal):
             use.forget(call)
+            let refusal = refusal.asAnswered
             if refusal == .notFound, use.rule.options.missing == .notFound {
                 return fail(.noSuchFile(rule: use.rule.position))
             }

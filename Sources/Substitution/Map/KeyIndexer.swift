@@ -44,6 +44,7 @@ struct KeyIndexer {
     mutating func index(
         _ keys: ContiguousArray<MapBuilder.Key>, _ storage: inout MapStorage, _ diagnostics: FileDiagnostics
     ) {
+        reported = nil
         for key in keys { markPathKeys(key, &storage, diagnostics) }
         // From here neither arena nor records change, so the copies cost nothing.
         let arena = storage.arena

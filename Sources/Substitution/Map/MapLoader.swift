@@ -186,7 +186,9 @@ struct MapLoader {
     /// Reads a file's text into the map; the files that it includes.
     private mutating func read(_ bytes: [UInt8], _ file: MapStorage.File, isStream: Bool) -> [IncludedMap] {
         let found = FileDiagnostics(file: file.name, source: bytes)
-        let parser = YAMLEventParser(bytes, limits: options.limits, refused: found.refuse)
+        let repair = bytes.count <= options.limits.inputBytes ? SourceRepair(bytes) : nil
+        for error in repair?.errors ?? [] { found.error(error) }
+        let parser = YAMLEventParser(repair?.text ?? bytes, limits: options.limits, refused: found.refuse)
         builder.begin(file, sourceCount: bytes.count)
         var reader = MapFileReader(parser, builder, found)
         reader.read()

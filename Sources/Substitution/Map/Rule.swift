@@ -71,7 +71,16 @@ public struct Rule: Sendable {
         let traits = record.source.traits
         if traits.contains(.dependsOnRequest) { return .request }
         if traits.contains(.dependsOnURL) { return .url }
-        return traits.contains(.dependsOnPath) && (record.kind == .folder || record.isTemplate) ? .path : .nothing
+        guard traits.contains(.dependsOnPath), record.kind == .folder || record.isTemplate else { return .nothing }
+        return capturesQuery ? .url : .path
+    }
+
+    /// Whether captures may be of the query: the key is a pattern whose query has a star. Its path has no "?".
+    private var capturesQuery: Bool {
+        guard record.kind == .pattern else { return false }
+        return map.storage.withText(record.keyRange) { key in
+            key.firstIndex(of: UInt8(ascii: "?")).map { key[$0...].contains(UInt8(ascii: "*")) } ?? false
+        }
     }
 
     /// Whether the rule sends the request on, as asked or to another URL.

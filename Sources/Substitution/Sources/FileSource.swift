@@ -41,6 +41,8 @@ struct FileSource: SourceKind {
             if raw.last == UInt8(ascii: "/"), !path.isEmpty { path.append(UInt8(ascii: "/")) }
         } else {
             path = request.written
+            // A folder that exists may be named without the slash at its end.
+            if request.kind == .folder, !path.isEmpty, path.last != UInt8(ascii: "/") { path.append(UInt8(ascii: "/")) }
             try FilePathDecoding.append(rest: request.rest, to: &path)
         }
         return withIndex(path)

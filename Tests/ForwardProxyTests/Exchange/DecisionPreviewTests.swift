@@ -127,7 +127,9 @@ struct DecisionPreviewTests {
                 ])
             ]
             let isBlock = options[0].hasPrefix("block")
-            if path == "d/", options[0].hasPrefix("file") { options[0] = "file: ./" }
+            if path == "d/", options[0].hasPrefix("file") {
+                options[0] = "file: ./" + options[0].drop { $0 != "," }
+            }
             if random.isTrue(1, of: 3) { options.append("cors: off") }
             if random.isTrue(1, of: 4), !isBlock {
                 options.append("bypass: \(random.one(of: RuleOptions.Bypass.allCases).rawValue)")
@@ -153,7 +155,11 @@ struct DecisionPreviewTests {
             method = random.one(of: [
                 "GET", "GET", "GET", "GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "TRACE", "PROPFIND",
             ])
-            let path = random.one(of: ["a", "b", "c", "d", "e", "d/f.txt", "d/none", "x.txt", "z", "a?q=1", "d/a%5Cb"])
+            let path = random.one(of: [
+                "a", "b", "c", "d", "e", "d/f.txt", "d/none", "x.txt", "z", "a?q=1", "d/a%5Cb",
+                // No file can have a name so long.
+                "d/" + String(repeating: "n", count: 300),
+            ])
             url = random.one(of: [
                 "http://127.0.0.1:\(origin)/\(path)", "http://127.0.0.1:\(origin)/\(path)", "assets://local/\(path)",
                 "https://127.0.0.1:9/\(path)",

@@ -47,6 +47,37 @@ struct MappedAnswerTests {
         #expect(response.field("Via")?.hasPrefix("1.1 subproxy-") == true)
     }
 
+    @Test("a folder that is named without its slash answers what is below it, and nothing beside it")
+    func folderWithoutSlash() throws {
+        let proxy = try TestProxy(
+            "substitutions:\n  http://m.test/a/: a\n  http://m.test/b/: { file: a }\n",
+            files: ["a/f.txt": "below", "a/index.html": "index", "a-private/f.txt": "beside"])
+        for folder in ["a", "b"] {
+            #expect(try proxy.exchange("GET", "http://m.test/\(folder)/f.txt").body == "below")
+            #expect(try proxy.exchange("GET", "http://m.test/\(folder)/").body == "index")
+            #expect(try proxy.exchange("GET", "http://m.test/\(folder)/-private/f.txt").status == 502)
+        }
+    }
+
+    @Test("a star of a key's query chooses the file anew for each query")
+    func queryCaptures() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/item?id=*: $1.txt
+              http://m.test/n?id=*: { answers: [{ file: $1.txt, times: 1 }, { file: $1.txt }] }
+            """, files: ["one.txt": "1", "two.txt": "2"])
+        for _ in 0..<3 {
+            for (id, body) in [("one", "1"), ("two", "2")] {
+                for fields in [[], ["Cache-Control: max-age=0"]] {
+                    #expect(try proxy.exchange("GET", "http://m.test/item?id=\(id)", fields: fields).body == body)
+                }
+                #expect(try proxy.exchange("GET", "http://m.test/n?id=\(id)").body == body)
+            }
+            #expect(try proxy.exchange("GET", "http://m.test/item?id=none").status == 502)
+        }
+    }
+
     @Test("a status that has no content is sent without any", arguments: [(204, nil), (205, "0")])
     func withoutContent(status: Int, length: String?) throws {
         let proxy = try TestProxy(

@@ -68,6 +68,25 @@ struct MapChecklistTests {
         #expect(found.count { $0.contains("YAML aliases") } == 81)
     }
 
+    @Test("a URL that comes twice is told in each file, also where it stands at the same place")
+    func duplicatesInFiles() {
+        func lines(_ files: (String, String)...) -> [String] {
+            var maps: [String: String] = [:]
+            for (name, rules) in files { maps[name] = "substitutions:\n" + rules }
+            return loadFiles(maps, files.map(\.0)).diagnostics.map { "\($0.diagnostic.headline.prefix(18))" }
+        }
+        #expect(
+            lines(
+                ("a.yaml", "  http://h/a: a\n  http://h/a: b\n"), ("b.yaml", "  http://h/b: a\n  http://h/b: b\n"))
+                == ["a.yaml:3:3: error:", "b.yaml:3:3: error:"])
+        // After a warning there, that it is another file's too.
+        #expect(
+            lines(
+                ("a.yaml", "  http://h/x: x\n"), ("b.yaml", "  http://h/b: b\n  http://h/x: x\n"),
+                ("c.yaml", "  http://h/c: c\n  http://h/c: d\n"))
+                == ["b.yaml:3:3: warnin", "c.yaml:3:3: error:"])
+    }
+
     @Test("a URL that comes twice names both lines")
     func duplicate() {
         #expect(

@@ -520,7 +520,7 @@ struct MapErrorTests {
     }
 
     @Test("a folder mapped to a file is an error, also where the disk alone tells")
-    func folderToFile() {
+    func folderToFile() throws {
         let text = "substitutions:\n  http://h/a/: a\n"
         let expected = "substitutions.yaml:2:16: error: a folder is mapped to a file; a folder's name ends in '/'"
         func found(_ existing: [String: MappedKind]) -> [String] {
@@ -529,10 +529,27 @@ struct MapErrorTests {
         #expect(found([:]) == [expected])
         #expect(found(["/maps/a": .file]) == [expected])
         #expect(found(["/maps/a": .folder]) == [])
+        // It is the folder then, whose files are below it.
+        let map = try #require(
+            loadFiles(["substitutions.yaml": text], existing: ["/maps/a": .folder]).map)
+        #expect(try map.answer("http://h/a/x/y") == "a/x/y" && map.answer("http://h/a/") == "a/index.html")
         #expect(
             headlines("substitutions:\n  http://h: site/\n") == [
                 "2:13: error: one URL is mapped to a folder: without a '/' at its end the key is the root page alone"
             ])
+    }
+
+    @Test("bytes that are not UTF-8 hide no other error")
+    func otherBytes() {
+        let text =
+            [UInt8]("substitutions:\n  http://h/a: { stauts: 201, text: x }\n  # caf".utf8) + [0xE9]
+            + [UInt8]("\n  http://h/c: $1\n".utf8)
+        let files = MapFileSystem(
+            read: { _, _ in .success(MapFileContents(bytes: text)) }, kind: { _, path in path.isEmpty ? .folder : nil },
+            absolutePath: { "/maps/\($0)" }, identity: { $0 })
+        let found = SubstitutionMap.load(files: ["m.yaml"], options: MapLoadOptions(fileSystem: files)).diagnostics
+        let lines = found.map { $0.diagnostic.headline.split(separator: ":").dropFirst().first ?? "" }
+        #expect(lines == ["2", "3", "4"])
     }
 
     @Test("fragment and user information take no part, which a warning says")

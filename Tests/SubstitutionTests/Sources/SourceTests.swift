@@ -332,6 +332,14 @@ struct SourceTests {
         #expect(try map.answer(url).hasPrefix(expected))
     }
 
+    @Test("a pattern whose own query has a star depends on the query, one that only asks for a parameter does not")
+    func queryCaptures() throws {
+        let map = try rules(
+            "http://h/a?id=*: $1", "http://h/*?v=1: $1", "http://h/*/b?*: $2", "http://h/c?id=*: c",
+            "\"~^http://h/d[?](.*)$\": $1")
+        #expect(Array(map.rules).map(\.dependency) == [.url, .path, .url, .nothing, .path])
+    }
+
     @Test("what a rule depends on, and what it is like")
     func views() throws {
         let map = try rules(
