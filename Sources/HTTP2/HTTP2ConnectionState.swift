@@ -46,6 +46,8 @@ public struct HTTP2ConnectionState: Sendable {
     private(set) var isStopping = false
     private var clientIsLeaving = false
     private let maxBlockBytes: Int
+    /// CONTINUATION frames of one header block: as many full ones as it may have, and five at the least.
+    private let maxContinuations: Int
 
     /// Streams at a time.
     public static let maxStreams = 100
@@ -54,10 +56,11 @@ public struct HTTP2ConnectionState: Sendable {
     static let maxEarlyStreams = 4 * maxStreams
     /// What a client may send on all streams together before it is taken in: bytes.
     static let receiveWindowSize = 1 << 20
-    private static let maxContinuations = 5
-
     /// - Parameter maxBlockBytes: of a compressed header block that comes in several frames.
-    public init(maxBlockBytes: Int) { self.maxBlockBytes = maxBlockBytes }
+    public init(maxBlockBytes: Int) {
+        self.maxBlockBytes = maxBlockBytes
+        maxContinuations = max(5, maxBlockBytes / HTTP2Settings.leastFrameSize &+ 1)
+    }
 
     func absence(of id: UInt32) -> AbsentStream {
         guard id & 1 == 1, id <= highestStream else { return .idle }
@@ -154,7 +157,7 @@ public struct HTTP2ConnectionState: Sendable {
     ) throws(HTTP2Violation) -> HTTP2HeaderBlock? {
         guard var block = openBlock.take() else { throw .connection(.protocolError) }
         block.append(payload)
-        guard block.continuations <= HTTP2ConnectionState.maxContinuations,
+        guard block.continuations <= maxContinuations,
             block.bytes.readableBytes <= maxBlockBytes
         else { throw .connection(.enhanceYourCalm) }
         guard !header.flags.contains(.endHeaders) else { return block }

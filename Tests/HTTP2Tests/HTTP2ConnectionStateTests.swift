@@ -77,6 +77,22 @@ struct HTTP2ConnectionStateTests {
         if isTaken { #expect(state.openBlock == nil) }
     }
 
+    @Test("A longer header section may come in as many CONTINUATION frames as are full")
+    func longerBlocks() throws {
+        for (bytes, most) in [(1 << 16, 5), (1 << 20, 65)] {
+            var state = HTTP2ConnectionState(maxBlockBytes: bytes)
+            _ = try state.receivedHeaders(header(.headers, stream: 1), ByteBuffer(), now: 0)
+            for _ in 0..<most {
+                _ = try state.receivedContinuation(
+                    header(.continuation, stream: 1), ByteBuffer(repeating: 0, count: bytes / most))
+            }
+            let found = violation { () throws(HTTP2Violation) in
+                _ = try state.receivedContinuation(header(.continuation, stream: 1), ByteBuffer())
+            }
+            #expect(found == .connection(.enhanceYourCalm))
+        }
+    }
+
     @Test(
         "Padding and priority are taken off a header block, and have to fit",
         arguments: [

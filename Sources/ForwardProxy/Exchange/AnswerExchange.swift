@@ -18,6 +18,8 @@ final class AnswerExchange: Exchange {
     private var stream: FileStream?
     private var handle: NIOFileHandle?
     private var timer: Scheduled<Void>?
+    /// When the next portion is due, where the rule has a rate.
+    private var due = NIODeadline.uptimeNanoseconds(0)
     private var reloads = 0
     /// Bytes have been written that the client takes in first.
     private var awaitsWritability = false
@@ -90,6 +92,7 @@ final class AnswerExchange: Exchange {
         variant = plan.variant
         pieces = request.isHead ? [] : plan.pieces[...]
         pace = answer.options.rate.map { SendingPace(rate: $0) }
+        due = .now()
         let isStreamed = plan.variant.body == nil && pieces.contains { if case .range = $0 { true } else { false } }
         if isStreamed, let file = answer.file { return open(file, expecting: plan, answer) }
         guard pace == nil, client.takesAtOnce(plan.length ?? 0) else {
@@ -124,7 +127,7 @@ final class AnswerExchange: Exchange {
         client.flush()
     }
 
-    /// Sends bytes as far as the client takes them, or a tenth of a second's worth of them where the rule has a rate.
+    /// Sends bytes as far as the client takes them, or at most a tenth of a second's worth of them where the rule has a rate.
     ///
     /// - Returns: whether all were sent; else the rest stands first among the pieces, and goes on when the client takes more,
     ///   or a timer is over.
@@ -132,7 +135,9 @@ final class AnswerExchange: Exchange {
         guard let client else { return false }
         guard let pace else { return sendWhileWritable(bytes, client) }
         var rest = bytes
-        guard let slice = rest.readSlice(length: min(pace.portion, rest.readableBytes)) else { return true }
+        // Where it is copied, by TLS, not more at a time than without a rate.
+        let most = min(pace.portion, client.mostUnflushed, rest.readableBytes)
+        guard let slice = rest.readSlice(length: most) else { return true }
         client.send(slice)
         client.flush()
         guard rest.readableBytes > 0 else { return true }
@@ -169,7 +174,13 @@ final class AnswerExchange: Exchange {
     }
 
     private func sendNext(after pause: TimeAmount) {
-        timer = loop.eventLoop.assumeIsolated().scheduleTask(in: pause) { [weak self] in self?.sendNext() }
+        // What sending takes is no part of the pause; who was behind catches up with a tenth of a second at the most.
+        due = max(due, NIODeadline.now() - .milliseconds(100)) + pause
+        timer = loop.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in
+            guard let self, let client else { return }
+            // A client that is behind gets more when it has taken what it has.
+            if client.isWritable { sendNext() } else { awaitsWritability = true }
+        }
     }
 
     // MARK: Files
@@ -210,8 +221,7 @@ final class AnswerExchange: Exchange {
             return sendNext()
         }
         guard client?.needsBytes == false else { return sendBytesFromFile(range, stream) }
-        let portion = pace?.portion ?? 1 << 20
-        let count = min(range.count, portion)
+        let count = min(range.count, pace?.portion ?? .max, 1 << 20)
         let offset = range.lowerBound
         loop.onFilePool({ () throws(FileStreamError) -> Void in
             try stream.prefetch(offset: offset, length: count)
@@ -236,7 +246,7 @@ final class AnswerExchange: Exchange {
     /// Sends the first piece, a range of the file, as bytes that are read off the event loop: TLS and observers need
     /// them.
     private func sendBytesFromFile(_ range: Range<Int>, _ stream: FileStream) {
-        let portion = pace?.portion ?? 128 << 10
+        let portion = min(pace?.portion ?? .max, 128 << 10)
         loop.onFilePool({ () throws(FileStreamError) -> ByteBuffer in
             try stream.bytes(at: range.lowerBound, maxBytes: min(range.count, portion))
         }) { [self] result in

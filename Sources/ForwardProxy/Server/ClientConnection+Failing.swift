@@ -12,13 +12,14 @@ extension ClientConnection {
         let wasIdle = state.isIdle
         endRequest(failure)
         guard wasIdle || !responseHasStarted else { return abortResponse() }
-        respondAndClose(failure)
+        let method = parser.failedLine?.method.readableBytesView
+        respondAndClose(failure, toHead: method?.elementsEqual("HEAD".utf8) ?? (!wasIdle && underWay.isHead))
     }
 
     func truncatedRequest() {
         let failure = ProxyError.badRequest("The connection was closed inside the request's body.")
         endRequest(failure)
-        if responseHasStarted { abortResponse() } else { respondAndClose(failure) }
+        if responseHasStarted { abortResponse() } else { respondAndClose(failure, toHead: underWay.isHead) }
     }
 
     /// Cuts a response off whose request turned out unusable.
@@ -41,7 +42,8 @@ extension ClientConnection {
         record?.reason = failure.failure
     }
 
-    func respondAndClose(_ error: ProxyError) {
+    /// - Parameter isHead: whether the request is HEAD, whose response has no content (RFC 9110 §9.3.2).
+    func respondAndClose(_ error: ProxyError, toHead isHead: Bool = false) {
         state.mustClose()
         let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
         let page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
@@ -52,12 +54,12 @@ extension ClientConnection {
         MessageWriter.writeStatusLine(error.status, to: &out)
         out.writeImmutableBuffer(lines)
         out.writeStaticString("\r\n")
-        out.writeImmutableBuffer(page)
+        if !isHead { out.writeImmutableBuffer(page) }
         record?.observed?.head(status: error.status, lines: lines)
-        record?.observed?.body(page)
+        if !isHead { record?.observed?.body(page) }
         write(.byteBuffer(out))
         record?.status = error.status
-        record?.bodyBytes = length
+        record?.bodyBytes = isHead ? 0 : length
         finishRecord()
         perform(state.finishedErrorResponse())
     }

@@ -312,7 +312,6 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         underWay.endResponse()
         // Nothing of the request is held on to, so that the next one is read into the same memory.
         requestFields = nil
-        deadlines.endedResponse()
         finishRecord()
         perform(state.finishedResponse())
     }
@@ -357,15 +356,17 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
             respondAndClose(.headerTimeout)
         case .refuseBody:
             endRequest(.bodyTimeout)
-            if responseHasStarted { abortResponse() } else { respondAndClose(.bodyTimeout) }
+            if responseHasStarted { abortResponse() } else { respondAndClose(.bodyTimeout, toHead: underWay.isHead) }
         }
         flushIfNeeded()
     }
 
     /// Gives a client up that takes nothing of a response.
     private func watchOutput(_ now: UInt64) {
-        let pending = exchange != nil && !isWritable ? pendingBytes : nil
-        guard deadlines.isStalled(pending: pending, patience, now: now) else { return }
+        // An answer that was handed over whole has no exchange any more.
+        let isWatched = exchange != nil ? !isWritable : deadlines.leavesBytes && output.channelMayHavePending
+        let pending = isWatched ? pendingBytes : 0
+        guard deadlines.isStalled(pending: pending > 0 ? pending : nil, patience, now: now) else { return }
         endExchange(reason: "the client took nothing of the response")
         cutOff()
     }

@@ -49,8 +49,6 @@ struct ConnectionDeadlines: Equatable {
     /// The time, where it has just been read.
     var knownTime: UInt64?
     private var nextProbe = UInt64.max
-    /// Bytes that were pending when the client was last looked at for taking some.
-    private var lastPending = Int.max
     private var stalledSince = UInt64.max
     private var stalledBytes = 0
 
@@ -60,8 +58,6 @@ struct ConnectionDeadlines: Equatable {
         deadline = .max
         nextProbe = .max
     }
-
-    mutating func endedResponse() { lastPending = .max }
 
     mutating func expect(_ wait: Wait, _ patience: ConnectionPatience, now: @autoclosure () -> UInt64) {
         self.wait = wait
@@ -80,15 +76,15 @@ struct ConnectionDeadlines: Equatable {
     func hasPassed(_ now: UInt64) -> Bool { now >= deadline }
 
     /// - Parameter pending: bytes that are written and have not left yet.
-    mutating func timedOut(_ state: ConnectionState, bodyIsWanted: Bool, pending: Int) -> Action {
+    func timedOut(_ state: ConnectionState, bodyIsWanted: Bool, pending: Int) -> Action {
         switch wait {
         case .nothing: return .none
-        // The last response may still be on its way to a client that reads slowly.
-        case .request: return isTaking(pending) ? .renew : .abort
+        // The last response may still be on its way to a client that reads slowly: ``isStalled`` gives that one up.
+        case .request: return pending > 0 ? .renew : .abort
         // So it may be here; the end of the grace bounds that.
         case .lastRequest: return pending > 0 ? .renew : .abort
         case .lingering: return .close
-        case .closing: return isTaking(pending) ? .renew : .close
+        case .closing: return pending > 0 ? .renew : .close
         case .rest: return .endReading
         case .head: return .refuseHead
         case .body:
@@ -99,11 +95,8 @@ struct ConnectionDeadlines: Equatable {
         }
     }
 
-    /// Whether there are bytes to be taken and the client has taken some since this was last asked.
-    private mutating func isTaking(_ pending: Int) -> Bool {
-        defer { lastPending = pending == 0 ? .max : pending }
-        return pending > 0 && pending < lastPending
-    }
+    /// Whether a whole answer may be on its way behind the exchange's end.
+    var leavesBytes: Bool { wait == .request || wait == .closing }
 
     /// The client has closed its output, and may be gone: that looks the same.
     mutating func inputEnded(now: UInt64) { nextProbe = now &+ ConnectionPatience.beforeProbe }

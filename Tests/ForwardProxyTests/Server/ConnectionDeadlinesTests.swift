@@ -74,23 +74,23 @@ struct ConnectionDeadlinesTests {
         wait: ConnectionDeadlines.Wait, course: Course, wantsBody: Bool, pending: Int,
         action: ConnectionDeadlines.Action
     ) {
-        var deadlines = waiting(for: wait)
+        let deadlines = waiting(for: wait)
         let found = deadlines.timedOut(state(course), bodyIsWanted: wantsBody, pending: pending)
         #expect(found == action)
     }
 
-    @Test("a client that reads slowly has time as long as it takes some of what is pending")
+    @Test("an answer that was handed over whole is on its way for as long as there is something of it to take")
     func slowReader() {
-        var deadlines = waiting(for: .request)
-        let idle = ConnectionState()
-        let actions = [100, 99, 99, 50].map { pending in
-            deadlines.timedOut(idle, bodyIsWanted: true, pending: pending)
+        for (wait, end) in [(ConnectionDeadlines.Wait.request, ConnectionDeadlines.Action.abort), (.closing, .close)] {
+            let deadlines = waiting(for: wait)
+            let idle = ConnectionState()
+            let actions = [100, 99, 99, 0].map { pending in
+                deadlines.timedOut(idle, bodyIsWanted: true, pending: pending)
+            }
+            #expect(actions == [.renew, .renew, .renew, end])
+            #expect(deadlines.leavesBytes)
         }
-        #expect(actions == [.renew, .renew, .abort, .renew])
-        // The next response is another one.
-        deadlines.endedResponse()
-        let next = deadlines.timedOut(idle, bodyIsWanted: true, pending: 100)
-        #expect(next == .renew)
+        #expect(!waiting(for: .lastRequest).leavesBytes && !waiting(for: .nothing).leavesBytes)
     }
 
     @Test("a client that has closed its output is asked after 200 ms, and then every second")

@@ -43,6 +43,21 @@ struct ProtocolTests {
         }
     }
 
+    @Test("an error that ends the connection has no content for HEAD")
+    func headErrors() throws {
+        let proxy = try TestProxy()
+        let target = "http://unused.test/"
+        for (rest, status) in [
+            ("\r\n", 400), ("Host: a\r\nTransfer-Encoding: x\r\n\r\n", 501),
+            ("Host: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        ] {
+            let head = try send(proxy, "HEAD \(target) HTTP/1.1\r\n\(rest)")
+            let get = try send(proxy, "GET \(target) HTTP/1.1\r\n\(rest)")
+            #expect(head.status == status && get.status == status, "\(rest)")
+            #expect(head.body.isEmpty && !get.body.isEmpty && head.field("Content-Length") != nil)
+        }
+    }
+
     @Test("OPTIONS of a URL without a path asks the server itself, of the proxy's own name the proxy")
     func serverOptions() throws {
         let origin = try ScriptedOrigin(body: "ok")
