@@ -297,8 +297,10 @@ extension LoopContext {
         let answer = ReadyAnswer(
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
-        // The numbers of another map name other entries; and an edit of a file of its own counts at once.
+        // The numbers of another map name other entries; an edit of a file of its own counts at once; and of two URLs one
+        // may be https, whose answer has a field more.
         guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, !entry.isToldByCoding,
+            asking.archive.table.placeOfFurtherURL(number) == nil,
             let file = entry.content,
             proxy.files.holds(file)
         else { return answer }

@@ -193,6 +193,8 @@ extension Fetch {
     /// A response to HEAD is not stored, but it tells of what is (RFC 9111 §4.3.5).
     private func passHead(_ response: OriginResponse, _ head: ResponseHead) {
         for entry in cache.store.entries(for: key) where entry.metadata.selection.matches(cacheRequest) {
+            // What came after the question is newer than its answer may be.
+            guard entry.metadata.receivedAt.steady <= requestedAt.steady else { continue }
             switch Validation.outcome(
                 entry.metadata, size: entry.size, byHead: response, request: cacheRequest, policy: cache.policy)
             {

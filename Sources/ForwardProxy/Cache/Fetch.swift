@@ -124,7 +124,7 @@ final class Fetch: OriginExchange {
             abandonment = nil
             switch phase {
             case .awaitingHead: if flight?.hasWaiters != true { cancel() }
-            case .recording(let recording): if !recording.body.hasReaders { cancel() }
+            case .recording(let recording): if recording.body.failIfUnread() { cancel() }
             case .passing, .done: break
             }
         }
@@ -165,14 +165,17 @@ final class Fetch: OriginExchange {
         switch phase {
         case .awaitingHead: if flight?.hasWaiters != true { cancel() }
         case .recording(let recording):
+            guard recording.isKept else {
+                if recording.body.failIfUnread() { cancel() }
+                return
+            }
             guard !recording.body.hasReaders else { return }
-            guard recording.isKept else { return cancel() }
             guard abandonment == nil else { return }
             abandonment = loop.eventLoop.assumeIsolated().scheduleTask(in: ResponseCache.abandonedTimeout) {
                 [weak self] in
                 guard let self else { return }
                 abandonment = nil
-                guard case .recording(let recording) = phase, !recording.body.hasReaders else { return }
+                guard case .recording(let recording) = phase, recording.body.failIfUnread() else { return }
                 cancel()
             }
         case .passing, .done: break
@@ -258,7 +261,7 @@ final class Fetch: OriginExchange {
             if isGivenUp {
                 retireFlight()
                 recording.body.reservation.keep(recording.body.stopRetaining())
-                if !recording.body.hasReaders { return cancel() }
+                if recording.body.failIfUnread() { return cancel() }
             }
             if recording.body.append(body) { transfer?.acknowledge(body.readableBytes) }
         case .awaitingHead, .done: break

@@ -94,7 +94,19 @@ final class SharedBody: Sendable {
         }
     }
 
+    /// Whether somebody reads.
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
+
+    /// Fails where nobody reads, unless it has ended: whoever comes from then on finds that, and asks for itself.
+    ///
+    /// - Returns: whether nobody does.
+    func failIfUnread() -> Bool {
+        state.withLock { state in
+            guard state.readers.isEmpty else { return false }
+            if state.end == nil { state.end = .failed }
+            return true
+        }
+    }
 
     /// Gives up what all readers have had, from now on: the body will not be stored.
     ///

@@ -104,6 +104,27 @@ struct CacheKeyingTests {
         #expect(stage.count == 1)
     }
 
+    @Test("a response to HEAD says nothing of what has come since it was asked for")
+    func olderHead() throws {
+        let gate = Gate()
+        let stage = try CacheStage { request, _ in
+            guard request.isHead else {
+                return response("200 OK", ["Cache-Control: max-age=60", "Content-Type: text/new"], body: "new")
+            }
+            gate.pass()
+            return response("200 OK", ["Cache-Control: max-age=6000", "Content-Type: text/old"])
+        }
+        let head = try stage.proxy.connect()
+        try head.send("HEAD \(stage.url("/x")) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        try gate.awaitArrivals()
+        stage.clock.advance(seconds: 1)
+        #expect(try stage.get("/x").field("Content-Type") == "text/new")
+        gate.open()
+        #expect(TestResponse(try head.receiveAll()).field("Content-Type") == "text/old")
+        let after = try stage.get("/x")
+        #expect(after.field("Content-Type") == "text/new" && after.cacheStatus == "subproxy; hit; ttl=60")
+    }
+
     @Test("a response to HEAD is not stored; HEAD is answered from a stored GET")
     func head() throws {
         let stage = try echo()

@@ -24,6 +24,20 @@ struct SharedBodyTests {
         #expect(broken.addReader {} == nil)
     }
 
+    @Test("fails where nobody reads, in one step with looking whether somebody does")
+    func unread() {
+        let unread = body()
+        _ = unread.append(ByteBuffer(string: "x"))
+        #expect(unread.failIfUnread() && unread.addReader {} == nil)
+        let isRead = body()
+        _ = isRead.append(ByteBuffer(string: "x"))
+        let reader = isRead.addReader {}
+        #expect(reader != nil && !isRead.failIfUnread() && isRead.addReader {} != nil)
+        let complete = body()
+        complete.complete(trailers: nil)
+        #expect(complete.failIfUnread() && complete.addReader {} != nil)
+    }
+
     @Test("gives the store's room back when it will not be stored, but for what a reader is behind with")
     func givenUp() {
         let shared = body()
