@@ -39,11 +39,18 @@ public struct FileIdentity: Hashable, Sendable {
     /// whose clock runs fast; what is further ahead says nothing, and would be read again at each look for ever.
     ///
     /// - Parameter now: wall-clock nanoseconds, taken before the file is read.
-    func isSettled(at now: UInt64) -> Bool {
+    public func isSettled(at now: UInt64) -> Bool {
         let window: Int64 = changed.nanoseconds == 0 ? 2_000_000_000 : 50_000_000
         let age = Int64(clamping: now).subtractingReportingOverflow(changed.nanosecondsSinceEpoch)
         guard !age.overflow else { return true }
         return age.partialValue > window || age.partialValue < -60_000_000_000
+    }
+
+    /// Whether the file may have been changed at `time` or later, by the clock of files' times; where these count whole
+    /// seconds, in the same one.
+    func mayHaveChanged(since time: UInt64) -> Bool {
+        let time = changed.nanoseconds == 0 ? time - time % 1_000_000_000 : time
+        return changed.nanosecondsSinceEpoch >= Int64(clamping: time)
     }
 }
 
@@ -57,6 +64,14 @@ public struct FileTime: Hashable, Comparable, Sendable {
     public init(seconds: Int64, nanoseconds: Int64 = 0) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
+    }
+
+    /// The present by the clock by which the kernel gives files their times, in nanoseconds since 1970: behind the wall clock
+    /// by a tick at the most (clock_gettime(2), CLOCK_REALTIME_COARSE).
+    public static func now() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        return UInt64(truncatingIfNeeded: time.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: time.tv_nsec)
     }
 
     init(_ time: timespec) {

@@ -15,21 +15,25 @@ public final class FileWatcher: Sendable {
     ///
     /// - Parameters:
     ///   - paths: relative ones count from the working directory. A file need not be there.
+    ///   - began: the time by ``FileTime/now()`` before the files were read: what has changed since then is told. By default only
+    ///     what changes from now on.
     ///   - onChange: called on the watcher's thread; may call ``update(paths:)`` and ``stop()``.
     /// - Throws: ``FileRefusal`` where the system gives no descriptor or thread.
     public convenience init(
-        paths: [String], timing: FileWatchTiming = .init(), onChange: @escaping @Sendable () -> Void
+        paths: [String], readSince began: UInt64? = nil, timing: FileWatchTiming = .init(),
+        onChange: @escaping @Sendable () -> Void
     ) throws(FileRefusal) {
-        try self.init(paths: paths, timing: timing, usesNotifications: true, onChange: onChange)
+        try self.init(paths: paths, readSince: began, timing: timing, usesNotifications: true, onChange: onChange)
     }
 
     init(
-        paths: [String], timing: FileWatchTiming, usesNotifications: Bool, onChange: @escaping @Sendable () -> Void
+        paths: [String], readSince began: UInt64? = nil, timing: FileWatchTiming, usesNotifications: Bool,
+        onChange: @escaping @Sendable () -> Void
     ) throws(FileRefusal) {
         let wake = linux_eventfd()
         guard wake >= 0 else { throw FileRefusal(errno: -wake) }
         loop = WatchLoop(wake: wake, timing: timing, usesNotifications: usesNotifications, onChange: onChange)
-        loop.update(FileWatcher.absolute(paths))
+        loop.update(FileWatcher.absolute(paths), readSince: began)
         thread = Mutex(try FileWatcher.start(loop))
     }
 
@@ -38,8 +42,10 @@ public final class FileWatcher: Sendable {
     /// Watches these files from now on, and others no more.
     ///
     /// A file that was watched before is compared with its state when its last change was told, so a change during the
-    /// call is told too.
-    public func update(paths: [String]) { loop.update(FileWatcher.absolute(paths)) }
+    /// call is told too. Another one is told if it has changed since `began`, as at the start.
+    public func update(paths: [String], readSince began: UInt64? = nil) {
+        loop.update(FileWatcher.absolute(paths), readSince: began)
+    }
 
     /// Ends the watching and waits for the thread; nothing is told after it returns, but for a call from `onChange`.
     public func stop() {

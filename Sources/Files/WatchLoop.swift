@@ -34,6 +34,13 @@ final class WatchLoop: Sendable {
             let identity = FileIdentity(status)
             return State(identity: identity, isSettled: identity.isSettled(at: time))
         }
+
+        /// The same for who has read the file from `began` on, by the clock of files' times: where it may have changed since
+        /// then, no state that a file is in, so that the change is told.
+        func asRead(since began: UInt64?) -> State {
+            guard let began, let identity, identity.mayHaveChanged(since: began) else { return self }
+            return State(identity: nil, isSettled: false)
+        }
     }
 
     /// A change that is not told yet: monotonic nanoseconds of the first and the last sign of it.
@@ -58,11 +65,12 @@ final class WatchLoop: Sendable {
 
     deinit { close(wake) }
 
-    func update(_ paths: [[UInt8]]) {
+    func update(_ paths: [[UInt8]], readSince began: UInt64?) {
         let states = paths.map { ($0, State.now($0)) }
         wanted.withLock { wanted in
             let known = wanted.files
-            wanted.files = Dictionary(states.map { ($0, known[$0] ?? $1) }, uniquingKeysWith: { first, _ in first })
+            wanted.files = Dictionary(
+                states.map { ($0, known[$0] ?? $1.asRead(since: began)) }, uniquingKeysWith: { first, _ in first })
             wanted.generation &+= 1
         }
         wakeUp()

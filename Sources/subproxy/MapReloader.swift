@@ -46,9 +46,13 @@ final class MapReloader: Sendable {
     }
 
     /// Starts to watch the map files.
-    func start() {
+    ///
+    /// - Parameter began: the time by ``FileTime/now()`` before they were read: what has changed meanwhile is read again.
+    func start(readSince began: UInt64) {
         do throws(FileRefusal) {
-            let watcher = try FileWatcher(paths: server.map.watchedFiles) { [weak self] in self?.request() }
+            let watcher = try FileWatcher(paths: server.map.watchedFiles, readSince: began) { [weak self] in
+                self?.request()
+            }
             state.withLock { $0.watcher = watcher }
         } catch {
             messages.logger.warning("the maps can't be watched for changes (\(error)); SIGHUP reloads them")
@@ -88,6 +92,7 @@ final class MapReloader: Sendable {
         }
         guard !isStopped else { return }
         notifier.reloading()
+        let began = FileTime.now()
         let result = maps.load(keeping: server.map.archives)
         for message in result.diagnostics { messages.report(message) }
         if let map = result.map {
@@ -98,13 +103,13 @@ final class MapReloader: Sendable {
             }
             guard isAdopted else { return }
             server.note(reloadOf: .map, succeeded: true)
-            watch(map.watchedFiles)
+            watch(map.watchedFiles, readSince: began)
             messages.logger.notice("the maps are loaded anew (\(map.summary))\(MapReloader.unread(map))")
         } else {
             server.note(reloadOf: .map, succeeded: false)
             // What has an error may be a file that the old map did not include.
             let failed = result.diagnostics.map(\.diagnostic.file).filter { !server.map.streams.contains($0) }
-            watch(server.map.watchedFiles + failed + result.unread)
+            watch(server.map.watchedFiles + failed + result.unread, readSince: began)
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
         }
         let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil
@@ -118,8 +123,8 @@ final class MapReloader: Sendable {
         return "; \(map.streams.joined(separator: ", ")) can be read only once and stays as it was"
     }
 
-    private func watch(_ paths: [String]) {
-        state.withLock(\.watcher)?.update(paths: paths)
+    private func watch(_ paths: [String], readSince began: UInt64) {
+        state.withLock(\.watcher)?.update(paths: paths, readSince: began)
     }
 
     /// Says who else can change the maps, which expressions see no https URL, and which files do not exist; a map may be

@@ -1,5 +1,6 @@
 import Authentication
 import Basics
+import Files
 import ForwardProxy
 import Logging
 import NIOCore
@@ -27,6 +28,7 @@ struct RunningProxy {
         accessLogFallback: LogSink.Destination, messageLevel: Logger.Level, notifier: ServiceNotifier,
         watchesFiles: Bool = true
     ) throws {
+        let began = FileTime.now()
         let map = try maps.loadOrFail()
         let accessLog = try logs.openSink(otherwise: accessLogFallback)
         let messages = try logs.messages(defaultLevel: messageLevel)
@@ -51,7 +53,7 @@ struct RunningProxy {
         reloader = MapReloader(
             maps: maps, server: server, messages: messages, notifier: notifier,
             status: { RunningProxy.status(server, $0) })
-        if watchesFiles { reloader.start() }
+        if watchesFiles { reloader.start(readSince: began) }
         let logger = messages.logger
         accessLog.whenLinesAreLost {
             logger.warning("the access log can't be written, or not as fast as it comes: lines are dropped")

@@ -44,4 +44,17 @@ struct FileIdentityTests {
         #expect(FileTime(seconds: 8, nanoseconds: 499).isOlder(than: time, byMoreThan: 2))
         #expect(!FileTime(seconds: 12).isOlder(than: time, byMoreThan: 2))
     }
+
+    @Test("A file may have changed since a time that is not behind that of its change")
+    func changeSince() {
+        func mayHaveChanged(_ nanoseconds: Int64, since times: [UInt64]) -> [Bool] {
+            let identity = identity(changed: FileTime(seconds: 100, nanoseconds: nanoseconds))
+            return times.map { identity.mayHaveChanged(since: $0) }
+        }
+        let change: UInt64 = 100_000_000_000
+        let times: [UInt64] = [0, change, change + 7, change + 8, .max]
+        #expect(mayHaveChanged(7, since: times) == [true, true, true, false, false])
+        // A time of whole seconds.
+        #expect(mayHaveChanged(0, since: [change + 999_999_999, change + 1_000_000_000]) == [true, false])
+    }
 }

@@ -61,6 +61,19 @@ struct FileWatcherTests {
         watcher.stop()
     }
 
+    @Test("A file that has changed between its reading and the watch is told", arguments: [true, false])
+    func readBefore(isAtStart: Bool) throws {
+        sandbox.write("1", to: "map")
+        let change = UInt64(clamping: sandbox.identity("map").changed.nanosecondsSinceEpoch)
+        let paths = [sandbox.at("map")]
+        let watcher = try FileWatcher(
+            paths: isAtStart ? paths : [], readSince: isAtStart ? change : nil, timing: timing
+        ) { [told] in told.signal() }
+        if !isAtStart { watcher.update(paths: paths, readSince: change) }
+        #expect(isTold())
+        watcher.stop()
+    }
+
     @Test("A burst of changes is told once")
     func debounce() throws {
         sandbox.write("1", to: "map")

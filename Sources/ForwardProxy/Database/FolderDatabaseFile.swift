@@ -58,7 +58,7 @@ struct FolderSeeds: SeedFiles {
         paths.flatMap { path -> [UInt64] in
             guard let identity = try? folder.identity(of: Array(path.utf8)) else { return [0] }
             return [
-                identity.inode, UInt64(truncatingIfNeeded: identity.size),
+                identity.device, identity.inode, UInt64(truncatingIfNeeded: identity.size),
                 UInt64(bitPattern: identity.modified.seconds), UInt64(bitPattern: identity.modified.nanoseconds),
             ]
         }

@@ -70,6 +70,20 @@ final class TemplateFile: Sendable {
         /// The files that it is made of, with their states.
         var parts: [TemplateReader.Part]
         var number: UInt64
+        /// Whether a later write is sure to show in the states.
+        var isSettled: Bool
+
+        /// Whether what was read is what the page is made of, whatever the files' times.
+        func isMade(of others: [TemplateReader.Part]) -> Bool {
+            parts.elementsEqual(others) { one, other in
+                one.path == other.path && one.content == other.content
+                    && Loaded.refusal(one) == Loaded.refusal(other)
+            }
+        }
+
+        private static func refusal(_ part: TemplateReader.Part) -> FileRefusal? {
+            if case .failure(let refusal) = part.state { refusal } else { nil }
+        }
     }
 
     init(folder: FolderRoot, path: [UInt8], text: [UInt8]?) {
@@ -99,15 +113,14 @@ final class TemplateFile: Sendable {
     /// What was read, where the files are as they were.
     private func known() -> Loaded? {
         let started = monotonicNanoseconds()
-        guard let loaded = loaded.withLock({ $0 }), isCurrent(loaded.parts) else { return nil }
+        guard let loaded = loaded.withLock({ $0 }), loaded.isSettled, isCurrent(loaded.parts) else { return nil }
         version.checked(at: started)
         return loaded
     }
 
     private func read() -> Loaded {
         let started = monotonicNanoseconds()
-        version.change()
-        let number = version.current
+        let wall = wallNanoseconds()
         var parts: [TemplateReader.Part] = []
         let page: Result<TemplatePage, TemplateFailure>
         do throws(TemplateFailure) {
@@ -115,7 +128,16 @@ final class TemplateFile: Sendable {
         } catch {
             page = .failure(error)
         }
-        let read = Loaded(page: page, parts: parts, number: number)
+        let isSettled = parts.allSatisfy { part in (try? part.state.get())?.isSettled(at: wall) ?? true }
+        let last = loaded.withLock { $0 }
+        let read: Loaded
+        if let last, last.isMade(of: parts) {
+            // What was written a moment ago is read once more, and mostly says the same.
+            read = Loaded(page: last.page, parts: parts, number: last.number, isSettled: isSettled)
+        } else {
+            version.change()
+            read = Loaded(page: page, parts: parts, number: version.current, isSettled: isSettled)
+        }
         loaded.withLock { $0 = read }
         version.checked(at: started)
         return read

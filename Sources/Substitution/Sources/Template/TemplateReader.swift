@@ -3,8 +3,8 @@ public import Mustache
 
 /// Reads a template and its partials from the folder of a map.
 public struct TemplateReader: Sendable {
-    /// A file that was looked for, and its state, or why it can't be had.
-    public typealias Part = (path: [UInt8], state: Result<FileIdentity, FileRefusal>)
+    /// A file that was looked for, its state, or why it can't be had, and a hash of what was read.
+    public typealias Part = (path: [UInt8], state: Result<FileIdentity, FileRefusal>, content: Int)
 
     private let folder: FolderRoot
     private let path: [UInt8]
@@ -59,11 +59,11 @@ public struct TemplateReader: Sendable {
             // One byte more than a template may have shows that it is too large.
             file = try folder.read(path, upTo: MustacheLimits().templateBytes + 1)
         } catch {
-            parts.append((path, .failure(error)))
+            parts.append((path, .failure(error), 0))
             guard error == .notFound else { throw .file(error) }
             return nil
         }
-        parts.append((path, .success(file.identity)))
+        parts.append((path, .success(file.identity), file.bytes.hashValue))
         return try parse(file.bytes, name: String(decoding: path, as: UTF8.self))
     }
 
