@@ -25,12 +25,7 @@ struct RecordedEntry {
         let isSearched = self.exchange.body.storedBytes > 0
         let requestBody = self.exchange.requestBody?.count
         redaction.redact(&self.exchange)
-        if let count = self.exchange.requestBody?.count, count != requestBody {
-            let fields = self.exchange.requestFields
-            for index in fields.indices where fields[index].isNamed("content-length") {
-                self.exchange.requestFields[index].value = Array("\(count)".utf8)
-            }
-        }
+        if self.exchange.requestBody?.count != requestBody { self.exchange.correctRequestLength() }
         guard isSearched else { return }
         if redaction.mayChange(self.exchange) {
             try redactBody(redaction)

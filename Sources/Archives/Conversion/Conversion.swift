@@ -141,7 +141,7 @@ public struct Conversion: Sendable {
             guard
                 losses.keeps(
                     entry.exchange, url: entry.url, isUsable: entry.isWhole, isCut: entry.cut != nil,
-                    isRepeated: entry.isRepeated)
+                    isRepeated: entry.isRepeated, lacksRequestBody: entry.lacksRequestBody)
             else { return }
             guard let problem = try writer.append(entry) else { return }
             let name = archive.name.split(separator: "/").last ?? ""

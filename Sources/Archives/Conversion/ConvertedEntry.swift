@@ -24,7 +24,9 @@ public struct ConvertedEntry: Sendable {
         let portable = archive.table.portableURLs[index]
         if let portable { exchange.url = portable }
         if let redaction {
+            let requestBody = exchange.requestBody?.count
             exchange = redaction.redacted(exchange)
+            if exchange.requestBody?.count != requestBody { exchange.correctRequestLength() }
             isChanged = try ConvertedEntry.isChanged(archive, index, exchange, redaction)
         } else {
             isChanged = false
@@ -78,6 +80,10 @@ public struct ConvertedEntry: Sendable {
 
     /// Whether it can answer, and not with a part alone; at the URL that it has here.
     public var isWhole: Bool { (entry.isUsable || archive.table.portableURLs[index] != nil) && !entry.isPartial }
+
+    /// Whether the request has had a body that is not here: one that was too long to be read, or that nothing can be taken
+    /// out of.
+    var lacksRequestBody: Bool { entry.hasRequestBody && exchange.requestBody == nil }
 
     /// Whether it never answers, since an earlier entry of a saved page has its URL.
     var isRepeated: Bool { entry.unusable == .repeated && archive.table.portableURLs[index] == nil }

@@ -12,7 +12,11 @@ extension ArchiveFormat {
             self = format
             guard format == .har, start.starts(with: "PK".utf8) else { return }
             // Of zips only their names tell more.
-            if try WACZReader.isWACZ(input.bytes) { self = .wacz }
+            if fileExtension != "wacz" {
+                if try WACZReader.isWACZ(input.bytes) { self = .wacz }
+            } else if (try? HARZip.isOne(input.bytes)) != true || (try? WACZReader.isWACZ(input.bytes)) != false {
+                self = .wacz
+            }
         } else {
             throw ArchiveProblem(
                 .error, "this is no archive: HAR, MHTML, webarchive, WARC and WACZ are read", at: .file)
@@ -31,7 +35,7 @@ extension ArchiveFormat {
         if start.starts(with: "WARC/".utf8) { return .warc }
         if start.starts(with: [0x1F, 0x8B]) { return .warc }
         if start.starts(with: "PK\u{3}\u{4}".utf8) || start.starts(with: "PK\u{5}\u{6}".utf8) {
-            return fileExtension == "wacz" ? .wacz : .har
+            return .har
         }
         let text = beginning(start)
         if text.first == UInt8(ascii: "{") { return .har }
@@ -41,6 +45,8 @@ extension ArchiveFormat {
         {
             return .webarchive
         }
+        // A recording may begin with a word and a colon too; a message of MIME's says its version.
+        if looksLikeMessage(text), saysMIME(text) { return .mhtml }
         switch fileExtension {
         case "mhtml", "mht", "mhtm", "eml": return .mhtml
         case "har": return .har
@@ -150,6 +156,10 @@ extension ArchiveFormat {
         return false
     }
 
+    fileprivate static func saysMIME(_ text: ArraySlice<UInt8>) -> Bool {
+        String(decoding: text.prefix(4096), as: UTF8.self).lowercased().contains("mime-version:")
+    }
+
     /// Whether it begins as a message does: a field of those that MHTML's writers put first.
     private static func looksLikeMessage(_ text: ArraySlice<UInt8>) -> Bool {
         let start = Array(text.prefix(4096))
@@ -185,7 +195,7 @@ extension ArchiveInput {
             return firstMember(of: start) == "log"
         case .mhtml:
             if [".mhtml", ".mht", ".mhtm", ".eml"].contains(where: { lowercased.hasSuffix($0) }) { return true }
-            return String(decoding: start, as: UTF8.self).lowercased().contains("mime-version:")
+            return ArchiveFormat.saysMIME(start[...])
         case .webarchive, .warc, .wacz: return true
         case .recording:
             return lowercased.split(separator: "/").last == "recording.yaml" || ArchiveFormat.beginsAsList(start[...])

@@ -20,11 +20,12 @@ public struct ConversionLosses: Sendable {
     ///   - url: in the map's normal form.
     ///   - isUsable: whether the entry can answer.
     ///   - isCut: whether the response failed or ended too soon, which only some formats can say.
-    ///   - isRepeated: whether it never answers, since an earlier entry has its URL. The default of both is false.
+    ///   - isRepeated: whether it never answers, since an earlier entry has its URL.
+    ///   - lacksRequestBody: whether the request has had a body that is not there. The default of all three is false.
     /// - Returns: Whether it is written at all.
     public mutating func keeps(
         _ exchange: RecordedExchange, url: some Sequence<UInt8>, isUsable: Bool, isCut: Bool = false,
-        isRepeated: Bool = false
+        isRepeated: Bool = false, lacksRequestBody: Bool = false
     ) -> Bool {
         guard !isRepeated else {
             // Elsewhere it would be the next one in turn.
@@ -41,6 +42,7 @@ public struct ConversionLosses: Sendable {
             }
             if !OutgoingFields.removableCodings(exchange).isEmpty { count(.coding) }
             if format == .recording, exchange.time != nil { count(.time) }
+            if lacksRequestBody { count(.requestBody) }
             return true
         case .warc, .wacz:
             // A record is a message.
@@ -48,7 +50,7 @@ public struct ConversionLosses: Sendable {
             let hasBody = !exchange.body.isMissing || exchange.method == "HEAD" || exchange.status == 304
             // Of a response without content nothing can be truncated.
             let isKept = isMessage && hasBody && !(isCut && WARCIndex.needsNoBody(exchange.status))
-            if !isKept { count(.unusable) }
+            if !isKept { count(.unusable) } else if lacksRequestBody { count(.requestBody) }
             return isKept
         }
         if let kind = dropped(exchange, isUsable) {
@@ -65,7 +67,7 @@ public struct ConversionLosses: Sendable {
         {
             count(.fields)
         }
-        if exchange.requestBody != nil { count(.requestBody) }
+        if exchange.requestBody != nil || lacksRequestBody { count(.requestBody) }
         return true
     }
 

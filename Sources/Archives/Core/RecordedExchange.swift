@@ -43,6 +43,15 @@ public struct RecordedExchange: Sendable {
 
     /// The value of the first field of this name.
     public func value(_ name: StaticString) -> [UInt8]? { fields.first { $0.isNamed(name) }?.value }
+
+    /// Has the request's Content-Length, where there is one, say how long its body is that was changed; takes it out where
+    /// the body was.
+    public mutating func correctRequestLength() {
+        guard let count = requestBody?.count else { return requestFields.removeAll { $0.isNamed("content-length") } }
+        for index in requestFields.indices where requestFields[index].isNamed("content-length") {
+            requestFields[index].value = Array("\(count)".utf8)
+        }
+    }
 }
 
 /// What is known of a response's body before it is read.

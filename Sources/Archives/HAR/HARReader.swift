@@ -176,20 +176,20 @@ struct HARReader: ArchiveReader {
         if let path = try content.filePath() {
             guard let file = try files.file(path) else { return nil }
             var stream = try file.open()
-            return try HARReader.beginning(&stream)
+            return try HARReader.whole(&stream)
         }
         if let text = content.text, !text.isEmpty {
             var stream: any BodyStream = JSONStringStream(source, text, isBase64: content.isBase64)
-            return try HARReader.beginning(&stream)
+            return try HARReader.whole(&stream)
         }
         return HARForm.body(content)
     }
 
-    /// All of a body, up to the limit.
-    private static func beginning(_ stream: inout any BodyStream) throws(ArchiveProblem) -> [UInt8] {
+    /// All of a request's body; nil where it is over the limit.
+    private static func whole(_ stream: inout any BodyStream) throws(ArchiveProblem) -> [UInt8]? {
         var bytes: [UInt8] = []
-        while bytes.count < requestBodyLimit, try stream.read(1 << 16, into: &bytes) {}
-        return bytes.count > requestBodyLimit ? Array(bytes.prefix(requestBodyLimit)) : bytes
+        while bytes.count <= requestBodyLimit, try stream.read(1 << 16, into: &bytes) {}
+        return bytes.count > requestBodyLimit ? nil : bytes
     }
 }
 

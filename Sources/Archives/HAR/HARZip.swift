@@ -17,15 +17,20 @@ enum HARZip {
         return try HARReader(input, source, files(of: zip), into: &contents)
     }
 
+    /// Whether a zip has a .har at its top. Does I/O.
+    static func isOne(_ bytes: ArchiveBytes) throws(ArchiveProblem) -> Bool {
+        let zip = try ZipDirectory(bytes)
+        return zip.entries.indices.contains { isHAR(zip.name($0)) }
+    }
+
+    private static func isHAR(_ name: some Collection<UInt8>) -> Bool {
+        guard name.count > 4, !name.contains(UInt8(ascii: "/")), !name.starts(with: "._".utf8) else { return false }
+        return Array(name.suffix(4)).withUnsafeBytes { $0.equalsIgnoringCase(".har") }
+    }
+
     private static func har(of zip: ZipDirectory) throws(ArchiveProblem) -> Int {
-        var found: [Int] = []
-        var isWACZ = false
-        for index in zip.entries.indices {
-            let name = zip.name(index)
-            if name.starts(with: "archive/".utf8) { isWACZ = true }
-            guard name.count > 4, !name.contains(UInt8(ascii: "/")), !name.starts(with: "._".utf8) else { continue }
-            if Array(name.suffix(4)).withUnsafeBytes({ $0.equalsIgnoringCase(".har") }) { found.append(index) }
-        }
+        let found = zip.entries.indices.filter { isHAR(zip.name($0)) }
+        let isWACZ = zip.entries.indices.contains { zip.name($0).starts(with: "archive/".utf8) }
         guard let har = found.first else {
             let hint = isWACZ ? ": it seems to be a WACZ, which has to be named .wacz" : ""
             throw .error("this zip has no .har at its top" + hint, at: 0)

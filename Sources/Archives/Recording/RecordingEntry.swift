@@ -65,8 +65,9 @@ enum RecordingEntry {
     /// The response's fields, each as `Name: value`.
     private static func fields(_ exchange: RecordedExchange, _ body: Body) -> [[UInt8]] {
         let nominated = OutgoingFields.nominated(by: exchange.fields)
+        let time = time(of: exchange)
         var lines = exchange.fields.filter { isKept($0, exchange, nominated) }
-            .compactMap { line(timeless($0), in: .block) }
+            .compactMap { line(timeless($0, at: time), in: .block) }
         if case .file = body, exchange.value("content-type") == nil {
             // Else it would be that of the file's name.
             lines.append(Array("Content-Type: null".utf8))
@@ -88,8 +89,18 @@ enum RecordingEntry {
             "x-response-time", "x-timer",
         ].map { Array($0.utf8) })
 
-    /// A cookie with Max-Age has no use for Expires, which is another time in each exchange. (RFC 6265 §4.1.2.2)
-    private static func timeless(_ field: RecordedField) -> RecordedField {
+    /// When the response was made, in Unix seconds: by its own clock, else by the recorder's.
+    private static func time(of exchange: RecordedExchange) -> Int64? {
+        let recorded = exchange.time.map { $0 / 1000 }
+        let own = exchange.value("date").flatMap { date in
+            date.withUnsafeBytes { HTTPDate.parse($0, now: recorded ?? 0) }
+        }
+        return own ?? recorded
+    }
+
+    /// A cookie with Max-Age has no use for Expires, which is another time in each exchange (RFC 6265 §4.1.2.2). One that
+    /// has Expires alone gets Max-Age in its place: it lasts as long in each, and from a replay on.
+    private static func timeless(_ field: RecordedField, at time: Int64?) -> RecordedField {
         guard field.isNamed("set-cookie") else { return field }
         let parts = field.value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         func isNamed(_ part: ArraySlice<UInt8>, _ name: StaticString) -> Bool {
@@ -98,9 +109,26 @@ enum RecordingEntry {
             return attribute.map(\.asciiLowercased) == name
         }
         let attributes = parts.dropFirst()
-        guard attributes.contains(where: { isNamed($0, "max-age") }) else { return field }
-        let kept = parts.prefix(1) + attributes.filter { !isNamed($0, "expires") }
+        var kept = Array(parts.prefix(1) + attributes.filter { !isNamed($0, "expires") })
+        if !attributes.contains(where: { isNamed($0, "max-age") }) {
+            guard let expires = attributes.last(where: { isNamed($0, "expires") }), let time,
+                let lifetime = lifetime(until: expires.drop { $0 != UInt8(ascii: "=") }.dropFirst(), from: time)
+            else { return field }
+            kept.insert(Array(" Max-Age=\(lifetime)".utf8)[...], at: 1)
+        }
         return RecordedField(field.name, Array(kept.joined(separator: [UInt8(ascii: ";")])))
+    }
+
+    /// The seconds from a time to a cookie's date; nil for a date that is over, and for one beyond the 400 days for which
+    /// browsers keep a cookie (RFC 6265bis §5.5): such a date is the same each time.
+    ///
+    /// Two clocks are read, one behind the other: what is within two seconds of whole minutes is those.
+    private static func lifetime(until expires: some Sequence<UInt8>, from time: Int64) -> Int64? {
+        guard let end = CookieDate.parse(Array(expires)) else { return nil }
+        let (seconds, overflow) = end.subtractingReportingOverflow(time)
+        guard !overflow, seconds > 0, seconds <= 400 * 86_400 else { return nil }
+        let whole = (seconds + 30) / 60 * 60
+        return whole > 0 && abs(whole - seconds) <= 2 ? whole : seconds
     }
 
     /// Fields of the connection, and of how the message was sent on it.

@@ -10,6 +10,8 @@ import YAML
 struct RecordingReader: ArchiveReader {
     /// The most bytes of a list.
     static let sizeLimit = YAMLLimits().inputBytes
+    /// Bytes of a request's body that is read.
+    private static let mostRequestBytes = 1 << 24
 
     private let source: [UInt8]
     private let sibling: @Sendable (_ path: String) -> ArchiveBytes?
@@ -212,8 +214,8 @@ struct RecordingReader: ArchiveReader {
     func exchange(at place: EntryPlace) throws(ArchiveProblem) -> RecordedExchange {
         let entry = try entry(at: place)
         var exchange = entry.exchange
-        if let (path, _) = entry.requestFile, let file = file(path) {
-            exchange.requestBody = try file.read(at: 0, upTo: min(file.count, 1 << 24))
+        if let (path, _) = entry.requestFile, let file = file(path), file.count <= RecordingReader.mostRequestBytes {
+            exchange.requestBody = try file.read(at: 0, upTo: file.count)
         }
         switch entry.body {
         case .missing: exchange.body.isMissing = true

@@ -74,7 +74,12 @@ extension ArchiveCandidates {
             }
             if !equal.isEmpty { return equal }
         }
-        let without = entries.filter { $0.body == nil }
+        if archive.mode == .strict {
+            let marked = withBody.filter { $0.body?.equalsButForMarks(body, rules) ?? false }
+            if !marked.isEmpty { return marked }
+        }
+        // A recorded body that is too large to be compared equals any.
+        let without = entries.filter { $0.body?.isTooLarge ?? true }
         if !without.isEmpty { return without }
         return archive.mode == .nearest ? entries : []
     }

@@ -37,14 +37,14 @@ public struct EntryDetails: Sendable {
             named.append(name)
         }
         vary = named
-        // A larger body equals nothing: what could equal it is not compared.
+        // A larger body is not compared, and equals any.
         let isCompared = (exchange.requestBody?.count ?? 0) <= EntryDetails.comparedBytes
         body = exchange.requestBody.map { ComparedBody(isCompared ? $0 : [], type: type, isTooLarge: !isCompared) }
         isSuccess = (200..<300).contains(exchange.status)
         hasContent = !exchange.body.isMissing && (exchange.body.size ?? 1) > 0
     }
 
-    /// Bytes of a request's body that is compared; a larger one of a request equals any.
+    /// Bytes of a request's body that is compared; a larger one equals any, recorded or not.
     public static let comparedBytes = 1 << 20
     /// Fields of a recorded request that are compared.
     private static let mostFields = 1000

@@ -12,7 +12,10 @@ enum ArchiveLines {
             lines.append("  entry: \(entry.method) \(String(decoding: entry.url, as: UTF8.self))")
             lines.append("  because \(why(found))")
             if found.candidates > 1 {
-                lines.append("  it is the first of \(found.candidates) that answer a client in turn")
+                lines.append(
+                    found.archive.settings.isSequence
+                        ? "  it is the first of \(found.candidates) that answer a client in turn"
+                        : "  it always answers, of \(found.candidates) that could (sequence: false)")
             }
             return lines
         }

@@ -195,6 +195,29 @@ struct ConversionTests {
         }
     }
 
+    @Test("says of a request's body how long it is where something was taken out, and that it is lost where it is")
+    func requestBodies() throws {
+        func har(_ body: String, _ length: Int) -> [UInt8] {
+            Array(
+                (#"{"log":{"entries":[{"request":{"method":"POST","url":"https://a.example/","headers":["#
+                    + #"{"name":"Content-Length","value":"\#(length)"}],"postData":{"mimeType":"#
+                    + #""application/x-www-form-urlencoded","text":"\#(body)"}},"#
+                    + #""response":{"status":200,"headers":[],"content":{"text":"x"}}}]}}"#).utf8)
+        }
+        let source = try openArchive(har("user=ann&password=hunter2", 25), "a.har")
+        let large = try openArchive(har(String(repeating: "a", count: (1 << 24) + 1), (1 << 24) + 1), "b.har")
+        for (number, kind) in ArchiveKind.all.filter({ [.har, .warc].contains($0.format) }).enumerated() {
+            let (redacted, result) = try convert(
+                [source], kind, Self.name(910 + number, kind), Redaction(names: ["default"]))
+            let exchange = try redacted.exchange(0)
+            #expect(exchange.requestBody == Array("user=ann&password=REDACTED".utf8))
+            #expect(exchange.requestFields.first { $0.isNamed("content-length") }?.value == Array("26".utf8))
+            #expect(result.losses.isEmpty)
+            let lost = try convert([large], kind, Self.name(920 + number, kind)).result
+            #expect(lost.losses == ["lost: the request body of 1 entry"])
+        }
+    }
+
     @Test("says what is lost, a line a kind")
     func losses() throws {
         let source = try sample()

@@ -42,6 +42,8 @@ struct HARZipTests {
             ),
         ])
         #expect(archive.format == .har)
+        let named = ArchiveInput(name: "a.wacz", bytes: ArchiveBytes(zip([("a.har", har(HARSample.entry()))])))
+        #expect(try Archive.open(named).format == .har)
         #expect(try archive.text(0) == "body")
         #expect(try archive.fields(0) == ["Content-Type: text/plain"])
         #expect(try archive.exchange(0).body.size == 4)

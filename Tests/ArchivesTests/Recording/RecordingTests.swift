@@ -292,6 +292,34 @@ struct RecordingTests {
             ])
     }
 
+    @Test(
+        "have Max-Age in the place of a cookie's Expires, which is another time in each",
+        arguments: [
+            ("a=1; Expires=Tue, 24 Nov 2026 05:00:00 GMT; Path=/", "a=1; Max-Age=86400; Path=/"),
+            // Another second has begun between the reading of two clocks.
+            ("a=1; Path=/; expires=Tue, 24-Nov-2026 04:59:59 GMT", "a=1; Max-Age=86400; Path=/"),
+            ("a=1; Expires=Tue, 24 Nov 2026 05:00:07 GMT", "a=1; Max-Age=86407"),
+            ("a=1; Expires=Mon, 23 Nov 2026 05:00:01 GMT", "a=1; Max-Age=1"),
+            // Over, as all that delete a cookie; beyond what browsers keep; no date.
+            ("a=1; Expires=Mon, 23 Nov 2026 05:00:00 GMT", nil), ("a=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", nil),
+            ("a=1; Expires=never", nil), ("a=1", nil),
+        ] as [(String, String?)])
+    func cookieTimes(written: String, recorded: String?) throws {
+        for date in ["Mon, 23 Nov 2026 05:00:00 GMT", nil] {
+            let path = folder.at(date == nil ? "recorder" : "own")
+            var writer = try RecordingWriter(folder: path)
+            var exchange = Self.exchange("https://a.example/", fields: [("Set-Cookie", written)])
+            // The recorder's clock counts where the response has no time of its own.
+            exchange.time = (date == nil ? 1_795_410_000 : 1_000_000_000) * 1000
+            if let date { exchange.fields.append(RecordedField("Date", date)) }
+            try append(&writer, exchange, "")
+            let archive = try openRecording(path)
+            #expect(
+                try archive.exchange(0).fields.map { String(decoding: $0.value, as: UTF8.self) }
+                    == [recorded ?? written])
+        }
+    }
+
     @Test("have a boundary in multipart forms that follows from the content, whatever clients have drawn")
     func boundaries() throws {
         func form(_ boundary: String, _ value: String) -> RecordedExchange {

@@ -246,10 +246,27 @@ struct ArchiveMatchingTests {
             ("multipart/form-data; boundary=b", #"{"sig":"REDACTED"}"# + "\r\n--b--", "{\"a\":1}\r\n--b--", false),
         ])
     func marks(_ type: String, _ recorded: String, _ asked: String, _ isFound: Bool) throws {
-        let stage = try ArchiveStage([Recorded("POST", "https://a.example/c", body: recorded).with(type: type)])
-        #expect(
-            try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: asked)
-                == (isFound ? "#1" : "miss body"))
+        for settings in ["", "match: strict"] {
+            let stage = try ArchiveStage(
+                [Recorded("POST", "https://a.example/c", body: recorded).with(type: type)], settings)
+            // In another order it is not the same.
+            let isWanted = isFound && (settings.isEmpty || !asked.hasPrefix("b=2&a=1"))
+            #expect(
+                try stage.find("POST", "https://a.example/c", fields: [("Content-Type", type)], body: asked)
+                    == (isWanted ? "#1" : "miss body"), "\(settings)")
+        }
+    }
+
+    @Test("A recorded body of over 1 MiB equals any where none is equal")
+    func largeBodies() throws {
+        let large = String(repeating: "a", count: (1 << 20) + 1)
+        let stage = try ArchiveStage([
+            Recorded("POST", "https://a.example/c", body: large).with(type: "text/plain"),
+            Recorded("POST", "https://a.example/c", body: "small").with(type: "text/plain"),
+        ])
+        let type = [("Content-Type", "text/plain")]
+        #expect(try stage.find("POST", "https://a.example/c", fields: type, body: "small") == "#2")
+        #expect(try stage.find("POST", "https://a.example/c", fields: type, body: "other") == "#1")
     }
 
     @Test("A recorded OPTIONS with 'cors: auto' is a miss that says how it would answer")
