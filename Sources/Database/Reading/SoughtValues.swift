@@ -25,6 +25,11 @@ struct SoughtValues {
             hasNull = true
             return
         }
+        switch operand.booleanType(text) {
+        case true?: hasTrue = true
+        case false?: hasFalse = true
+        case nil: break
+        }
         let alternatives = try operand.alternatives(text)
         values.append(contentsOf: alternatives)
     }

@@ -12,15 +12,32 @@ struct BodyReader {
 
     /// The columns of a row that a body sets, in the table's order of columns.
     struct Row {
-        /// By the column; nil for one that isn't set, and nothing behind the last one that is.
-        private var values: [SQLiteValue?] = []
+        /// Those that aren't set take no room: a short body may have many rows that each set the last of many columns.
+        private var values: [(column: Int, value: SQLiteValue)] = []
 
-        subscript(column: Int) -> SQLiteValue? { column < values.count ? values[column] : nil }
-        mutating func set(_ column: Int, _ value: SQLiteValue) {
-            while values.count <= column { values.append(nil) }
-            values[column] = value
+        subscript(column: Int) -> SQLiteValue? {
+            let place = place(of: column)
+            return place < values.count && values[place].column == column ? values[place].value : nil
         }
-        var columns: [Int] { values.indices.filter { values[$0] != nil } }
+        mutating func set(_ column: Int, _ value: SQLiteValue) {
+            let place = place(of: column)
+            if place < values.count, values[place].column == column {
+                values[place].value = value
+            } else {
+                values.insert((column, value), at: place)
+            }
+        }
+        var columns: [Int] { values.map(\.column) }
+
+        /// Where a column stands, or belongs.
+        private func place(of column: Int) -> Int {
+            var (low, high) = (0, values.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if values[middle].column < column { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
     }
 
     init(_ view: TableView, _ body: DatabaseRequest.Body) {

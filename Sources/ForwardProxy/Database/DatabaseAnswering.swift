@@ -329,7 +329,8 @@ struct DatabaseAsking {
         let type = parts.first.map { $0.filter { $0 != " " && $0 != "\t" } } ?? ""
         for parameter in parts.dropFirst() {
             let words = parameter.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
-            if words.hasPrefix("charset="), words != "charset=utf-8", words != "charset=us-ascii" { return text }
+            guard words.hasPrefix("charset=") else { continue }
+            if !["utf-8", "utf8", "us-ascii"].contains(words.dropFirst("charset=".count)) { return text }
         }
         return type
     }

@@ -208,6 +208,7 @@ import Testing
         #expect(ids("j.a=1") == "2 8" && ids("j.a=1.0") == "2" && ids("j.a=0") == "4")
         #expect(ids("j.a:ne=1") == "1 3 4 5 6 7" && ids("j.a:ne=0") == "1 2 3 5 6 7 8")
         #expect(ids("j.a:in=0,1") == "2 4 8" && ids("j.a:in=null,0") == "4 5 6 7" && ids("j.a:in=7") == "")
+        #expect(ids("j.a:in=true") == "1" && ids("j.a:in=true,false,1") == "1 2 3 8")
         #expect(ids("j.a:gte=0") == "2 4 8" && ids("j.a:lt=1") == "4")
         #expect(ids("j.a=true") == "1" && ids("j.a:ne=true") == "2 3 4 5 6 7 8")
         #expect(ids(#"_where={"j":{"a":1}}"#) == "2" && ids(#"_where={"j":{"a":0.0}}"#) == "4")
