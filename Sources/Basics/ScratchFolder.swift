@@ -11,6 +11,9 @@ public final class ScratchFolder: Sendable {
     public let path: String
     private let descriptor: CInt
 
+    /// What holds its lock, for a child that is to hold it too: flock(2) belongs to what is open, not to who opened it.
+    public var lock: CInt { descriptor }
+
     /// Makes a folder, and removes what earlier runs have left.
     ///
     /// - Parameters:

@@ -92,6 +92,11 @@ final class SavedSite: Sendable {
                 : Answer(status: "401 Unauthorized", body: "out")
         case "/frames": Answer(body: "<title>Frames</title><iframe src=http://unknown.invalid/></iframe>")
         case "/styled": Answer(body: "<title>Styled</title><link rel=stylesheet href=/moved.css>")
+        case "/digested": Answer(body: digested)
+        case "/app":
+            Answer(
+                fields: "X-App: 1\r\n",
+                body: "<title>App</title><p>x<script>history.replaceState(null, '', '/home')</script>")
         case "/moved.css": Answer(status: "302 Found", fields: "Location: /deep/down/real.css\r\n", body: "")
         case "/deep/down/real.css": Answer(type: "text/css", body: "body { background: url(ground.svg) }")
         case "/elsewhere": Answer(body: "<script>onload = () => { location = '/none' }</script>")
@@ -114,6 +119,12 @@ final class SavedSite: Sendable {
         default: Answer(status: "404 Not Found", type: "text/plain", body: "none")
         }
     }
+
+    /// A page whose style sheet is at the end of a redirect, with the digest of that.
+    private static let digested = """
+        <title>Digested</title><link rel=stylesheet href=/moved.css crossorigin
+        integrity="sha384-8HE+jZ1bTTdm/fDGeXRLwc+7mbIW3WvvAVNOauax2tmOPR1RjzY5FpKOOXmpFU0F"><p>x
+        """
 
     /// A drawing whose script tells that it has run.
     static let active = """

@@ -88,13 +88,19 @@ public struct PageCapture: Sendable {
             if let selector { try page.wait(for: selector, until: deadline) }
             if waitTime > 0 { try page.wait(milliseconds: waitTime, until: deadline) }
             guard !deadline.isOver else { throw BrowserFailure(.timedOut, "\(url) took too long") }
-            progress(.freezing)
-            let made = try page.freeze(until: deadline, namesFragments: namesFragments)
-            (frozen.title, frozen.mediaType) = (made.title, made.mediaType)
+            if isFrozen {
+                progress(.freezing)
+                frozen = try page.freeze(until: deadline, namesFragments: namesFragments)
+            } else if BrowserPage.isDocument(load.mediaType) {
+                frozen.title = try page.title(until: deadline)
+            }
             // Scripts may have led elsewhere.
             load = page.currentLoad(after: load)
+            if !isFrozen { frozen.mediaType = load.mediaType }
             if let refusal = load.refusal(allowsAnyStatus: allowsAnyStatus) { throw refusal }
-            if isFrozen { frozen = made }
+            // Where it was frozen: a script may have given the page another URL since (HTML, History). What is saved as
+            // it came is found where it was asked for.
+            load.url = frozen.documents.first?.url ?? load.askedURL
         }
         return Result(load: load, page: frozen, requests: page.requests, deadline: deadline)
     }

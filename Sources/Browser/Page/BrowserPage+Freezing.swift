@@ -117,14 +117,14 @@ extension BrowserPage {
         try showClosedRoots(of: frame, to: script, until: deadline)
         if depth == 0 { try showCanvases(to: script, until: deadline) }
         let refused = network.refusals(of: frame.loader)
-        if !refused.wholly.isEmpty || !refused.partly.isEmpty {
-            let lists = [refused.wholly, refused.partly].map { urls -> JSONValue in
-                ["value": .array(urls.sorted().map { JSONValue($0) })]
-            }
+        let lists = [refused.wholly, refused.partly, network.upgraded(of: frame.loader)]
+        if lists.contains(where: { !$0.isEmpty }) {
+            let lists = lists.map { urls -> JSONValue in ["value": .array(urls.sorted().map { JSONValue($0) })] }
             _ = try script.call("block", lists, until: limit)
         }
         let result = try script.call(
-            "run", until: depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline))
+            "run", [["value": .bool(answer?.isUpgrading == true)]],
+            until: depth == 0 ? deadline : Deadline(milliseconds: options.frameTime).orEarlier(deadline))
         if depth == 0, result["isEmpty"]?.boolValue == true {
             throw BrowserFailure(.misunderstood, "\(frame.url): a script has removed the page's document element")
         }

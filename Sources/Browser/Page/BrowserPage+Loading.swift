@@ -5,6 +5,8 @@ import JSON
 public struct PageLoad: Sendable, Hashable {
     /// Where redirects have led, without a fragment.
     public var url: String
+    /// What was asked for there: a script may have given the document another URL since (HTML, History).
+    public var askedURL: String
     /// The status of the response; nil where there was none.
     public var status: Int?
     /// The type without parameters, as the browser takes it.
@@ -62,8 +64,8 @@ extension BrowserPage {
             let document = answer["loaderId"]?.stringValue.flatMap { network.documents[$0] }
             if document?.status == nil || isDownload || text != NetworkActivity.statusFailure {
                 return PageLoad(
-                    url: url, status: document?.status, mediaType: document?.mediaType ?? "", failure: text,
-                    isDownload: isDownload)
+                    url: url, askedURL: url, status: document?.status, mediaType: document?.mediaType ?? "",
+                    failure: text, isDownload: isDownload)
             }
         }
         guard try waitUntilLoaded(until: deadline) else {
@@ -77,8 +79,9 @@ extension BrowserPage {
             }
         }
         let document = network.documents[loader]
+        let shown = self.url.hasPrefix("chrome-error:") ? url : self.url
         return PageLoad(
-            url: self.url.hasPrefix("chrome-error:") ? url : self.url, status: document?.status,
+            url: shown, askedURL: document?.url ?? shown, status: document?.status,
             mediaType: document?.mediaType ?? "", failure: document?.failure, isDownload: false,
             isCutOff: document?.isCutOff == true)
     }
@@ -86,7 +89,7 @@ extension BrowserPage {
     /// How the document that is shown came, which may be another one than was loaded.
     func currentLoad(after load: PageLoad) -> PageLoad {
         var current = load
-        current.url = url
+        (current.url, current.askedURL) = (url, network.documents[loader]?.url ?? url)
         if let document = network.documents[loader] {
             current.status = document.status ?? current.status
             current.mediaType = document.mediaType
@@ -94,6 +97,19 @@ extension BrowserPage {
             current.isCutOff = document.isCutOff
         }
         return current
+    }
+
+    /// The title of the document that is shown; empty where none is told, as of one that is about to be left.
+    func title(until deadline: Deadline) throws(BrowserFailure) -> String {
+        do throws(BrowserFailure) {
+            let limit = Deadline(milliseconds: options.frameTime).orEarlier(deadline)
+            let source =
+                "({ title: () => Object.getOwnPropertyDescriptor(Document.prototype, 'title').get.call(document) })"
+            return try mainScript(source, until: limit).call("title", until: limit).stringValue ?? ""
+        } catch {
+            try passOver(error, isMain: false, until: deadline)
+            return ""
+        }
     }
 
     /// Waits until the document that is shown is loaded or loads no more, or was cut off.

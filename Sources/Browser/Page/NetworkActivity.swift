@@ -86,6 +86,13 @@ struct NetworkActivity {
         return (urls.subtracting(others), urls.intersection(others))
     }
 
+    /// The https URLs that the document of a loader asked for, and not by http: where it names them so, the browser has
+    /// upgraded them.
+    func upgraded(of loader: String) -> Set<String> {
+        let asked = (loaded[loader] ?? []).union(refused[loader] ?? [])
+        return asked.filter { $0.hasPrefix("https:") && !asked.contains("http:\($0.dropFirst(6))") }
+    }
+
     /// Forgets what a session was asking for that has ended.
     mutating func end(session: String, now: UInt64) {
         for (id, request) in pending where request.session == session { end(id, now) }
@@ -123,7 +130,9 @@ struct NetworkActivity {
             new.chain = before + [url]
         }
         pending[id] = new
-        if kind == "Document", parameters["loaderId"]?.stringValue == id { documents[id] = DocumentAnswer() }
+        if kind == "Document", parameters["loaderId"]?.stringValue == id {
+            documents[id] = DocumentAnswer(url: url)
+        }
         if new.isCounted { lastChange = now }
     }
 
@@ -136,6 +145,7 @@ struct NetworkActivity {
             if !isFailure(response) { requests[index].mediaType = response["mimeType"]?.stringValue ?? "" }
         }
         documents[id]?.mediaType = response["mimeType"]?.stringValue ?? ""
+        documents[id]?.isUpgrading = NetworkActivity.isUpgrading(response)
         if isFailure(response) {
             documents[id]?.failure = "the proxy got no response"
             documents[id]?.isProxys = true
@@ -150,6 +160,18 @@ struct NetworkActivity {
         return fields.members.contains { member in
             String(decoding: member.name, as: UTF8.self).lowercased() == failureField.name
                 && member.value.stringValue?.hasPrefix(failureField.value) == true
+        }
+    }
+
+    /// Whether a response has its document ask for all by https (https://www.w3.org/TR/upgrade-insecure-requests/).
+    private static func isUpgrading(_ response: JSONValue) -> Bool {
+        guard case .object(let fields)? = response["headers"] else { return false }
+        return fields.members.contains { member in
+            guard String(decoding: member.name, as: UTF8.self).lowercased() == "content-security-policy",
+                let value = member.value.stringValue?.lowercased()
+            else { return false }
+            let directives = value.split { $0 == "," || $0 == ";" || $0.isNewline }
+            return directives.contains { $0.split(whereSeparator: \.isWhitespace).first == "upgrade-insecure-requests" }
         }
     }
 
@@ -181,6 +203,8 @@ public struct PageRequest: Sendable, Hashable {
 
 /// How a navigation was answered.
 struct DocumentAnswer {
+    /// What was asked for in the end, without a fragment; scripts may give the document another URL.
+    var url = ""
     var status: Int?
     var mediaType = ""
     var failure: String?
@@ -188,4 +212,6 @@ struct DocumentAnswer {
     var isCutOff = false
     /// Whether the answer is the proxy's own, since it got none.
     var isProxys = false
+    /// Whether a field of it has the document ask for all by https.
+    var isUpgrading = false
 }

@@ -11,6 +11,7 @@ struct BrowserFolder {
     var profile: String { path + "/profile" }
     var temporary: String { path + "/t" }
     var log: String { path + "/log" }
+    var lock: CInt { folder.lock }
 
     /// - Parameter base: nil for what TMPDIR names, or else /tmp.
     init(in base: String?) throws(BrowserFailure) {

@@ -42,9 +42,12 @@ final class BrowserProcess {
         if socket >= 0 {
             posix_spawn_file_actions_adddup2(&actions, socket, commands)
             posix_spawn_file_actions_adddup2(&actions, socket, answers)
+        } else {
+            // A window may outlive this program: its folder stays as long as it does.
+            posix_spawn_file_actions_adddup2(&actions, folder.lock, commands)
         }
         // Not all that libraries open is closed by exec. (proc_pid_fd(5))
-        let first = socket >= 0 ? answers + 1 : STDERR_FILENO + 1
+        let first = (socket >= 0 ? answers : commands) + 1
         for descriptor in FolderRemoval.names(in: "/proc/self/fd").compactMap({ CInt($0) }) where descriptor >= first {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }

@@ -4,6 +4,12 @@ extension FreezeScript {
         #"""
         const mediaType = text => /^[a-z0-9!#$^_.+-]+\/[a-z0-9!#$^_.+;= -]+$/i.test(text) ? text : 'application/octet-stream';
         const blobURL = /blob:(?:null|[a-z][a-z0-9+.-]*:\/\/[^\s"'()<>&\/]+)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi;
+        const loadedImage = url => new Promise(resolve => {
+          const image = new Image();
+          image.src = url;
+          const end = () => resolve(image.complete && image.naturalWidth > 0 ? image : null);
+          image.decode().then(end, end);
+        });
         const blobData = async (url, depth) => {
           try {
             let blob = await (await fetch(url)).blob();
@@ -17,7 +23,9 @@ extension FreezeScript {
               binary += String.fromCharCode.apply(null, bytes.subarray(at, at + 0x8000));
             return `data:${mediaType(blob.type).replaceAll(' ', '')};base64,${btoa(binary)}`;
           } catch {
-            return blobImages.has(url) ? pictureOf(blobImages.get(url)) : null;
+            // It is gone, or a policy of the page's lets nobody fetch what may be shown (CSP, connect-src).
+            const image = blobImages.get(url) ?? await loadedImage(url);
+            return image && pictureOf(image);
           }
         };
         const withoutBlobs = async (text, depth) => {

@@ -34,7 +34,9 @@ extension FreezeScript {
           if (name === 'script') scripts += 1;
           if (name === 'script' || namespaceOf(element) !== html) return name === 'script';
           if (name === 'meta') {
-            const isOwn = attribute(element, 'charset') === 'utf-8' && attribute(element, 'http-equiv') === null;
+            const charset = attribute(element, 'charset'), kind = attribute(element, 'http-equiv');
+            const isOwn = charset === null ? kind === policy && attribute(element, 'content') === upgrade
+              : charset === 'utf-8' && kind === null;
             return !isOwn && isUnwantedMeta(element);
           }
           return name === 'noscript' || name === 'base';

@@ -61,13 +61,14 @@ extension FreezeScript {
           }
           return text;
         };
-        const markup = () => {
+        const markup = isUpgraded => {
           keepStates(document);
           const copy = elementCopy(root, false)?.node;
           if (!copy) return isXML ? `<html xmlns="${html}"/>` : '<!DOCTYPE html><meta charset=utf-8>';
           fill(root, copy);
           if (localName(root) === 'html' && namespaceOf(root) === html) {
             if (!headCopy) copy.prepend(headCopy = makeElement(inert, 'head'));
+            if (isUpgraded && isSecure) headCopy.prepend(upgradeMeta());
             const meta = makeElement(inert, 'meta');
             meta.setAttribute('charset', 'utf-8');
             headCopy.prepend(meta);

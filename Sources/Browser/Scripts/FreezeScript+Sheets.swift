@@ -54,8 +54,9 @@ extension FreezeScript {
           return isAny;
         };
         // The images that were asked for say whether pictures were refused that something else was given.
-        const block = (urls, partly) => {
+        const block = (urls, partly, secure) => {
           for (const url of urls) blocked.add(url);
+          for (const url of secure) secured.add(url);
           const images = Array.from(getter(Document, 'images')(document), image =>
             [withoutFragment(image.currentSrc || absolute(attribute(image, 'src') ?? '')), image]);
           for (const url of partly) {
@@ -79,7 +80,7 @@ extension FreezeScript {
           keepMedia(sheet, element, copy);
           if (sheet.disabled) copy.setAttribute('media', 'not all');
           try {
-            if (encoding !== 'UTF-8' || blocked.size + unshown.size > 0) writeImports(sheet, absolute, 0);
+            if (encoding !== 'UTF-8' || blocked.size + unshown.size > 0) writeImports(sheet, asked, 0);
             return isAsWritten(sheet, text) ? text : rulesText(sheet);
           } catch {
             return text;

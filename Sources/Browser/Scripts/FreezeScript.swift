@@ -8,7 +8,9 @@
 /// Its value is an object: `mark(element, kind, value, type, isQuirky)` says what stands for a frame's content (`url`: a
 /// document's URL; `markup`: the content itself, of a media type, and whether it is in quirks mode; `blank`: content that
 /// was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that is closed,
-/// `block(urls, partly)` what the document was refused, wholly, or where one thing asked for it and not another, and `run()` promises the document. Before that, `unread()` promises the
+/// `block(urls, partly, secure)` what the document was refused, wholly, or where one thing asked for it and not another,
+/// and what it asked for by https alone, and `run(isUpgraded)` promises the document, which a field of its response may
+/// have told to ask for all by https. Before that, `unread()` promises the
 /// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what is
 /// seen of it, and `showAll()` ends that. Where the document lets nobody parse markup, `run()` promises what is `unsettled`;
 /// `settle(text, …)` of the script in another page, and `finish(text)` of this one make the document of that.
@@ -90,8 +92,17 @@ enum FreezeScript {
           const plain = withoutFragment(url);
           return blocked.has(plain) || (!isFrame && unshown.has(plain));
         };
+        // What was asked for by https alone, though it may be named by http: browsers upgrade what pages of https show
+        // (https://www.w3.org/TR/mixed-content/).
+        const secured = new Set();
+        const asked = text => {
+          const url = absolute(text);
+          if (!/^http:/i.test(url)) return url;
+          const secure = 'https' + url.slice(4);
+          return secured.has(withoutFragment(secure)) ? secure : url;
+        };
         // What is empty asks for nothing, whatever the base is.
-        const resource = (text, isFrame) => !text.trim() ? text : isBlocked(absolute(text), isFrame) ? nothing : absolute(text);
+        const resource = (text, isFrame) => !text.trim() ? text : isBlocked(asked(text), isFrame) ? nothing : asked(text);
         const unescaped = text => text.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))/gi,
           (_, code, line, character) => {
             if (line) return '';
@@ -120,7 +131,7 @@ enum FreezeScript {
         const imageText = new RegExp(`\\btype\\([^)]*\\)|(${string})`, 'gi');
         const absoluteCSS = (text, resolve = resource) => absoluteURLs(text, resolve).replace(imageSet, set => set.replace(
           imageText, (whole, quoted) => quoted === undefined ? whole : quotedURL(resolve(unescaped(quoted.slice(1, -1))))));
-        const styleText = text => text.replace(/<(?=\/style)/gi, '\\3c ').replace(/<!--/g, '\\3c !--');
+        const styleText = text => text.replace(/<(?=\/style)/gi, '\\3c ');
 
         \#(sheets)
         // Attributes
@@ -225,11 +236,22 @@ enum FreezeScript {
           copy.setAttribute('style', (copy.hasAttribute('style') ? copy.getAttribute('style') + ';' : '')
             + absoluteCSS(styles.join(';')));
         };
+        // One of several has a density, by which its own size is another one than its file's (HTML, density-corrected natural
+        // size). What styles say of its size goes on to count before the attribute.
+        const keepSize = (element, copy) => {
+          if (!attribute(element, 'srcset') && !(parentNode(element) instanceof HTMLPictureElement)) return;
+          if (copy.hasAttribute('width') || copy.hasAttribute('height')) return;
+          const style = getComputedStyle(element), width = parseFloat(style.width);
+          const sides = ['paddingLeft', 'paddingRight', 'borderLeftWidth', 'borderRightWidth'];
+          const edges = style.boxSizing === 'border-box' ? sides.reduce((sum, name) => sum + parseFloat(style[name]), 0) : 0;
+          if (Math.abs(width - edges - element.naturalWidth) < 1) copy.setAttribute('width', width);
+        };
         const image = (element, copy) => {
           const written = attribute(element, 'src')?.trim(), later = attribute(element, 'data-src')?.trim();
           const isLoaded = element.complete && element.naturalWidth > 0 && element.currentSrc;
           const url = isLoaded ? element.currentSrc : resource(written || later || '');
           if (url && !isScriptURL(url)) copy.setAttribute('src', url);
+          if (isLoaded) keepSize(element, copy);
           for (const name of ['srcset', 'sizes', 'loading']) copy.removeAttribute(name);
           if (isLoaded && url.startsWith('blob:')) blobImages.set(url, element);
         };
@@ -259,14 +281,31 @@ enum FreezeScript {
           const wanted = tokens.filter(name => !unwantedLinks.includes(name));
           if (wanted.length === 0 && tokens.length > 0) return false;
           const sheet = element.sheet, isAlternate = wanted.includes('alternate') && wanted.includes('stylesheet');
-          if (wanted.includes('stylesheet') && isBlocked(copy.getAttribute('href') ?? '')) return false;
+          // An empty link leads nowhere, whatever the base is.
+          const written = copy.getAttribute('href') ?? '', url = written.trim() === '' ? written : asked(written);
+          if (wanted.includes('stylesheet') && isBlocked(url)) return false;
+          if (wanted.includes('stylesheet') && url !== written) copy.setAttribute('href', url);
           if (wanted.length < tokens.length) copy.setAttribute('rel', wanted.join(' '));
+          // What has come was what it should be. A redirect is written as another sheet, which names this one.
+          if (sheet) copy.removeAttribute('integrity');
           if (sheet) keepMedia(sheet, element, copy);
           if (sheet && sheet.disabled && !isAlternate) copy.setAttribute('disabled', '');
           // Sheets without a charset have the document's, which is UTF-8 from now on (css-syntax-3 §3.2).
           if (wanted.includes('stylesheet') && encoding !== 'UTF-8' && !copy.hasAttribute('charset'))
             copy.setAttribute('charset', encoding);
           return true;
+        };
+        // Of the policies that a document of https has, this one is kept: without it the browser asks for no style sheet that
+        // is named by http (https://www.w3.org/TR/upgrade-insecure-requests/).
+        const upgrade = 'upgrade-insecure-requests', policy = 'Content-Security-Policy';
+        const isSecure = location.protocol === 'https:';
+        const saysUpgrade = element => attribute(element, 'http-equiv')?.toLowerCase() === policy.toLowerCase()
+          && /(?:^|[;,])\s*upgrade-insecure-requests(?=[\s;,]|$)/i.test(attribute(element, 'content') ?? '');
+        const upgradeMeta = () => {
+          const meta = makeElement(inert, 'meta');
+          meta.setAttribute('http-equiv', policy);
+          meta.setAttribute('content', upgrade);
+          return meta;
         };
         const isUnwantedMeta = element =>
           attribute(element, 'charset') !== null
@@ -282,6 +321,7 @@ enum FreezeScript {
           const parent = parentNode(element);
           // Chromium says with it that XSLT is to go.
           if (isHTML && name === 'xslt-warning-banner') return null;
+          if (isHTML && isSecure && name === 'meta' && saysUpgrade(element)) return { node: upgradeMeta(), inside: null };
           if (isHTML && (name === 'noscript' || name === 'base' || (name === 'meta' && isUnwantedMeta(element)))) return null;
           if (isHTML && name === 'source' && parent instanceof HTMLPictureElement) return null;
           if (isHTML && name === 'canvas') return { node: canvasCopy(element), inside: null };
@@ -317,14 +357,15 @@ enum FreezeScript {
             return { node: copy, inside: null };
           case 'textarea':
             if (!isMasked(element))
-              append(copy, makeText(inert, (element.value[0] === '\n' ? '\n' : '') + element.value));
+              append(copy, makeText(inert, (!isXML && element.value[0] === '\n' ? '\n' : '') + element.value));
             return { node: copy, inside: null };
           case 'template':
             copy.removeAttribute('shadowrootmode');
             return { node: copy, inside: element.content, into: copy.content };
           case 'pre': case 'listing': case 'plaintext':
-            // The parser drops a first line feed.
-            if (textOf(element)[0] === '\n' && firstChild(element) instanceof Text) append(copy, makeText(inert, '\n'));
+            // The parser of HTML drops a first line feed.
+            if (!isXML && textOf(element)[0] === '\n' && firstChild(element) instanceof Text)
+              append(copy, makeText(inert, '\n'));
             break;
           case 'head': if (parent === root) headCopy = copy; break;
           case 'body': if (parent === root) bodyCopy = copy; break;
@@ -384,12 +425,12 @@ enum FreezeScript {
           show, showAll, settle,
           finish: text => finished(text),
           take: (index, picture) => { canvasPictures.set(unread[index], picture); },
-          run: async () => {
+          run: async isUpgraded => {
             const result = { contentType, url: ownURL, title: getter(Document, 'title')(document), scripts: 0 };
             if (contentType !== 'text/html' && !isXML) return result;
             if (!root) return { ...result, markup: '', isEmpty: true };
             await readObjects();
-            const text = isGuarded ? markup().toWellFormed() : settled(markup());
+            const made = markup(isUpgraded), text = isGuarded ? made.toWellFormed() : settled(made);
             if (text === null) return { ...result, isUnwritable: true };
             Object.assign(result, { scripts, isQuirky: isQuirky() });
             if (isGuarded) return { ...result, unsettled: text, given: [Array.from(contents), Array.from(sheets), errors] };

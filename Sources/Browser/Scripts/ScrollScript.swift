@@ -9,7 +9,7 @@ enum ScrollScript {
         'use strict';
         const documentElement = Object.getOwnPropertyDescriptor(Document.prototype, 'documentElement').get;
         const scrolling = Object.getOwnPropertyDescriptor(Document.prototype, 'scrollingElement').get;
-        const all = Document.prototype.querySelectorAll;
+        const all = Document.prototype.querySelectorAll, first = Document.prototype.querySelector;
         const clips = element => ['hidden', 'clip'].includes(getComputedStyle(element).overflowY);
         const documentScrolls = () => {
           const element = scrolling.call(document), top = documentElement.call(document);
@@ -69,7 +69,7 @@ enum ScrollScript {
             return box.bottom < 0 || box.right < 0 || box.top > innerHeight || box.left > innerWidth
               || (box.width === 0 && box.height === 0);
           }),
-          has: selector => document.querySelector(selector) !== null,
+          has: selector => first.call(document, selector) !== null,
         };
         })()
         """#

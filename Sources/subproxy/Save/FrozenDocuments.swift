@@ -12,7 +12,7 @@ struct FrozenDocuments {
     private let recorded: Archive
 
     /// - Parameters:
-    ///   - url: that of the page's document, where another one was loaded than is shown.
+    ///   - url: the one that the page's document was asked for at; scripts may have given it another one since.
     ///   - recorded: the responses.
     init(_ page: FrozenPage, _ url: String, _ recorded: Archive) {
         self.page = page
@@ -23,9 +23,10 @@ struct FrozenDocuments {
     /// Fields that don't hold for the frozen document: of its bytes, and those that its markup is freed of as well.
     private static let dropped: Set<[UInt8]> = Set(
         [
-            "content-security-policy", "content-security-policy-report-only", "content-encoding", "content-length",
-            "content-md5", "content-digest", "digest", "repr-digest", "etag", "accept-ranges", "content-range", "link",
-            "refresh", "content-type", "transfer-encoding", "content-disposition", "service-worker-allowed",
+            "content-security-policy", "content-security-policy-report-only", "integrity-policy", "content-encoding",
+            "content-length", "content-md5", "content-digest", "digest", "repr-digest", "etag", "accept-ranges",
+            "content-range", "link", "refresh", "content-type", "transfer-encoding", "content-disposition",
+            "service-worker-allowed",
         ].map { Array($0.utf8) })
 
     /// Writes them as a WARC, the page's first.

@@ -73,15 +73,15 @@ struct PageSave {
         var asked: [PageRequest] = []
         do {
             result = try capture.capture(in: session)
-            if try proxies.cameQuiet(result.page, at: result.load.url) { result.page.documents = [] }
+            if try proxies.cameQuiet(result.page, at: result.load.askedURL) { result.page.documents = [] }
             if !result.page.documents.isEmpty {
-                try proxies.answer(result.page, at: result.load.url)
+                try proxies.answer(result.page, at: result.load.askedURL)
                 progress.show("loading the static copy")
                 var page = try capture.reload(result, in: session)
                 // What was not frozen is not to come back with its scripts.
                 if try capture.addLateFrames(of: page, to: &result) {
                     page.close()
-                    try proxies.answer(result.page, at: result.load.url)
+                    try proxies.answer(result.page, at: result.load.askedURL)
                     page = try capture.reload(result, in: session)
                 }
                 asked = page.requests

@@ -49,6 +49,21 @@ extension BrowserTests.Freezing {
             #expect(site.targets == ["/", "/own.svg"])
         }
 
+        @Test("by policies, none of which stays in a page of http", arguments: [true, false])
+        func upgrade(isField: Bool) throws {
+            let policy = "object-src 'none'; Upgrade-Insecure-Requests"
+            let meta = "<meta http-equiv=content-security-policy content=\"\(policy)\">"
+            let site = try Site([
+                "/": .init(
+                    "<!doctype html><title>Up</title><link rel=icon href=\"data:,\">\(isField ? "" : meta)<p>x</p>",
+                    fields: isField ? "Content-Security-Policy: \(policy)\r\n" : "")
+            ])
+            let frozen = try Frozen(site)
+            let policies = "Array.from(document.querySelectorAll('meta[http-equiv]'), meta => meta.content).join('|')"
+            #expect(try frozen.text(policies) == "")
+            #expect(try frozen.text("document.head.firstChild.getAttribute('charset')") == "utf-8")
+        }
+
         @Test("of pictures that only objects may show, and of what objects may not", arguments: [true, false])
         func pairs(isObjectFirst: Bool) throws {
             let site = try Site(["/a.svg": Site.picture(), "/b.svg": Site.picture()])

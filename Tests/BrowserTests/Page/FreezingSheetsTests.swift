@@ -53,6 +53,46 @@ extension BrowserTests.Freezing {
             #expect(try frozen.text("document.styleSheets[0].media.mediaText") == "screen")
         }
 
+        @Test("in the marks of a comment, which CSS passes over")
+        func commentMarks() throws {
+            let page = """
+                <!doctype html><title>Marks</title>
+                <style type=text/css><!--
+                #one { color: rgb(0, 128, 0) }
+                #two { color: rgb(0, 0, 255) }
+                --></style><style><!-- @import "three.css"; --></style>
+                <p id=one>1</p><p id=two>2</p><p id=three>3</p>
+                """
+            let site = try Site([
+                "/": .init(page), "/three.css": .init("#three { color: rgb(255, 0, 0) }", "text/css"),
+            ])
+            let frozen = try Frozen(site)
+            #expect(
+                try frozen.text(
+                    "['one', 'two', 'three'].map(id => getComputedStyle(document.getElementById(id)).color).join(';')")
+                    == "rgb(0, 128, 0);rgb(0, 0, 255);rgb(255, 0, 0)")
+            #expect(site.targets.contains("/three.css"))
+        }
+
+        @Test("that digests are given for: those that held without them, the others as refused as they were")
+        func digests() throws {
+            let digest = "sha256-/jSLVaOgU3aC3tNxTKIfJEMQ1uvqsamSx2kDH3Wk0o0="
+            let page = """
+                <!doctype html><title>Digests</title><link rel=stylesheet href=a.css integrity="\(digest)">
+                <link rel=stylesheet href=b.css integrity="\(digest)"><p id=a>a</p><p id=b>b</p>
+                """
+            let frozen = try Frozen(
+                Site([
+                    "/": .init(page), "/a.css": .init("#a { color: rgb(0, 128, 0) }", "text/css"),
+                    "/b.css": .init("#b { color: rgb(255, 0, 0) }", "text/css"),
+                ]))
+            #expect(
+                try frozen.text("[a, b].map(element => getComputedStyle(element).color).join(';')")
+                    == "rgb(0, 128, 0);rgb(0, 0, 0)")
+            let hasDigest = "Array.from(document.querySelectorAll('link'), link => link.integrity !== '').join()"
+            #expect(try frozen.text(hasDigest) == "false,true")
+        }
+
         @Test("whose media a script has changed in the sheet alone")
         func media() throws {
             let page = """

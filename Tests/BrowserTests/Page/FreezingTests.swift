@@ -59,6 +59,62 @@ extension BrowserTests {
             )
         }
 
+        /// A black picture (BMP, one bit a pixel): that of a vector has no pixels that a density counts.
+        private static func bitmap(_ width: Int, _ height: Int) -> Site.Answer {
+            func number(_ value: Int, _ count: Int) -> [UInt8] {
+                (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+            }
+            let pixels = (width + 31) / 32 * 4 * height
+            var bytes = Array("BM".utf8)
+            for value in [62 + pixels, 0, 62, 40, width, height] { bytes += number(value, 4) }
+            for value in [1, 1] { bytes += number(value, 2) }
+            // No compression, two colours of no other use.
+            bytes += [UInt8](repeating: 0, count: 24 + 8 + pixels)
+            return Site.Answer(bytes, "image/bmp")
+        }
+
+        @Test("images of several at the size that their density gave them, unless styles say another one")
+        func densities() throws {
+            let page = """
+                <!doctype html><title>Densities</title><body>
+                <img id=wide srcset="small.bmp 100w, large.bmp 400w" sizes=200px>
+                <img id=dense srcset="large.bmp 2x">
+                <picture><source srcset="large.bmp 4x"><img id=picture src=small.bmp></picture>
+                <div style="width: 120px"><img id=bound srcset="large.bmp 2x" style="max-width: 100%"></div>
+                <img id=styled srcset="large.bmp 2x" style="width: 90px">
+                <img id=sized srcset="large.bmp 2x" width=50><img id=one src=small.bmp>
+                """
+            let site = try Site([
+                "/": Site.Answer(page), "/small.bmp": Freezing.bitmap(100, 10), "/large.bmp": Freezing.bitmap(400, 40),
+            ])
+            let frozen = try Frozen(site)
+            let sizes = "[wide, dense, picture, bound, styled, sized, one].map(e => e.width + 'x' + e.height).join()"
+            #expect(try frozen.text(sizes) == "200x20,200x20,100x10,120x12,90x9,50x5,100x10")
+            #expect(!frozen.markup.contains("srcset"))
+            let widths = "['bound', 'styled', 'one'].some(id => document.getElementById(id).hasAttribute('width'))"
+            #expect(try frozen.value(widths).boolValue == false)
+        }
+
+        @Test("what blobs show that a policy of the page's lets nobody fetch")
+        func unfetchedBlobs() throws {
+            let page = """
+                <!doctype html><title>Blobs</title><p id=styled>a</p>
+                <svg width=9 height=9><image id=drawn width=5 height=7 /></svg>
+                <script>
+                const url = URL.createObjectURL(new Blob(
+                  ['<svg xmlns="http://www.w3.org/2000/svg" width="5" height="7"/>'], { type: 'image/svg+xml' }));
+                styled.style.backgroundImage = `url(${url})`;
+                drawn.setAttribute('href', url);
+                </script>
+                """
+            let policy = "default-src 'self' 'unsafe-inline'; img-src 'self' blob:"
+            let frozen = try Frozen(
+                Site(["/": Site.Answer(page, fields: "Content-Security-Policy: \(policy)\r\n")]))
+            #expect(try frozen.text("getComputedStyle(styled).backgroundImage").hasPrefix("url(\"data:image/"))
+            #expect(try frozen.text("drawn.getAttribute('href')").hasPrefix("data:image/"))
+            #expect(!frozen.markup.contains("blob:"))
+        }
+
         @Test("what forms, shadow roots, canvases and style sheets of the CSSOM show")
         func state() throws {
             let page = """

@@ -189,6 +189,18 @@ extension BrowserTests {
             #expect(try pwned(frozen.site, "/") == [])
         }
 
+        @Test("the line feeds that elements begin with, which no parser of XML drops")
+        func lineFeeds() throws {
+            let page = """
+                <html xmlns='http://www.w3.org/1999/xhtml'><head><title>Feeds</title></head><body><pre id='pre'>
+                code</pre><textarea id='area'>
+                text</textarea></body></html>
+                """
+            let frozen = try Frozen(Site(["/": Site.Answer(page, "application/xhtml+xml")]))
+            #expect(try frozen.text("document.getElementById('pre').textContent") == "\ncode")
+            #expect(try frozen.text("document.getElementById('area').value") == "\ntext")
+        }
+
         private static func scripted(_ script: String) -> Site.Answer {
             Site.Answer(
                 """

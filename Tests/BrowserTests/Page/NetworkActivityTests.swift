@@ -75,6 +75,37 @@ struct NetworkActivityTests {
         #expect(network.refusals(of: "L").partly == ["http://a/2", "http://a/3"])
     }
 
+    @Test("knows what a document asked for by https alone")
+    mutating func upgraded() {
+        let urls = ["https://a/1", "https://a/2", "http://a/2", "https://a/3", "http://a/3", "http://a/4"]
+        for (index, url) in urls.enumerated() {
+            begin("\(index)", url, at: 0)
+            if index == 4 {
+                note("loadingFailed", "4", at: 0, [("blockedReason", "mixed-content")])
+            } else {
+                note("loadingFinished", "\(index)", at: 0)
+            }
+        }
+        #expect(network.upgraded(of: "L") == ["https://a/1"])
+        #expect(network.upgraded(of: "M") == [])
+    }
+
+    @Test(
+        "knows whether a field of a response has its document ask for all by https",
+        arguments: [
+            ("content-security-policy", "upgrade-insecure-requests", true),
+            ("Content-Security-Policy", "img-src a\ndefault-src b ;\tUpgrade-Insecure-Requests;", true),
+            ("Content-Security-Policy", "img-src a, upgrade-insecure-requests", true),
+            ("Content-Security-Policy", "img-src upgrade-insecure-requests", false),
+            ("Content-Security-Policy-Report-Only", "upgrade-insecure-requests", false),
+        ])
+    mutating func policy(name: String, value: String, isUpgrading: Bool) {
+        begin("L", kind: "Document", at: 0)
+        let fields = JSONValue.members([(name, JSONValue(value))])
+        note("responseReceived", "L", at: 0, [("response", ["status": 200, "headers": fields])])
+        #expect(network.documents["L"]?.isUpgrading == isUpgrading)
+    }
+
     @Test("does not wait for what stays open, nor for what nothing is seen of")
     mutating func open() {
         begin("1", kind: "EventSource", at: 100)
@@ -109,6 +140,7 @@ struct NetworkActivityTests {
         note("responseReceived", "L", at: 2, [("response", ["status": 404, "mimeType": "text/html"])])
         #expect(network.requests.map(\.url) == ["http://a/", "http://b/"])
         #expect(network.requests.map(\.status) == [302, 404])
+        #expect(network.documents["L"]?.url == "http://b/")
         #expect(network.documents["L"]?.status == 404)
         #expect(network.documents["L"]?.mediaType == "text/html")
     }

@@ -74,6 +74,13 @@ extension BrowserTests {
             #expect(frozen.markup.contains("id=\"late\""))
         }
 
+        @Test("wait for what they should, whatever names their elements have")
+        func names() throws {
+            let page = "<!doctype html><title>Names</title><img name=querySelector><p id=text>here</p>"
+            let frozen = try Frozen(Site(["/": Site.Answer(page)])) { $0.selector = "#text" }
+            #expect(frozen.markup.contains("id=\"text\""))
+        }
+
         @Test("are at the end of redirects, those of scripts too, with the status that they have")
         func redirects() throws {
             let site = try Site([
@@ -113,6 +120,34 @@ extension BrowserTests {
                 try PageCapture(url: "http://127.0.0.1:1/").capture(in: session)
             }
             #expect(dead?.kind == .notLoaded)
+        }
+
+        @Test("have the URL that they were frozen at, though their scripts go on to give them others")
+        func history() throws {
+            let frames = (0..<10).map { "<iframe srcdoc='<p>frame \($0)'></iframe>" }.joined()
+            let page = """
+                <!doctype html><title>History</title><p id=text>here</p>\(frames)<script>
+                let number = 0;
+                setInterval(() => history.replaceState(null, '', '/at/' + number++), 60);
+                </script>
+                """
+            let frozen = try Frozen(Site(["/": Site.Answer(page)]))
+            #expect(frozen.result.load.url == frozen.result.page.documents.first?.url)
+            #expect(try frozen.text("document.getElementById('text').textContent") == "here")
+        }
+
+        @Test("are where they were asked for if they are not frozen, whatever URL their scripts give them")
+        func askedURL() throws {
+            let site = try Site([
+                "/": Site.Answer("", status: "302 Found", fields: "Location: /app\r\n"),
+                "/app": Site.Answer("<title>App</title><script>history.replaceState(null, '', '/home')</script>"),
+            ])
+            let frozen = try Frozen(site).result
+            #expect(frozen.load.url == site.url("/home"))
+            #expect(frozen.load.askedURL == site.url("/app"))
+            let kept = try Frozen(site) { $0.isFrozen = false }.result
+            #expect(kept.load.url == site.url("/app"))
+            #expect(kept.page.title == "App" && kept.page.mediaType == "text/html" && kept.page.documents.isEmpty)
         }
 
         @Test("get cookies and fields for their URL's host alone")
@@ -235,6 +270,17 @@ extension BrowserTests {
                 try PageCapture(url: site.url("/")).capture(in: BrowserTests.shared())
             }
             #expect(failure?.message == "\(site.url("/")): a script has removed the page's document element")
+        }
+
+        @Test("are not frozen, nor fail as that would, where their scripts are kept")
+        func keptScripts() throws {
+            let page = "<title>x</title><p>x<script>onload = () => document.documentElement.remove()</script>"
+            let site = try Site(["/": Site.Answer(page)])
+            var capture = PageCapture(url: site.url("/"))
+            capture.time = 600_000
+            capture.isFrozen = false
+            let kept = try capture.capture(in: BrowserTests.shared())
+            #expect(kept.load.status == 200 && kept.page.title == "" && kept.page.documents.isEmpty)
         }
 
         @Test("have their time")
