@@ -53,30 +53,28 @@ final class RequestText {
 
     // MARK: Lines
 
-    private func layLines(_ lines: [[UInt8]]) -> Bool {
+    private func layLines(_ lines: RequestLines) -> Bool {
+        guard !lines.isBroken else { return false }
         var node = 0
         // libcurl waits for 100 by itself where it sees an Expect line, and sends the request again, without the
         // line, where 417 comes: the client would get two responses. So it must not see it: the line goes out in
         // the same list entry as the line before it, and the waiting is done here.
         var expect: [[UInt8]] = []
-        for line in lines {
+        let areLaid = lines.allSatisfy { line in
             if RequestText.isExpect(line) {
-                guard node > 0 else {
-                    expect.append(line)
-                    continue
-                }
-                guard glue(line, to: node - 1) else { return false }
-                continue
+                if node > 0 { return glue(line, to: node - 1) }
+                expect.append(Array(line))
+                return true
             }
             guard appendLine(line, node) else { return false }
             node += 1
-            for line in expect {
-                guard glue(line, to: node - 1) else { return false }
-            }
-            expect = []
+            guard !expect.isEmpty else { return true }
+            defer { expect = [] }
+            return expect.allSatisfy { $0.withUnsafeBytes { glue($0, to: node - 1) } }
         }
+        guard areLaid else { return false }
         for line in expect {
-            guard appendLine(line, node) else { return false }
+            guard line.withUnsafeBytes({ appendLine($0, node) }) else { return false }
             node += 1
         }
         for index in 0..<node {
@@ -86,22 +84,22 @@ final class RequestText {
         return true
     }
 
-    private func appendLine(_ line: [UInt8], _ node: Int) -> Bool {
-        guard let colon = line.firstIndex(of: 0x3a), colon > 0 else { return false }
+    private func appendLine(_ line: UnsafeRawBufferPointer, _ node: Int) -> Bool {
+        guard let colon = RequestText.colon(in: line), colon > 0 else { return false }
         nodes[node].data = block + count
         var end = line.count
         while end > colon + 1, line[end - 1] == 0x20 || line[end - 1] == 0x09 { end -= 1 }
         guard end == colon + 1 else { return appendText(line) }
         // libcurl takes "Name:" for the wish to leave a field out, and sends "Name;" as "Name:".
-        guard appendBytes(line, upTo: colon) else { return false }
+        guard appendBytes(UnsafeRawBufferPointer(rebasing: line[..<colon])) else { return false }
         append(0x3b)
         terminate()
         return true
     }
 
     /// Adds a line to the entry that was laid last.
-    private func glue(_ line: [UInt8], to node: Int) -> Bool {
-        guard line.contains(0x3a) else { return false }
+    private func glue(_ line: UnsafeRawBufferPointer, to node: Int) -> Bool {
+        guard RequestText.colon(in: line) != nil else { return false }
         count -= 1
         if let start = nodes[node].data, strchr(start, 0x3a) == nil { block[count - 1] = 0x3a }
         append(0x0d)
@@ -110,9 +108,14 @@ final class RequestText {
     }
 
     /// `Expect` in any case, before its colon.
-    private static func isExpect(_ line: [UInt8]) -> Bool {
+    private static func isExpect(_ line: UnsafeRawBufferPointer) -> Bool {
         guard line.count > 6, line[6] == 0x3a, line[0] | 0x20 == 0x65 else { return false }
         return zip(line, "expect".utf8).allSatisfy { $0 | 0x20 == $1 }
+    }
+
+    private static func colon(in line: UnsafeRawBufferPointer) -> Int? {
+        guard let start = line.baseAddress, let colon = memchr(start, 0x3a, line.count) else { return nil }
+        return UnsafeRawPointer(colon) - start
     }
 
     /// Names without values, which keep libcurl from adding these fields by itself; behind all lines, so that a line of
@@ -129,7 +132,8 @@ final class RequestText {
 
     private func reserve(_ request: TransferRequest) {
         var needed = request.method.count + request.pathAndQuery.count + request.host.utf8.count + 32
-        for line in request.lines { needed += line.count + 3 }
+        // An end of a line takes two bytes where it stands within an entry.
+        needed += request.lines.byteCount + 2 * request.lines.count
         if needed > capacity {
             block.deallocate()
             capacity = needed
@@ -163,20 +167,19 @@ final class RequestText {
         }
     }
 
-    private func appendBytes(_ bytes: [UInt8], upTo end: Int) -> Bool {
-        bytes.withUnsafeBytes { source in
-            guard let start = source.baseAddress else { return true }
-            guard memchr(start, 0, end) == nil, memchr(start, 0x0d, end) == nil, memchr(start, 0x0a, end) == nil else {
-                return false
-            }
-            UnsafeMutableRawPointer(block + count).copyMemory(from: start, byteCount: end)
-            count += end
-            return true
+    private func appendBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return true }
+        let end = bytes.count
+        guard memchr(start, 0, end) == nil, memchr(start, 0x0d, end) == nil, memchr(start, 0x0a, end) == nil else {
+            return false
         }
+        UnsafeMutableRawPointer(block + count).copyMemory(from: start, byteCount: end)
+        count += end
+        return true
     }
 
-    private func appendText(_ bytes: [UInt8]) -> Bool {
-        guard appendBytes(bytes, upTo: bytes.count) else { return false }
+    private func appendText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard appendBytes(bytes) else { return false }
         terminate()
         return true
     }
@@ -184,6 +187,6 @@ final class RequestText {
     /// Text without the spaces and controls that would end a word of the request line.
     private func appendWord(_ bytes: [UInt8]) -> Bool {
         guard bytes.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return false }
-        return appendText(bytes)
+        return bytes.withUnsafeBytes { appendText($0) }
     }
 }

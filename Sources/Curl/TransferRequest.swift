@@ -23,7 +23,7 @@ public struct TransferRequest: Sendable {
     /// Field lines `Name: value` without CRLF, in the order to send; Host is sent first wherever it stands.
     ///
     /// Nothing is added to them but, where they lack it, Host.
-    public var lines: [[UInt8]]
+    public var lines: RequestLines
     public var body: Body
     /// Whether the response has no body because the request is HEAD.
     public var isHead: Bool
@@ -48,7 +48,7 @@ public struct TransferRequest: Sendable {
     public var isConnectOnly: Bool
 
     public init(
-        method: [UInt8], isHTTPS: Bool, host: String, port: UInt16, pathAndQuery: [UInt8], lines: [[UInt8]],
+        method: [UInt8], isHTTPS: Bool, host: String, port: UInt16, pathAndQuery: [UInt8], lines: RequestLines,
         body: Body = .none, isHead: Bool = false, expectsContinue: Bool = false, needsFreshConnection: Bool = false,
         isConnectOnly: Bool = false
     ) {

@@ -114,6 +114,18 @@ public struct FieldSection: Sendable {
         try withBytes(in: line.nameRange, body)
     }
 
+    /// Calls `body` with each line in order, and the bytes of its name and value.
+    public func forEachLine(_ body: (Line, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+        bytes.withUnsafeReadableBytes { all in
+            let whole = 0..<all.count
+            for line in lines {
+                body(
+                    line, UnsafeRawBufferPointer(rebasing: all[line.nameRange.clamped(to: whole)]),
+                    UnsafeRawBufferPointer(rebasing: all[line.valueRange.clamped(to: whole)]))
+            }
+        }
+    }
+
     /// Calls `body` with each value whose name is `name`, ASCII case ignored; for names that are not recognised ones.
     ///
     /// - Throws: What `body` throws.

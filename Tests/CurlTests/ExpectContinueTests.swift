@@ -89,7 +89,7 @@ struct ExpectContinueTests {
         var lines = ["Host: o.test", "Empty:", "Content-Length: 3"]
         lines.insert("expect: 100-Continue", at: index)
         var request = TransferRequest.to(origin, "PUT", body: .length(3), expectsContinue: true)
-        request.lines = lines.map { Array($0.utf8) }
+        request.lines = RequestLines(lines.map { Array($0.utf8) })
         let recorder = TransferRecorder(sending: ["abc"])
         #expect(await run(request, recorder, on: loop).isSuccess)
         // Host goes first.

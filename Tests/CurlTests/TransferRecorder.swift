@@ -145,7 +145,8 @@ extension TransferRequest {
     ) -> TransferRequest {
         TransferRequest(
             method: Array(method.utf8), isHTTPS: false, host: host, port: origin.port,
-            pathAndQuery: latin1(target), lines: [Array("Host: o.test".utf8)] + lines.map(latin1), body: body,
+            pathAndQuery: latin1(target), lines: RequestLines([Array("Host: o.test".utf8)] + lines.map(latin1)),
+            body: body,
             isHead: method == "HEAD", expectsContinue: expectsContinue, needsFreshConnection: isFresh)
     }
 }

@@ -1,5 +1,6 @@
 import Archives
 import Basics
+import Curl
 import HTTP1
 import HTTPSemantics
 import NIOCore
@@ -20,8 +21,8 @@ struct OriginRequest {
     var port: UInt16
     /// Path and query as received; `*` for the server itself.
     var pathAndQuery: [UInt8]
-    /// Lines without CRLF, Host first.
-    var lines: [[UInt8]]
+    /// Host first.
+    var lines: RequestLines
     var body: Body
     var isHead: Bool
     /// Whether the request may be sent twice. Only such a request uses a kept connection: if the origin has closed it,
@@ -98,57 +99,45 @@ struct OriginRequest {
             return name.map(\.asciiLowercased).elementsEqual("accept-encoding".utf8)
         }
         let list = kept.isEmpty ? Array("identity".utf8) : Array(kept.joined(separator: Array(", ".utf8)))
-        lines.append(Array("Accept-Encoding: ".utf8) + list)
+        lines.append("Accept-Encoding", list)
     }
 
     private static func lines(
         of request: Request, _ hopByHop: HopByHop, authority: String, _ identity: ProxyIdentity,
         _ preconditions: Preconditions
-    ) -> [[UInt8]] {
+    ) -> RequestLines {
         let fields = request.head.fields
-        var lines: [[UInt8]] = []
-        lines.reserveCapacity(fields.count &+ 3)
-        lines.append(Array("Host: \(authority)".utf8))
+        var lines = RequestLines()
+        lines.reserve(fields.bytes.readableBytes &+ authority.utf8.count &+ 128)
+        lines.append("Host", authority.utf8)
         let isMeasured = request.head.method == .options || request.head.method == .trace
-        for line in fields.lines {
+        fields.forEachLine { line, name, value in
             switch line.name {
-            case .host: continue
-            case .transferEncoding where !request.hasBody || request.bodyLength != nil: continue
+            case .host: return
+            case .transferEncoding where !request.hasBody || request.bodyLength != nil: return
             case .transferEncoding: break
             // Of a client of HTTP/1.0 it means nothing (RFC 9110 §10.1.1).
-            case .expect where !request.hasBody || request.head.version < .http1_1: continue
+            case .expect where !request.hasBody || request.head.version < .http1_1: return
             case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .range, .ifRange:
-                if preconditions.removes(line.name) { continue }
+                if preconditions.removes(line.name) { return }
             case .maxForwards where isMeasured:
-                if let left = fields.withValue(line, { $0.decimalValue }), left > 0 {
-                    lines.append(Array("Max-Forwards: \(left &- 1)".utf8))
-                    continue
+                if let left = value.decimalValue, left > 0 {
+                    return lines.append("Max-Forwards", String(left &- 1).utf8)
                 }
-            default: if hopByHop.isConnectionLevel(line) { continue }
+            default: if hopByHop.isConnectionLevel(line) { return }
             }
-            lines.append(raw(line, fields))
+            lines.append(name: name, value: value)
         }
         if case .replaced(let ifNoneMatch, let ifModifiedSince, _) = preconditions {
-            if let ifNoneMatch { lines.append(Array("If-None-Match: ".utf8) + ifNoneMatch) }
-            if let ifModifiedSince { lines.append(Array("If-Modified-Since: ".utf8) + ifModifiedSince) }
+            if let ifNoneMatch { lines.append("If-None-Match", ifNoneMatch) }
+            if let ifModifiedSince { lines.append("If-Modified-Since", ifModifiedSince) }
         }
         if fields.contains(.te), fields.contains(token: "trailers", in: .te) {
-            lines.append(Array("TE: trailers".utf8))
-            lines.append(Array("Connection: TE".utf8))
+            lines.append("TE", "trailers".utf8)
+            lines.append("Connection", "TE".utf8)
         }
-        lines.append(Array("Via: ".utf8) + Via.entry(request.head.version, pseudonym: identity.name.utf8))
+        lines.append("Via", Via.entry(request.head.version, pseudonym: identity.name.utf8))
         return lines
-    }
-
-    /// `Name: value` in the bytes received.
-    private static func raw(_ line: FieldSection.Line, _ fields: FieldSection) -> [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(Int(line.nameLength) &+ 2 &+ Int(line.valueLength))
-        fields.withName(line) { out.append(contentsOf: $0) }
-        out.append(0x3a)
-        out.append(0x20)
-        fields.withValue(line) { out.append(contentsOf: $0) }
-        return out
     }
 
     /// The head of an upgrade request, which is sent without libcurl's framing: it has no content.
@@ -159,7 +148,8 @@ struct OriginRequest {
         out.writeStaticString(" ")
         out.writeBytes(origin.pathAndQuery)
         out.writeStaticString(" HTTP/1.1\r\n")
-        for line in origin.lines where !line.starts(with: Array("Connection:".utf8)) {
+        origin.lines.forEach { line in
+            guard !line.starts(with: "Connection:".utf8) else { return }
             out.writeBytes(line)
             out.writeStaticString("\r\n")
         }

@@ -5,6 +5,8 @@ import NIOCore
 /// The names under which requests for the proxy itself come: its listeners' addresses and `localhost`.
 struct OwnNames: Sendable {
     private var authorities: Set<String> = []
+    /// The ports that the listeners have; most requests are for another one.
+    private var ports: Set<UInt16> = []
     /// The bytes that the longest and the shortest of them has.
     private var lengths = Int.max...Int.max
     /// The ports of listeners on 0.0.0.0 or ::, which all addresses of this machine lead to.
@@ -26,6 +28,7 @@ struct OwnNames: Sendable {
     }
 
     private mutating func add(host: String, port: UInt16) {
+        ports.insert(port)
         insert("\(host):\(port)")
         if port == 80 { insert(host) }
     }
@@ -41,12 +44,21 @@ struct OwnNames: Sendable {
     /// Whether `host[:port]`, compared without case and the root's dot, is one of the names.
     func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
         // The root's dot is one byte more. Most requests are for another name, whose length says so.
-        guard authority.count < 300,
+        guard authority.count < 300, ports.contains(OwnNames.port(authority)),
             !openPorts.isEmpty || lengths ~= authority.count || lengths ~= authority.count &- 1
                 || AuthorityText.mayBeAddress(authority.first)
         else { return false }
         let text = String(decoding: AuthorityText.comparable(authority), as: UTF8.self)
         return authorities.contains(text) || isOwnAddress(text)
+    }
+
+    /// The port that `host[:port]` names, by default http's; 0 for a number that is none.
+    private static func port(_ authority: UnsafeRawBufferPointer) -> UInt16 {
+        var start = authority.count
+        while start > 0, authority[start &- 1].isMember(of: .digit) { start &-= 1 }
+        guard start > 0, start < authority.count, authority[start &- 1] == UInt8(ascii: ":") else { return 80 }
+        let number = UnsafeRawBufferPointer(rebasing: authority[start...]).decimalValue
+        return number.flatMap(UInt16.init(exactly:)) ?? 0
     }
 
     /// Whether a listener on all addresses is reached under this one, which the machine may have got since the start.
