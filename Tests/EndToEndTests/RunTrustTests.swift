@@ -27,9 +27,11 @@ struct RunTrustTests {
             "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "AWS_CA_BUNDLE", "JAVA_TOOL_OPTIONS",
             "NIX_SSL_CERT_FILE",
         ] { variables[name] = "" }
+        // A busy machine's Java may take a while for its part of a handshake.
         return try ChildProcess.run(
             (NetworkNamespace.isAvailable ? NetworkNamespace.wrapper : []) + [
-                RunningBinary.path, "run", "--map", "\(folder.path)/\(map)", "--ca-dir", "\(folder.path)/ca", "--",
+                RunningBinary.path, "run", "--map", "\(folder.path)/\(map)", "--ca-dir", "\(folder.path)/ca",
+                "--header-timeout", "10m", "--",
             ] + command, environment: variables.merging(environment) { $1 })
     }
 

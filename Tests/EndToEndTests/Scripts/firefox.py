@@ -58,7 +58,7 @@ class Firefox:
         self.number = 0
         self.receive()
         self.call('WebDriver:NewSession', acceptInsecureCerts=True)
-        self.call('WebDriver:SetTimeouts', script=30000, pageLoad=60000)
+        self.call('WebDriver:SetTimeouts', script=300000, pageLoad=600000)
 
     def connect(self, profile):
         """The port that Firefox picked is in a file of its profile."""
@@ -67,7 +67,7 @@ class Firefox:
             try:
                 with open(os.path.join(profile, 'MarionetteActivePort')) as file:
                     connection = socket.create_connection(('127.0.0.1', int(file.read())), timeout=5)
-                connection.settimeout(300)
+                connection.settimeout(600)
                 return connection
             except (OSError, ValueError):
                 if time.monotonic() > deadline or self.process.poll() is not None:
